@@ -9,12 +9,12 @@ use sardonyx_base::random::Random;
 
 use crate::{Target, mutation};
 
-/// What was run.
+/// The extent of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     /// Inputs.
     pub runs: u64,
-    /// How long they took.
+    /// The time that they took.
     pub time: Duration,
 }
 
@@ -34,16 +34,16 @@ pub struct Failure {
     pub number: u64,
     /// The input.
     pub input: Vec<u8>,
-    /// What the panic said.
+    /// The panic's message.
     pub message: String,
 }
 
-/// When a run ends.
+/// The end of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
     /// After so many inputs.
     Runs(u64),
-    /// After so long; how many inputs that are depends on the machine, what each is does not.
+    /// After so long: the number of inputs depends on the machine, the inputs do not.
     Time(Duration),
 }
 
@@ -96,7 +96,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 mod tests {
     use super::*;
 
-    /// Panics where a byte of its second word says so: a planted error.
+    /// Panics if a byte of its second word says so: a planted error.
     const PLANTED: Target = Target {
         name: "planted",
         what: "nothing",

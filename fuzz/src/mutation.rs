@@ -1,14 +1,14 @@
 //! Inputs from seeds: input number `n` is a function of a generator that is seeded with `n`.
 //!
-//! The changes are those that find errors in decoders: bits, bytes, words of 1 to 8 bytes that are
-//! near a limit, pieces cut out, doubled, moved and taken from another seed, and lengths cut.
+//! The changes are those that find errors in decoders: bits, bytes, words of 1 to 8 bytes that are near a limit, pieces
+//! cut out, doubled, moved and taken from another seed, and lengths cut.
 
 use sardonyx_base::random::Random;
 
-/// Inputs never become longer than their seed by more than this.
+/// The most bytes by which an input is longer than its seed.
 const GROWTH_MAX: usize = 4096;
 
-/// Values near which lengths, counts and offsets go wrong.
+/// Values near which errors in lengths, counts and offsets show.
 const LIMITS: [u64; 12] = [
     0,
     1,
@@ -80,7 +80,7 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
                 .wrapping_sub(2);
             let word = near.to_le_bytes();
             let width = 1 << random.below(4);
-            // Fields stand at multiples of their width.
+            // Fields are at multiples of their width.
             let at = place(length, random) / width * width;
             let width = width.min(length - at);
             bytes[at..at + width].copy_from_slice(&word[..width]);

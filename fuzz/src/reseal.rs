@@ -1,11 +1,11 @@
-//! Making checksums right again after bytes were changed, so that what stands behind them is reached.
+//! Correcting checksums after bytes were changed, so that the code behind them is reached.
 //!
 //! Groups, slots and chunks begin at multiples of 4096 bytes and with four letters of their own; their
 //! fields are those of docs/format.md.
 
 use sardonyx_base::crc32c;
 
-/// Makes right the checksums of every commit group, backup slot and journal chunk in a file.
+/// Corrects the checksums of every commit group, backup slot and journal chunk in a file.
 pub fn file(bytes: &mut [u8]) {
     for start in (0..bytes.len()).step_by(4096) {
         let unit = &mut bytes[start..];
@@ -85,7 +85,7 @@ pub fn trace(bytes: &mut [u8]) {
     }
 }
 
-/// The checksum of what follows a head, at `sum_at`; its length stands at `length_at`.
+/// Corrects the checksum at `sum_at` of the bytes after a head; their length is at `length_at`.
 fn content(bytes: &mut [u8], head: usize, length_at: usize, sum_at: usize) {
     if bytes.len() < head {
         return;

@@ -182,8 +182,7 @@ pub fn in_folder(folder: &str) -> Vec<Vec<u8>> {
     found.map(|(_, bytes)| used(bytes).to_vec()).collect()
 }
 
-/// What stands at multiples of 4096 bytes of these files and begins with `magic`, up to the next such
-/// place.
+/// The pieces of these files that begin at multiples of 4096 bytes with `magic`, up to the next such place.
 pub fn units(files: &[Vec<u8>], magic: [u8; 4]) -> Vec<Vec<u8>> {
     let mut units = Vec::new();
     for bytes in files {

@@ -1,4 +1,4 @@
-//! The list of targets; each in the file of what it belongs to.
+//! The list of targets; each is in the file of its subject.
 
 mod conditions;
 mod directory;

@@ -1,4 +1,4 @@
-//! Each target's short run: what CI gives each decoder. Long runs are `cargo xtask fuzz` and libFuzzer.
+//! Each target's short run in CI. Long runs are `cargo xtask fuzz` and libFuzzer.
 
 use sardonyx_fuzz::TARGETS;
 use sardonyx_fuzz::driver::{Until, fuzz};
@@ -22,7 +22,7 @@ fn no_target_panics() {
     }
 }
 
-/// Without seeds a decoder is only told that its input is wrong.
+/// Without seeds, a decoder would only see invalid input.
 #[test]
 fn every_target_has_seeds_and_a_program_for_libfuzzer() {
     for target in TARGETS {

@@ -1,17 +1,17 @@
-//! What closely coupled nodes cost:
+//! The costs of closely coupled nodes:
 //!
 //! ```text
 //! cargo run --release -p sardonyx-lab --example node_cost -- [TRANSACTIONS [DIRECTORY]]
 //! ```
 //!
-//! The database is in DIRECTORY (a temporary one in a memory file system, unless another is named: then a sync
-//! costs next to nothing, and what remains is the program's own). Timed are
+//! The database is in DIRECTORY. By default that is a temporary one in a memory file system: then a sync costs next to
+//! nothing, and the rest is the program's own time. The program times
 //!
-//! - a transaction on one node whose pages nobody else uses: read eight bytes; change eight bytes of each of four
-//!   pages (debit-credit's size), alone and by two threads, which share syncs;
-//! - beside it the same four changes by the serial way, as a closure on records;
-//! - a page that goes to and fro between two nodes: of one process, and of two; by FORCE (from the stored pages) and
-//!   by NOFORCE (across GEM from its owner).
+//! - a transaction on one node whose pages no other node uses: read eight bytes; change eight bytes of each of four
+//!   pages (debit-credit's size), with one thread and with two, which share syncs;
+//! - the same four changes by the serial way, as a closure on records;
+//! - a page that alternates between two nodes: of one process, and of two; by FORCE (from the stored pages) and by
+//!   NOFORCE (across GEM from its owner).
 //!
 //! The third column is processor time, of all threads of the process, for each call.
 
@@ -28,7 +28,7 @@ use std::time::Instant;
 
 const CHILD: &str = "SARDONYX_NODE_COST_CHILD";
 
-/// The page that goes to and fro.
+/// The page that alternates.
 const SHARED: u64 = 100;
 
 fn options(update: UpdateStrategy, memory: &Path) -> NodeOptions {

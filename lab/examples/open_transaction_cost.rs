@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Each transaction reads ten accounts, changes five of them, and is committed without waiting for the disk, which is a
-//! memory file system's. Beside it stand its parts, and the same reads and changes as a closure. Times are those of the thread
-//! that runs them, in microseconds for each transaction.
+//! memory file system's. The report also has its parts, and the same reads and changes as a closure. Times are those of
+//! the thread that runs them, in microseconds for each transaction.
 
 use rustix::time::{ClockId, clock_gettime};
 use sardonyx::{Durability, Error, Shape, Table, Tables, record};
@@ -31,7 +31,7 @@ fn processor_time() -> f64 {
     used.tv_sec as f64 * 1e6 + used.tv_nsec as f64 / 1e3
 }
 
-/// Runs so many transactions and shows what one takes: the least and the median of ten parts of them.
+/// Runs so many transactions and shows the time of one: the least and the median of ten parts of them.
 fn timed(
     what: &str,
     transactions: u64,
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut number = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
     let (transactions, accounts) = (number(20_000)?, number(100_000)?);
     let (_directory, bank, table) = open(accounts)?;
-    // Spread over the table, and others each time.
+    // Spread over the table, and different ones each time.
     let id = |number: u64, nth: u64| {
         (number * READS + nth).wrapping_mul(0x9e37_79b9_7f4a_7c15) % accounts
     };

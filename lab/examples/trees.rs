@@ -1,14 +1,12 @@
-//! Both structures beside the standard library's B-tree: time per operation, and what an insert
-//! changes.
+//! Both structures and the standard library's B-tree: time per operation, and the bytes that an insert changes.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-lab --example trees -- 1000000
 //! ```
 //!
-//! Keys are different 64-bit numbers in a random order, values have eight bytes. The changed bytes
-//! and pages are found by comparing each page that an insert touches with its image from before, as
-//! an engine does that logs only what changed; the amortised figures are over all inserts from the
-//! first one on, so they include every split and every doubling.
+//! Keys are different 64-bit numbers in a random order, values have eight bytes. Each page that an insert touches is
+//! compared with its image from before, as by an engine that logs only changed bytes. The amortised figures are over
+//! all inserts from the first one on, so they include every split and every doubling.
 
 use std::collections::BTreeMap;
 use std::error::Error as AnyError;
@@ -19,7 +17,7 @@ use sardonyx_lab::structures::{
     BPlusTree, CacheObliviousTree, Error, PAGE_SIZE, Page, Pages, PagesMut,
 };
 
-/// An area that keeps the image from before of each page that is asked for to be changed.
+/// An area that keeps the image from before of each page that is requested for a change.
 #[derive(Default)]
 struct Watched {
     pages: Vec<Page>,
@@ -44,7 +42,7 @@ impl PagesMut for Watched {
     }
 }
 
-/// What inserts changed.
+/// The changes of inserts.
 #[derive(Default, Clone, Copy)]
 struct Changed {
     inserts: usize,
@@ -124,7 +122,7 @@ macro_rules! structure {
 structure!(BPlusTree, "B+-tree");
 structure!(CacheObliviousTree, "cache-oblivious");
 
-/// Inserts a key, and makes the area larger when it is full.
+/// Inserts a key, and enlarges the area when it is full.
 fn put<S: PagesMut, T: Structure<S>>(
     tree: &mut T,
     key: u64,
@@ -217,7 +215,7 @@ fn main() -> Result<(), Box<dyn AnyError>> {
     let count: u64 = std::env::args()
         .nth(1)
         .map_or(Ok(1_000_000), |given| given.parse())?;
-    // Multiplying by an odd number is a bijection; the shifts mix what it leaves regular.
+    // Multiplying by an odd number is a bijection; the shifts remove the remaining regularity.
     let mix = |number: u64| {
         let mixed = (number ^ (number >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)

@@ -1,5 +1,5 @@
-//! Compiles the few calls of Berkeley DB that are used, against the system's `db.h`; and what an older RocksDB of
-//! the system lacks, if that one is to be linked.
+//! Compiles the few calls of Berkeley DB that are used, against the system's `db.h`; and, if an older RocksDB of the
+//! system is linked, the functions that it lacks.
 
 fn main() {
     let compiled = compile("sardonyx_berkeley_db", "src/tree_inserts/berkeley_db.c");

@@ -1,9 +1,9 @@
-//! Processes that do a part of an experiment each, and begin together.
+//! Processes that each do a part of an experiment, and begin together.
 //!
-//! A worker's process speaks one line at a time with the one that measures: it is told its task
-//! (JSON), answers `ready` when all is opened, is told `go` with an instant of the system's monotonic
-//! clock, waits for that instant, and answers with its outcome (JSON). So no opening is measured, and
-//! all begin at the same time, however the lines were delivered.
+//! A worker's process and the measuring one exchange lines. The worker reads its task (JSON), opens everything and
+//! answers `ready`. Then it reads `go` with an instant of the system's monotonic clock, waits for that instant, and
+//! answers with its outcome (JSON). So no opening is measured, and all begin at the same time, however the lines were
+//! delivered.
 
 use crate::ending::Companion;
 use crate::error::ExperimentError;
@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// How long before the common instant it is named: enough for the lines to arrive.
+/// The time between the naming of the common instant and that instant: enough for the lines to arrive.
 const NOTICE_NANOSECONDS: u64 = 5_000_000;
 
 /// The last part of waiting is not slept.
 const AWAKE_NANOSECONDS: u64 = 1_000_000;
 
-/// What is started as a worker's process: a program that, called so, serves the experiment.
+/// A worker's process: a program that, called with these arguments, serves the experiment.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The executable.
@@ -40,14 +40,14 @@ pub(crate) fn now_nanoseconds() -> u64 {
 pub(crate) struct Member {
     who: String,
     child: Child,
-    /// `None` where the system gives no handle of it: it ends with its input then.
+    /// `None` if the system gives no handle of it: then it ends with its input.
     _companion: Option<Companion>,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-/// Gives each of the tasks to a process, lets them begin together, and waits for all; in the order of
-/// the tasks. `who` says what they do, for errors.
+/// Gives each task to a process, lets them begin together, and waits for all; in the order of the tasks. `who` names
+/// them in errors.
 pub(crate) fn run_together<T: Serialize, O: DeserializeOwned + Send>(
     program: &Program,
     who: &str,
@@ -55,7 +55,7 @@ pub(crate) fn run_together<T: Serialize, O: DeserializeOwned + Send>(
 ) -> Result<Vec<O>, ExperimentError> {
     let start = |task| Member::start(program, who, task);
     let mut members = tasks.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-    // All are told their tasks before any is waited for, so that they open together.
+    // All receive their tasks before any is waited for, so that they open together.
     for member in &mut members {
         member.ready()?;
     }
@@ -63,7 +63,7 @@ pub(crate) fn run_together<T: Serialize, O: DeserializeOwned + Send>(
     for member in &mut members {
         member.tell(&format!("go {instant}"))?;
     }
-    // Read at once by a thread each: one that has said all ends, and none waits for its reader.
+    // Read at once by a thread each: a process that has sent everything ends, and none waits for its reader.
     std::thread::scope(|scope| {
         let readers: Vec<_> = members
             .into_iter()
@@ -135,12 +135,12 @@ impl Member {
         }
     }
 
-    /// Ends it, and adds what it complained about.
+    /// Ends it, and adds its messages to the error.
     fn failed(&mut self, what: &str) -> ExperimentError {
         self.end();
         let mut complaint = String::new();
         if let Some(mut error) = self.child.stderr.take() {
-            // A complaint that cannot be read is left out.
+            // A message that cannot be read is left out.
             let _ = error.read_to_string(&mut complaint);
         }
         ExperimentError::Worker {
@@ -150,7 +150,7 @@ impl Member {
     }
 
     fn end(&mut self) {
-        // Who waits to be told something sees the end of its input and goes.
+        // A process that waits for a line sees the end of its input and ends.
         self.input = None;
         let _ = self.child.wait();
     }
@@ -162,8 +162,7 @@ impl Drop for Member {
     }
 }
 
-/// The worker's side: reads its task, opens with `open`, waits for the common instant, and says what
-/// `work` returns.
+/// The worker's side: reads its task, opens with `open`, waits for the common instant, and sends the result of `work`.
 pub(crate) fn serve<T: DeserializeOwned, O: Serialize>(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -185,7 +184,7 @@ pub(crate) fn serve<T: DeserializeOwned, O: Serialize>(
                 wait_until(instant);
                 Ok(())
             }
-            _ => Err(broken(&"was not told to go")),
+            _ => Err(broken(&"did not receive `go`")),
         }
     };
     let outcome = work(task, &mut begin)?;
@@ -198,7 +197,7 @@ fn say(output: &mut impl Write, line: &str) -> std::io::Result<()> {
     output.flush()
 }
 
-/// Returns at that instant of [`now_nanoseconds`], or at once if it is over.
+/// Returns at that instant of [`now_nanoseconds`], or at once if it has passed.
 fn wait_until(instant: u64) {
     let left = instant.saturating_sub(now_nanoseconds());
     std::thread::sleep(Duration::from_nanos(left.saturating_sub(AWAKE_NANOSECONDS)));

@@ -1,4 +1,4 @@
-//! What can go wrong in an experiment.
+//! Errors of an experiment.
 
 use crate::complex_objects::workload::{ComplexObjectError, Subobject};
 use crate::floor::FloorError;
@@ -7,17 +7,17 @@ use sardonyx_mapped::memory::{GrowError, PlaceError};
 use sardonyx_mapped::{RunError, SegmentError};
 use std::path::PathBuf;
 
-/// What an engine says went wrong, in its own words.
+/// An engine's error.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an experiment has no figures.
+/// The reason why an experiment has no figures.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
     /// The segment failed.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// What every experiment can have.
+    /// An error that every experiment can have.
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
     /// The recipe of the LIBXAC thesis failed, or the disk could not be timed.
@@ -35,14 +35,14 @@ pub enum ExperimentError {
         /// The directory.
         directory: PathBuf,
     },
-    /// Memory held something else than was committed: the times mean nothing.
+    /// Memory held another value than the committed one: the times are not valid.
     #[error("{what} is {found}, but {expected} was committed")]
     Wrong {
-        /// What was looked at.
+        /// The compared value.
         what: String,
-        /// What was committed.
+        /// The committed value.
         expected: i64,
-        /// What was found.
+        /// The value found.
         found: i64,
     },
     /// An engine that holds a tree failed.
@@ -52,7 +52,7 @@ pub enum ExperimentError {
         engine: &'static str,
         /// `open the tree`, `insert` and the like.
         operation: &'static str,
-        /// What it said.
+        /// The engine's error.
         #[source]
         source: Failure,
     },
@@ -61,11 +61,11 @@ pub enum ExperimentError {
     WrongTree {
         /// The engine's name.
         engine: &'static str,
-        /// What was compared.
+        /// The compared value.
         what: String,
-        /// What should be there.
+        /// The expected value.
         expected: String,
-        /// What is there.
+        /// The value found.
         found: String,
     },
     /// The directory for the trees cannot be made or removed.
@@ -73,25 +73,25 @@ pub enum ExperimentError {
     Directory {
         /// The engine's name.
         engine: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
     /// A worker's process failed, or could not be started.
     #[error("a process ({who}): {message}")]
     Worker {
-        /// What it was to do.
+        /// The task.
         who: String,
-        /// What went wrong, with what the process wrote to its standard error.
+        /// The error, with the process' standard error output.
         message: String,
     },
-    /// A task for a worker's process is not one.
+    /// A task for a worker's process is not valid.
     #[error("not a task for a worker: {message}")]
     Task {
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
-    /// A database of complex objects, or transactions on it, that cannot be.
+    /// A database of complex objects, or transactions on it, that are not possible.
     #[error(transparent)]
     ComplexObjects(#[from] ComplexObjectError),
     /// A database of multi-level transactions could not be opened, or failed.
@@ -99,43 +99,43 @@ pub enum ExperimentError {
     Database {
         /// `opening the database` and the like.
         doing: &'static str,
-        /// What the engine said.
+        /// The engine's error.
         #[source]
         source: Failure,
     },
-    /// A subobject's value is not the sum of what was committed.
+    /// A subobject's value is not the sum of the committed additions.
     #[error(
         "subobject {} of complex object {} is {found}, but the sum of what was committed is \
          {expected}; {others} other values are wrong, too",
         subobject.number, subobject.complex_object
     )]
     WrongSubobject {
-        /// Which.
+        /// The subobject.
         subobject: Subobject,
-        /// What was committed.
+        /// The committed value.
         expected: i64,
-        /// What was found.
+        /// The value found.
         found: i64,
-        /// How many others are wrong.
+        /// The number of other wrong values.
         others: u64,
     },
-    /// Options that do not fit together, or a value that cannot work.
+    /// Options that do not fit together, or a value that is not possible.
     #[error("{0}")]
     Usage(String),
-    /// Nothing was asked for.
+    /// The options ask for no run.
     #[error(
         "nothing to run: name at least one engine (or variant), and at least one insert (or \
          transaction) for each worker"
     )]
     Nothing,
-    /// A number that cannot work.
+    /// A number that is not possible.
     #[error("{what} {given}: {limits}")]
     Argument {
-        /// Which number.
+        /// The name of the number.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         given: u64,
-        /// What it may be.
+        /// The possible values.
         limits: String,
     },
 }
@@ -149,7 +149,7 @@ impl From<RunError<ExperimentError>> for ExperimentError {
     }
 }
 
-/// Compares what was found with what was committed.
+/// Compares a found value with the committed one.
 pub(crate) fn equal(
     what: impl FnOnce() -> String,
     expected: i64,

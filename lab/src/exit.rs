@@ -23,7 +23,7 @@ pub fn of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     }
     if let Some(error) = cause.downcast_ref::<SimulationError>() {
         return Some(match error {
-            // As `trace` says of the same file.
+            // As `trace` reports for the same file.
             SimulationError::Load(LoadError::Trace(error)) => of_trace(error),
             _ => Exit::Usage,
         });

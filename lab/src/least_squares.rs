@@ -1,4 +1,4 @@
-//! Ordinary least squares for a few unknowns: how `aR + bW + c` is fitted to measured times.
+//! Ordinary least squares for a few unknowns: fits `aR + bW + c` to measured times.
 //!
 //! The normal equations are solved by elimination with pivoting, each column scaled to length 1
 //! before; for the two or three columns of a model of costs that is exact to ten digits and more.
@@ -14,14 +14,13 @@ pub struct Fit {
     pub residual_max: f64,
     /// The root of the mean of the squared residuals.
     pub residual_rms: f64,
-    /// The share of the measured values' variation about their mean that the model explains; 1 if it
-    /// explains all. Nothing if they do not vary.
+    /// The share of the measured values' variation about their mean that the model explains; 1 if it explains all.
+    /// `None` if they do not vary.
     pub r_squared: Option<f64>,
 }
 
-/// Fits `values` as sums of columns: `rows[i]` has what the `i`-th value's coefficients are
-/// multiplied by. `None` if that does not determine the coefficients: too few rows, rows of
-/// different lengths, or columns that depend on each other.
+/// Fits `values` as sums of columns: `rows[i]` has the factors of the `i`-th value's coefficients. `None` if that does
+/// not determine the coefficients: too few rows, rows of different lengths, or columns that depend on each other.
 ///
 /// ```
 /// use sardonyx_lab::least_squares::fit;

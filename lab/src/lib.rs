@@ -1,12 +1,11 @@
-//! The lab: every experiment of the papers, run on the engine, and what it is compared with.
+//! The lab: every experiment of the papers, run on the engine, and its baselines.
 //!
 //! Nothing of the product depends on this crate. The debit-credit benchmark, and the frame in which these experiments run, are
 //! the crate [`sardonyx_benchmark`].
 //!
-//! - [`crashes`]: the engine beside a simulated disk that crashes, and damaged files;
-//! - [`page_touch`]: what it costs that a transaction's pages are found out (LIBXAC thesis, sections
-//!   4.2 and 4.3: Figures 4-1 to 4-4, Tables 4.2 to 4.7), the additive model, and the steps that the
-//!   cost consists of;
+//! - [`crashes`]: the engine on a simulated disk that crashes, and damaged files;
+//! - [`page_touch`]: the cost of finding a transaction's pages (LIBXAC thesis, sections 4.2 and 4.3: Figures 4-1 to
+//!   4-4, Tables 4.2 to 4.7), the additive model, and the steps of the cost;
 //! - [`concurrency`]: independent transactions of several processes (LIBXAC thesis, section 4.4:
 //!   Figures 4-5 and 4-6, Tables 4.9 and 4.10);
 //! - [`tree_inserts`]: durable random inserts into the trees of [`structures`], which were written
@@ -14,21 +13,21 @@
 //! - [`complex_objects`]: operations on complex objects under each strategy of multi-level
 //!   transactions (DASDBS paper, section 3: Figures 7 to 10);
 //! - [`tpcc`]: TPC-C's five transactions on tables, and the twelve conditions of consistency;
-//! - [`ycsb`]: YCSB's workloads on tables, and on whatever implements its store;
+//! - [`ycsb`]: YCSB's workloads on tables, and on any implementation of its store;
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
-//! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
+//! - [`floor`]: the rate of bare loops and bare writes on this machine, for comparison with all of them.
 //!
-//! [`Experiment`] is what each of them is, [`registry`] has all of them as verbs.
+//! [`Experiment`] is the trait of each, [`registry`] has all of them as verbs.
 //!
-//! All that is timed is checked: what a transaction read is compared with what was committed last,
-//! and what was written is read again by others. An experiment whose memory is wrong has no figure.
+//! Everything that is timed is checked: reads are compared with the last committed values, and writes are read again by
+//! others. An experiment whose memory is wrong has no figure.
 //!
 //! # Adding an experiment
 //!
-//! A module with three files: `options` (the type of its options, which implements [`Experiment`]),
-//! `run` (what is measured, as a type that serialises, in a [`Report`]) and `show` (the figures as
-//! [`Findings`](sardonyx_results::Findings): grids whose columns are declared once, notes, charts);
-//! then a line in [`registry`]. Printing, JSON, CSV, SVG, exit codes and `--help` follow.
+//! A module with three files. `options` has the type of its options, which implements [`Experiment`]. `run` has the
+//! measurement, as a type that serialises, in a [`Report`]. `show` has the figures as
+//! [`Findings`](sardonyx_results::Findings): grids whose columns are declared once, notes, charts. Then a line in
+//! [`registry`]: printing, JSON, CSV, SVG, exit codes and `--help` follow.
 
 pub mod complex_objects;
 pub mod concurrency;

@@ -1,7 +1,7 @@
 //! `sardonyx-lab`: the papers' experiments, the simulation and its traces, as verbs.
 //!
-//! An experiment is the library's; [`command`] has the other verbs. A program prints, ends and fails as
-//! [`sardonyx_command`] has it.
+//! An experiment is the library's; [`command`] has the other verbs. The program prints, ends and fails by the
+//! conventions of [`sardonyx_command`].
 
 mod command;
 

@@ -1,4 +1,4 @@
-//! What threads use of the processors: a measure that does not grow when others use them, too.
+//! The processor time of threads: a measure that does not grow when other programs use the processors, too.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! What is compared: engines by their names, opened in directories of their own, and how it is told that one failed.
+//! The compared engines: their names, their opening in directories of their own, and their errors.
 
 use crate::error::{ExperimentError, Failure};
 use std::io;
 
 /// An engine that takes part in a comparison.
 pub trait Product {
-    /// Its name, as its makers write it.
+    /// Its name, in its makers' spelling.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -28,7 +28,7 @@ pub struct Engine<O> {
 }
 
 impl<O> Engine<O> {
-    /// The engine that is opened so.
+    /// The engine that `open` opens.
     pub fn opened_by<P: Product>(open: O) -> Self {
         Engine {
             name: P::name(),
@@ -37,7 +37,7 @@ impl<O> Engine<O> {
         }
     }
 
-    /// That it could not do something: `open the store` and the like.
+    /// The error of an operation, such as `open the store`.
     pub fn failed(&self, operation: &'static str) -> impl Fn(Failure) -> ExperimentError + use<O> {
         let engine = self.name;
         move |source| ExperimentError::Engine {
@@ -47,13 +47,13 @@ impl<O> Engine<O> {
         }
     }
 
-    /// That its directory could not be made or removed.
+    /// The error of creating or removing its directory.
     pub fn in_directory(&self) -> impl Fn(io::Error) -> ExperimentError + use<O> {
         let engine = self.name;
         move |source| ExperimentError::Directory { engine, source }
     }
 
-    /// That it does not hold what it should.
+    /// The error of contents that differ from the expected ones.
     pub fn wrong(
         &self,
         what: impl Into<String>,

@@ -1,4 +1,4 @@
-//! All experiments, as verbs: what a command line runs, prints and writes.
+//! All experiments, as verbs: running, printing and writing them.
 
 use crate::ending;
 use crate::experiment::{About, Experiment, run};
@@ -33,7 +33,7 @@ pub enum Experiments {
     ExperimentWorker(Worker),
 }
 
-/// What each experiment is for, in the order of the papers.
+/// The names and sources of the experiments, in the order of the papers.
 pub const ABOUT: [About; 8] = [
     page_touch::Options::ABOUT,
     concurrency::Options::ABOUT,
@@ -46,14 +46,14 @@ pub const ABOUT: [About; 8] = [
 ];
 
 impl Experiments {
-    /// Runs the experiment; prints what was found, as `json` or as text, and writes it to files if
-    /// that is asked for. Returns whether what was to be shown holds.
+    /// Runs the experiment; prints the findings, as `json` or as text, and writes them to files if the options ask for
+    /// it. Returns true if the experiment's claim holds.
     ///
     /// # Errors
-    /// Whatever keeps it from having figures, or the figures from being printed or written.
+    /// The reason why it has no figures, or why they cannot be printed or written.
     pub fn run(&self, json: bool, output: &mut impl Write) -> anyhow::Result<bool> {
         match self {
-            // Whoever started it ends it.
+            // The process that started it ends it.
             Experiments::ExperimentWorker(_) => ending::as_usual(),
             _ => ending::watch().context("waiting for signals")?,
         }

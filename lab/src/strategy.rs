@@ -1,4 +1,4 @@
-//! The strategies of multi-level transactions by the names that people give them.
+//! The strategies of multi-level transactions by their names on the command line.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sardonyx_multilevel::Strategy;
@@ -11,7 +11,7 @@ pub const ALL: [Strategy; 4] = [
     Strategy::OrderedLog,
 ];
 
-/// Reads one from the command line.
+/// A parser of a strategy's name.
 pub fn parser() -> impl TypedValueParser<Value = Strategy> {
     PossibleValuesParser::new([
         PossibleValue::new("s1").help("Single-level: locks on pages to the end of the transaction"),

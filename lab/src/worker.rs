@@ -5,10 +5,10 @@ use crate::{Program, concurrency};
 use anyhow::Context;
 use clap::ValueEnum;
 
-/// Do a part of an experiment that is told on standard input.
+/// Do a part of an experiment; the task comes from standard input.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Worker {
-    /// Which experiment
+    /// The experiment
     #[arg(value_enum)]
     pub experiment: Role,
 }
@@ -26,9 +26,9 @@ impl Worker {
     /// Serves the process that started this one.
     ///
     /// # Errors
-    /// Whatever keeps it from doing its part.
+    /// The reason why it cannot do its part.
     pub fn run(&self) -> anyhow::Result<()> {
-        // Not locked: what a worker prints is only its side of the talk.
+        // Not locked: a worker prints only its side of the exchange.
         let (input, output) = (std::io::stdin().lock(), std::io::stdout());
         match self.experiment {
             Role::Concurrency => concurrency::serve(input, output)?,
@@ -39,10 +39,10 @@ impl Worker {
 }
 
 impl Role {
-    /// How this program is started as a worker of the experiment.
+    /// This program, as a worker of the experiment.
     ///
     /// # Errors
-    /// If the system does not say which program this is.
+    /// The system does not report this program's path.
     pub fn program(self) -> anyhow::Result<Program> {
         let name = self.to_possible_value();
         let name = name.context("every experiment has a name")?;

@@ -31,7 +31,7 @@ CAPTURED = {"capture_output": True, "text": True, "check": False}
 
 
 def printed(done: subprocess.CompletedProcess) -> str:
-    """What a command printed.
+    """The output of a command.
 
     Raises RunError with what it said if it did not succeed.
     """
@@ -42,7 +42,7 @@ def printed(done: subprocess.CompletedProcess) -> str:
 
 
 def run(command: list[str]) -> str:
-    """Runs a command on this machine and returns what it printed.
+    """Runs a command on this machine and returns its output.
 
     Raises RunError if it could not be started or did not succeed.
     """
@@ -53,7 +53,7 @@ def run(command: list[str]) -> str:
 
 
 def split(missing: dict, batch: int) -> Iterator[list[str]]:
-    """The options of the tasks that run what is missing of a point, `batch` replications each."""
+    """The options of the tasks that run the missing replications of a point, `batch` each."""
     for first in range(missing["first"], missing["last"] + 1, batch):
         last = min(first + batch - 1, missing["last"])
         yield [
@@ -81,7 +81,7 @@ def check_versions(client: Client, binary: str) -> None:
 
 
 def gather(client: Client, binary: str, options: list[str], batch: int, parts) -> None:
-    """Has everything run that the result needs; the parts are in the file `parts` afterwards."""
+    """Runs all parts that the result needs; they are in the file `parts` afterwards."""
     simulate = [binary, "simulate", *options]
     asked = finished = 0
     while True:
@@ -118,7 +118,7 @@ def connect(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """What the script takes."""
+    """The script's arguments."""
     parser = argparse.ArgumentParser(
         prog="sardonyx-cluster",
         description="Run one `sardonyx-lab simulate` on the workers of a Dask cluster.",
@@ -154,7 +154,7 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--batch and --workers must be at least 1")
     output = [*(["--csv", given.csv] if given.csv else []), *(["--json"] if given.json else [])]
     try:
-        # Wrong options are told before any worker is started.
+        # Wrong options are reported before any worker is started.
         run([given.binary, "simulate", *given.options, "--print-parameters"])
         with (
             tempfile.NamedTemporaryFile("w", suffix=".jsonl") as parts,

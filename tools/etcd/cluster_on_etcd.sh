@@ -4,8 +4,8 @@
 #
 #   tools/etcd/cluster_on_etcd.sh
 #
-# SARDONYX is the command (default: target/release/sardonyx-lab, which is built if it is not there), ETCD the program of etcd
-# (default: etcd, which is installed by apt-get if it is not there). Everything else is in a temporary directory, and
+# SARDONYX is the command (default: target/release/sardonyx-lab, which is built if it is missing), ETCD the program of etcd
+# (default: etcd, which is installed by apt-get if it is missing). Everything else is in a temporary directory, and
 # only loopback addresses are used.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -35,7 +35,7 @@ trap stop EXIT
 say() { printf '\n== %s\n' "$*"; }
 step() { say "sardonyx-lab cluster $*" && "$sardonyx" cluster "$@" --directory "$nodes"; }
 
-# Two ports that nobody listens at.
+# Two free ports.
 free_port() {
     local port
     while port=$((20000 + RANDOM % 12000)); (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
@@ -68,7 +68,7 @@ certify() {
     printf 'basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth,clientAuth\n' >"$1/kind"
     openssl x509 -req -in "$1/request.pem" -CA "$1/ca.pem" -CAkey "$1/ca-key.pem" -days 30 \
         -extfile "$1/kind" -out "$1/cert.pem" 2>"$1/said"
-    # Whoever has the CA's key makes nodes of whom they like.
+    # The CA's key can admit any node.
     rm "$1/ca-key.pem"
 }
 

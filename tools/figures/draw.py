@@ -32,7 +32,7 @@ STYLE = """\
 
 
 class Picture:
-    """One drawing: boxes, arrows and words at places that its function gives."""
+    """One drawing: boxes, arrows and words at places that its function sets."""
 
     def __init__(self, width, height, title, description):
         self.width, self.height, self.title = width, height, title

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A JetStream of three servers on this host, each of which syncs whatever it is given, and something that uses it: the tests
+# A JetStream of three servers on this host, each of which syncs every write, and a user of it: the tests
 # of a log in a real store, or a command.
 #
 #   tools/nats/three_nodes.sh                   the tests of crates/remote/tests/all/real.rs
 #   tools/nats/three_nodes.sh -- COMMAND...     the command, with SARDONYX_STORE=nats://.../SARDONYX
 #
-# NATS_SERVER is the server's program (default: nats-server, which is installed by `go install` if it is not there).
+# NATS_SERVER is the server's program (default: nats-server, which is installed by `go install` if it is missing).
 # Everything else is in a temporary directory below TMPDIR, which should be on a real disk, and only loopback addresses are
-# used. The servers end with the script, whose outcome is that of what it ran.
+# used. The servers end with the script, whose exit code is that of the tests or the command.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,7 +29,7 @@ stop() {
 }
 trap stop EXIT
 
-# Ports that nobody listens at, and that were not given before.
+# Free ports that were not returned before.
 given=" "
 free_port() {
     while port=$((20000 + RANDOM % 12000))
@@ -47,7 +47,7 @@ server_name: server-$at
 listen: 127.0.0.1:${clients[$at]}
 jetstream {
     store_dir: "$place/store-$at"
-    # Without this a server says that it has what it has not yet synced.
+    # Without this a server acknowledges writes that are not yet synced.
     sync_interval: always
 }
 cluster {
@@ -60,7 +60,7 @@ CONFIGURATION
     processes+=("$!")
 done
 
-# They have agreed on who leads them.
+# They have elected a leader.
 ready=
 for _ in {1..150}; do
     if grep -q "JetStream cluster new metadata leader" "$place"/*.log; then ready=yes; break; fi

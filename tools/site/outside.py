@@ -30,7 +30,7 @@ def outside(folder, target):
 
 
 def rewrite(content, folder, base):
-    """The page with its links outside led to `base`, or made text."""
+    """The page with its links outside changed to links below `base`, or to text."""
     dropped = []
 
     def link(match):

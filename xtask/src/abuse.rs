@@ -1,4 +1,4 @@
-//! `abuse`: the seeded abuse of the face (`crates/sardonyx/tests/all/abuse.rs`) for as many seeds as you give.
+//! `abuse`: the seeded abuse of the public API (`crates/sardonyx/tests/all/abuse.rs`) for as many seeds as you give.
 //! The test has everything; this runs it with other seeds than the few of every test run.
 
 use anyhow::{Context, ensure};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 #[derive(Args)]
 pub struct Abuse {
-    /// How many sequences.
+    /// The number of sequences.
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
     /// The first seed.

@@ -1,8 +1,7 @@
-//! `change-figures`: what it costs a writer that the changes of its table are kept, and whether a reader of the changes keeps up
-//! with it.
+//! `change-figures`: the cost of kept changes for a table's writer, and the lag of a reader of the changes.
 //!
-//! One thread changes a row in each transaction, without waiting for the disk but at the end: as fast as an embedded program can.
-//! A reader in the same process goes on where it ended, as a program of a user would.
+//! One thread changes a row in each transaction, and waits for the disk only at the end: as fast as an embedded program
+//! can. A reader in the same process continues from its last position, as a user's program would.
 
 use crate::torture::remove;
 use anyhow::{Context, ensure};
@@ -25,19 +24,19 @@ record! {
     }
 }
 
-/// Transactions between two looks at the clock.
+/// Transactions between two reads of the clock.
 const AT_ONCE: u64 = 1000;
 
 /// Options of `change-figures`.
 #[derive(Args)]
 pub struct ChangeFigures {
-    /// How long transactions are run each time.
+    /// The time of the transactions of each run.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
     /// Rows of the table.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
-    /// Where the databases are; removed before and after. On a real disk.
+    /// The directory of the databases; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/change-figures")]
     directory: PathBuf,
     /// Print JSON instead of text.
@@ -144,7 +143,7 @@ impl ChangeFigures {
     }
 }
 
-/// Reads the changes until the writer has ended and nothing more comes: how many there were when it ended, and in all.
+/// Reads the changes until the writer has ended and no more come: returns their number when it ended, and in all.
 fn read(bank: &Tables, over: &AtomicBool) -> anyhow::Result<(u64, u64)> {
     let (mut from, mut changes, mut meanwhile) = (None, 0, None);
     loop {
@@ -159,7 +158,7 @@ fn read(bank: &Tables, over: &AtomicBool) -> anyhow::Result<(u64, u64)> {
         };
         for change in come {
             let change = change?;
-            // As one who uses it would.
+            // As a user's program would.
             std::hint::black_box((change.before()?.is_some(), change.after()?.is_some()));
             from = Some(change.next());
             changes += 1;

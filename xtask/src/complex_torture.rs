@@ -1,12 +1,12 @@
-//! The kill loop for multi-level transactions: a process runs the complex-object benchmark with
-//! several threads under one strategy after the other; some of its transactions it aborts. It is
-//! killed at a random instant, its recovery is killed, too, and then every value is compared with
-//! what must be there. The witness is outside: it knows how many transactions of each thread were
-//! acknowledged, and which ones they were, because a thread's transactions follow from its seed.
+//! The kill loop for multi-level transactions: a process runs the complex-object benchmark with several threads under
+//! one strategy after the other; some of its transactions it aborts. It is killed at a random instant, its recovery is
+//! killed, too, and then every value is compared with the expected one. The witness is outside: it knows the number of
+//! acknowledged transactions of each thread, and which ones they were, because a thread's transactions follow from its
+//! seed.
 //!
-//! A thread has at most one transaction more than was acknowledged. So the values must be the sum of
-//! what was acknowledged and, of a subset of those few, all that they change: nothing half, nothing
-//! twice, nothing of what was aborted.
+//! A thread has at most one transaction more than the acknowledged ones. So the values must be the sum of the
+//! acknowledged changes and all changes of a subset of those few: nothing half, nothing twice, nothing of an aborted
+//! transaction.
 
 use crate::witness;
 use anyhow::{Context, bail};
@@ -33,16 +33,16 @@ const THREADS_MAX: u64 = 12;
 /// Options of `torture-complex`.
 #[derive(Args)]
 pub struct ComplexTorture {
-    /// How often to kill.
+    /// The number of kills.
     #[arg(long, default_value_t = 96)]
     kills: u64,
-    /// Decides when to kill, and everything else but the system's timing.
+    /// The seed of the kills, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Threads that run transactions.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=THREADS_MAX))]
     threads: u64,
-    /// Where the database is; removed before and after. On a real disk.
+    /// The directory of the database; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-complex.sdx")]
     directory: PathBuf,
 }
@@ -62,7 +62,7 @@ pub struct ComplexVictim {
     recover_only: bool,
 }
 
-/// Small, so that transactions meet.
+/// Small, so that transactions conflict.
 fn references(seed: u64) -> References {
     let scale = Scale::new(40, 100, 20, 5).expect("a valid scale");
     References::generate(scale, seed)
@@ -81,7 +81,7 @@ fn strategy(life: u64) -> Strategy {
         1 => Strategy::OrderedLog,
         2 => Strategy::SingleLevel,
         3 => Strategy::ForcedSubtransactions,
-        // Spheres that are written before anybody's end of transaction.
+        // Spheres that are written before the end of any transaction.
         _ => Strategy::PersistenceSpheres { pages_max: 6 },
     }
 }
@@ -178,7 +178,7 @@ fn tell(thread: u64, ended: u64) -> std::io::Result<()> {
 type Values = BTreeMap<u64, i64>;
 
 impl ComplexTorture {
-    /// Runs the loop; ends with an error at the first value that is not what was committed.
+    /// Runs the loop; ends with an error at the first value that differs from the committed one.
     pub fn run(&self) -> anyhow::Result<()> {
         self.remove()?;
         let references = references(self.seed);
@@ -207,7 +207,7 @@ impl ComplexTorture {
         println!(
             "{} kills and {recoveries_killed} killed recoveries; {told} acknowledged transactions, \
              each committed one there once and each aborted one not at all; {unacknowledged} more \
-             committed before anybody was told",
+             committed without an acknowledgement",
             self.kills
         );
         Ok(())
@@ -222,8 +222,8 @@ impl ComplexTorture {
         Ok(command)
     }
 
-    /// Starts a process, listens to it, and kills it after a random number of transactions. Returns
-    /// how many each thread was told have ended.
+    /// Starts a process, reads its reports, and kills it after a random number of transactions. Returns the number of
+    /// acknowledged transactions of each thread.
     fn live_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<Vec<u64>> {
         let until_kill = random.below(600);
         let mut ended = vec![0; self.threads as usize];
@@ -232,14 +232,14 @@ impl ComplexTorture {
         Ok(ended)
     }
 
-    /// Starts a recovery and kills it at a random point; it may also be done before.
+    /// Starts a recovery and kills it at a random point; it may also end before.
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
-        // The next life's strategy: what one leaves behind, any other can recover.
+        // The next life's strategy: any strategy can recover the files of another.
         let mut command = self.victim(life + 1)?;
         witness::recover_and_die(command.arg("--recover-only"), random)
     }
 
-    /// Compares all values; returns how many transactions are there that nobody was told of.
+    /// Compares all values; returns the number of found transactions that were not acknowledged.
     fn check(
         &self,
         life: u64,
@@ -306,7 +306,7 @@ impl ComplexTorture {
     }
 }
 
-/// Adds what a transaction changes; a value that is 0 again is not there.
+/// Adds the changes of a transaction; a value that is 0 again is removed.
 fn add(values: &mut Values, scale: &Scale, transaction: &Transaction) {
     for (subobject, change) in transaction.changes() {
         let identity = scale.identity(subobject);

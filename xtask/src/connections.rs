@@ -1,11 +1,11 @@
-//! TCP connections of another process that are cut from outside: its end is shut down, as if the network had done so.
+//! Cutting TCP connections of another process from outside: its end is shut down, as if the network had failed.
 
 use anyhow::Context;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use sardonyx_workload::random::Random;
 use std::net::{Shutdown, TcpStream};
 
-/// Shuts down about half of a process's TCP connections, one way or both. Returns how many.
+/// Shuts down about half of a process's TCP connections, one way or both. Returns their number.
 pub(crate) fn cut(process: u32, random: &mut Random) -> anyhow::Result<u64> {
     let pid = Pid::from_raw(process as i32).context("a process")?;
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
@@ -26,7 +26,7 @@ pub(crate) fn cut(process: u32, random: &mut Random) -> anyhow::Result<u64> {
             continue;
         };
         let stream = TcpStream::from(socket);
-        // A listener has no other end, and a socket of another kind none of this kind.
+        // A listener has no peer, nor has a socket of another kind.
         if stream.peer_addr().is_ok() {
             let how = [Shutdown::Both, Shutdown::Read, Shutdown::Write][random.below(3) as usize];
             cut += u64::from(stream.shutdown(how).is_ok());

@@ -1,5 +1,5 @@
-//! Damages the files of a database again and again, and has it told: by opening, by verifying, or by a
-//! checksum of all rows that are there.
+//! Damages the files of a database again and again, and checks that each damage is detected: by opening, by verifying,
+//! or by a checksum of all rows.
 
 use clap::Args;
 use sardonyx_lab::crashes::damage::torture;
@@ -7,10 +7,10 @@ use sardonyx_lab::crashes::damage::torture;
 /// Options of `torture-damage`.
 #[derive(Args)]
 pub struct DamageTorture {
-    /// How many damages.
+    /// The number of damages.
     #[arg(long, default_value_t = 5_000)]
     damages: u64,
-    /// Decides everything.
+    /// The seed of everything.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -12,7 +12,7 @@ pub struct Explore {
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     first: u64,
-    /// How many seeds.
+    /// The number of seeds.
     #[arg(long, default_value_t = 10_000)]
     seeds: u64,
     /// Crashes and recoveries for each seed.

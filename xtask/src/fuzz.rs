@@ -9,24 +9,24 @@ use sardonyx_fuzz::{TARGETS, Target, target};
 
 #[derive(clap::Args)]
 pub struct Fuzz {
-    /// The targets' names; all without any. `--list` shows them.
+    /// The targets' names; all if none is named. `--list` shows them.
     targets: Vec<String>,
     /// Shows the targets and ends.
     #[arg(long)]
     list: bool,
-    /// From which the inputs are drawn.
+    /// The seed of the inputs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The number of the first input.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// How many inputs for each target.
+    /// The number of inputs for each target.
     #[arg(long, conflicts_with = "seconds")]
     runs: Option<u64>,
-    /// How long for each target.
+    /// The time for each target.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Where an input that made a target panic is put.
+    /// The directory for an input that made a target panic.
     #[arg(long, default_value = "target/fuzz")]
     save: PathBuf,
 }

@@ -1,7 +1,7 @@
 //! A host that `torture-takeover` kills and stops: follows the store, and while it serves has clients that count.
 //!
-//! Each transaction takes the next number and inserts a row of it, so a number that two hosts acknowledge, or one that is
-//! missing, shows what went wrong. It tells each acknowledged number, with its own.
+//! Each transaction takes the next number and inserts a row of it. So a number that two hosts acknowledge, or a missing
+//! one, shows a fault. The host reports each acknowledged number together with its own.
 
 use anyhow::Context;
 use clap::Args;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 record! {
-    /// How many numbers were taken.
+    /// The number of numbers that were taken.
     #[table("counter", key = id)]
     pub struct Counter {
         pub id: u64,
@@ -26,9 +26,9 @@ record! {
     #[table("numbers", key = number)]
     pub struct Number {
         pub number: u64,
-        /// By whom.
+        /// The host that took it.
         pub host: u64,
-        /// So that checkpoints have something to do.
+        /// Filling, so that checkpoints have enough to write.
         pub filling: [u64; 8],
     }
 }
@@ -43,7 +43,7 @@ pub struct HostVictim {
     /// Its number.
     #[arg(long)]
     host: u64,
-    /// Milliseconds after which a host counts as gone.
+    /// Milliseconds without a sign after which a host counts as dead.
     #[arg(long)]
     wait: u64,
     #[arg(long)]
@@ -55,7 +55,7 @@ pub fn name_of(host: u64) -> String {
     format!("host-{host}")
 }
 
-/// How a host opens the database: with a small log, so that it is used again all the time.
+/// The options of a host's database: a small log, so that it is reused all the time.
 pub fn options(store: &str) -> anyhow::Result<Options> {
     let probe = RemoteOptions {
         probe: false,
@@ -81,7 +81,7 @@ impl HostVictim {
         while let Some(term) = host.next_term(&StopHost::default())? {
             match term.options().open_tables(&self.directory) {
                 Ok(bank) => self.serve(bank, &term)?,
-                // Another one claimed the log meanwhile, for example.
+                // For example, another host claimed the log meanwhile.
                 Err(error) => eprintln!("{}: {error}", name_of(self.host)),
             }
             term.release();
@@ -106,7 +106,7 @@ impl HostVictim {
                 });
             }
         });
-        // Of one that was superseded the log says so.
+        // The log of a superseded host reports that.
         bank.close().or_else(|error| ended(self.host, &error))
     }
 }
@@ -154,17 +154,17 @@ fn count(
     })
 }
 
-/// Whoever reads this knows that the number is acknowledged.
+/// Reports an acknowledged number.
 fn tell(host: u64, number: u64) {
     let mut line = [0; 16];
     line[..8].copy_from_slice(&host.to_le_bytes());
     line[8..].copy_from_slice(&number.to_le_bytes());
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: the end is near.
+    // The receiver was dropped: the end is near.
     let _ = out.write_all(&line).and_then(|()| out.flush());
 }
 
-/// The hosts of all numbers in a directory, which is opened with the store; and how many the counter has.
+/// The hosts of all numbers in a directory, which is opened with the store; and the counter's value.
 pub fn numbers_in(directory: &Path, store: &str) -> anyhow::Result<Vec<Option<u64>>> {
     let bank = options(store)?.open_tables(directory)?;
     let (counter, numbers) = tables(&bank)?;

@@ -1,9 +1,8 @@
-//! Who judges what victims left, as processes of their own: for whoever kills the victims elsewhere,
-//! such as the power cuts of `torture-power`.
+//! The judges of victims' files, as processes of their own: for runs that kill the victims elsewhere, such as the power
+//! cuts of `torture-power`.
 //!
-//! A judge is told how many transactions of each worker were acknowledged. It fails where one is
-//! missing, there twice or there in part, and otherwise prints what is to be taken as acknowledged from
-//! then on.
+//! A judge gets the number of acknowledged transactions of each worker. It fails if one is missing, found twice or
+//! found in part. Otherwise it prints the counts that are taken as acknowledged from then on.
 
 use crate::mapped_torture;
 use crate::multilevel_torture::{self, Met, verify_sound};
@@ -14,28 +13,28 @@ use clap::Args;
 use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::PathBuf;
 
-/// What all judges are told.
+/// The common arguments of judges.
 #[derive(Args)]
 struct Told {
-    /// How many transactions of each worker were acknowledged, by commas.
+    /// The numbers of acknowledged transactions of the workers, by commas.
     #[arg(long, value_delimiter = ',', num_args = 0..)]
     acknowledged: Vec<u64>,
 }
 
-/// Judges what `victim` left.
+/// Judges the files of `victim`.
 #[derive(Args)]
 pub struct Judge {
     path: PathBuf,
     #[command(flatten)]
     setting: victim::Setting,
-    /// As for the victim; there is nothing that this changes.
+    /// As for the victim; it has no effect here.
     #[arg(long)]
     deferred: bool,
     #[command(flatten)]
     told: Told,
 }
 
-/// Judges what `multilevel-victim` left.
+/// Judges the files of `multilevel-victim`.
 #[derive(Args)]
 pub struct MultilevelJudge {
     path: PathBuf,
@@ -47,7 +46,7 @@ pub struct MultilevelJudge {
     told: Told,
 }
 
-/// Judges what `mapped-victim` left.
+/// Judges the files of `mapped-victim`.
 #[derive(Args)]
 pub struct MappedJudge {
     #[command(flatten)]
@@ -57,11 +56,11 @@ pub struct MappedJudge {
 }
 
 impl Judge {
-    /// Verifies the files, opens the database, and looks for every transaction.
+    /// Verifies the files, opens the database, and checks for every transaction.
     pub fn run(&self) -> anyhow::Result<()> {
         let acknowledged = &self.told.acknowledged;
-        // Killed while it was made, it may be less than a database. With a follower, the log here is not
-        // all that there is: the follower's directory is a whole database.
+        // Killed during its creation, it may be less than a database. With a follower, the log here is not complete:
+        // the follower's directory is a whole database.
         let whole = self.setting.follower.as_ref().unwrap_or(&self.path);
         if acknowledged.iter().any(|told| *told > 0) && whole.join(MANIFEST_FILE).exists() {
             verify_sound(whole)?;
@@ -72,7 +71,7 @@ impl Judge {
 }
 
 impl MultilevelJudge {
-    /// As [`Judge::run`]; the workers go on after what is there.
+    /// As [`Judge::run`]; the workers continue after the found transactions.
     pub fn run(&mut self) -> anyhow::Result<()> {
         let acknowledged = &mut self.told.acknowledged;
         let met = &mut Met::default();

@@ -9,26 +9,26 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Servers that end when this is dropped, with what they have.
+/// Servers that end when this is dropped, and their data with them.
 #[derive(Debug)]
 pub struct KeptStores {
     program: PathBuf,
     directory: PathBuf,
     servers: Vec<Child>,
-    /// The address of each, which stays.
+    /// The address of each, which does not change.
     addresses: Vec<String>,
     place: String,
 }
 
 impl KeptStores {
-    /// One server in this directory, which begins empty.
+    /// Starts one server in this directory, which is empty at first.
     pub fn tcp(program: &Path, directory: &Path) -> anyhow::Result<Self> {
         Self::start(program, directory, 1, |addresses| {
             format!("tcp://{}", addresses[0])
         })
     }
 
-    /// Two servers, and a directory with the register that says which copies count.
+    /// Starts two servers, and a directory with the register of the copies in sync.
     pub fn copies(program: &Path, directory: &Path) -> anyhow::Result<Self> {
         let keeper = directory.join("keeper");
         Self::start(program, directory, 2, |addresses| {
@@ -67,7 +67,7 @@ impl KeptStores {
         Ok(stores)
     }
 
-    /// Starts a server at this address. Returns the one at which it listens.
+    /// Starts a server at this address. Returns the address at which it listens.
     fn spawn(&self, server: usize, address: &str) -> anyhow::Result<(Child, String)> {
         let log = self.directory.join(format!("store-{server}.err"));
         let log = OpenOptions::new().create(true).append(true).open(log)?;
@@ -87,7 +87,7 @@ impl KeptStores {
         match said["listening"].as_str() {
             Some(address) => Ok((child, address.into())),
             None => {
-                // It has ended, or does not say what it should.
+                // It has ended, or its output is not as expected.
                 let _ = child.kill();
                 let _ = child.wait();
                 bail!("a server of the store did not start")
@@ -100,7 +100,7 @@ impl KeptStores {
         self.servers.len()
     }
 
-    /// Kills a server, which must be there.
+    /// Kills a server, which must be running.
     pub fn kill(&mut self, server: usize) -> anyhow::Result<()> {
         if let Some(status) = self.servers[server].try_wait()? {
             bail!("server {server} of the store ended by itself: {status}");
@@ -110,14 +110,14 @@ impl KeptStores {
         Ok(())
     }
 
-    /// Starts a server again that was killed, at its address and with what it had.
+    /// Restarts a killed server, at its address and with its data.
     pub fn start_again(&mut self, server: usize) -> anyhow::Result<()> {
         let (child, _) = self.spawn(server, &self.addresses[server])?;
         self.servers[server] = child;
         Ok(())
     }
 
-    /// Stops a server where it is, or lets it go on.
+    /// Stops or continues a server by a signal.
     pub fn signal(&self, server: usize, signal: Signal) -> anyhow::Result<()> {
         Ok(kill_process(
             Pid::from_child(&self.servers[server]),

@@ -1,10 +1,10 @@
-//! Long runs: `torture` kills a real process again and again, with an outside witness of what was
-//! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
-//! `torture-nodes` with the processes of several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store;
-//! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
-//! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
-//! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
-//! runs, too: `check-docs`, `check-rooms`, `public-api`. `package` builds what users install.
+//! Long runs and checks. `torture` kills a real process again and again, with an outside witness of the acknowledged
+//! transactions. `torture-mapped` does so with several processes on one mapped segment, `torture-nodes` with the
+//! processes of several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store,
+//! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy. `torture-power` cuts
+//! the power below the file system under all of these. `torture-damage` damages files. `explore` crashes the simulated
+//! disk for as many seeds as you give. `fuzz` and `miri` are the others. CI runs the checks `check-docs`, `check-rooms`
+//! and `public-api`, too. `package` builds the packages that users install.
 
 mod abuse;
 mod change_figures;
@@ -58,31 +58,30 @@ enum Command {
     /// Kills a process that runs debit-credit with SIGKILL at random points, recovers (killing the
     /// recovery, too), and checks every acknowledged transaction.
     Torture(torture::Torture),
-    /// Kills one of several processes that share a mapped segment, or all of them, at random points,
-    /// with every mechanism; checks what the survivors and a restart see.
+    /// Kills one of several processes that share a mapped segment, or all of them, at random points, with every
+    /// mechanism; checks the contents as the survivors and a restart see them.
     TortureMapped(mapped_torture::MappedTorture),
-    /// Kills and stops nodes of either coupling that share a database with debit-credit, one, several or all, also
-    /// while others are recovered, and their page server; checks every acknowledged transaction from outside.
+    /// Kills and stops nodes of either coupling that share a database with debit-credit: one, several or all, even
+    /// while others are recovered, and their page server. Checks every acknowledged transaction from outside.
     TortureNodes(node_torture::NodeTorture),
-    /// Kills and stops hosts of a database whose log is in a store, and tells them to hand over; checks from outside that
-    /// nothing acknowledged is lost and nothing is acknowledged twice.
+    /// Kills and stops hosts of a database whose log is in a store, and asks them to hand over; checks from outside
+    /// that no acknowledged transaction is lost or acknowledged twice.
     TortureTakeover(takeover_torture::TakeoverTorture),
-    /// The same where the hosts are `sardonyx serve`, and the witnesses are clients of PostgreSQL with several hosts in their
-    /// connection string; or measures how long their clients wait for the next host.
+    /// The same with hosts that are `sardonyx serve`; the witnesses are PostgreSQL clients with several hosts in their
+    /// connection string. Or measures the time that their clients wait for the next host.
     TortureServe(serve_torture::ServeTorture),
-    /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
-    /// its recovery, too, and compares every value with what was acknowledged.
+    /// Kills a process that runs the complex-object benchmark under one strategy after the other, and its recovery,
+    /// too. Compares every value with the acknowledged ones.
     TortureComplex(complex_torture::ComplexTorture),
-    /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
-    /// its recovery, too; checks that every acknowledged transaction is there once and whole.
+    /// Kills a process that runs multi-level transactions, under every strategy, at random points, and its recovery,
+    /// too; checks that every acknowledged transaction is found once and whole.
     TortureMultilevel(multilevel_torture::MultilevelTorture),
-    /// Cuts the power of a drive with a volatile cache under real file systems, with every way of use,
-    /// and sometimes again during recovery; looks for every acknowledged transaction. Needs root, FUSE
-    /// and loop devices. All options are those of the program `power`: see its `--help`.
+    /// Cuts the power of a drive with a volatile cache under real file systems, with every way of use, and sometimes
+    /// again during recovery; checks for every acknowledged transaction. Needs root, FUSE and loop devices. All options
+    /// are those of the program `power`: see its `--help`.
     #[command(disable_help_flag = true)]
     TorturePower(power::PowerTorture),
-    /// Damages a database's files and compares what opening and verifying say with a checksum of all
-    /// rows.
+    /// Damages a database's files and compares the results of opening and verifying with a checksum of all rows.
     TortureDamage(damage_torture::DamageTorture),
     /// Abuses the public API by sequences drawn from seeds: forks, panics, calls inside transactions,
     /// extremes; a hang is a failure.
@@ -95,9 +94,10 @@ enum Command {
     Explore(explore::Explore),
     /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
     Fuzz(fuzz::Fuzz),
-    /// Builds what users install, and tries it where nothing of the build is: deb, tarball, c, crates, wheel, sbom.
+    /// Builds the packages that users install, and tries each where the build's files are absent: deb, tarball, c,
+    /// crates, wheel, sbom.
     Package(package::Package),
-    /// Runs what Miri can run, on a nightly compiler with its component `miri`.
+    /// Runs the tests that Miri can run, on a nightly compiler with its component `miri`.
     Miri(tools::Miri),
     /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly.
     PublicApi(tools::PublicApi),
@@ -119,18 +119,18 @@ enum Command {
     /// The process that torture-multilevel kills.
     #[command(hide = true)]
     MultilevelVictim(multilevel_victim::MultilevelVictim),
-    /// Measures what a log costs in several places, in one run: a put, a transaction that waits for it, and how many a
-    /// second when many wait together.
+    /// Measures the cost of a log in several places, in one run: a put, a transaction that waits for it, and the
+    /// transactions a second when many wait together.
     StoreFigures(store_figures::StoreFigures),
-    /// Measures what kept changes of a table cost its writer, and whether a reader of them keeps up.
+    /// Measures the cost of kept changes for a table's writer, and the lag of a reader of them.
     ChangeFigures(change_figures::ChangeFigures),
-    /// Looks at what a victim left.
+    /// Judges the files of a victim.
     #[command(hide = true)]
     Judge(judge::Judge),
-    /// Looks at what a mapped-victim left.
+    /// Judges the files of a mapped-victim.
     #[command(hide = true)]
     MappedJudge(judge::MappedJudge),
-    /// Looks at what a multilevel-victim left.
+    /// Judges the files of a multilevel-victim.
     #[command(hide = true)]
     MultilevelJudge(judge::MultilevelJudge),
 }

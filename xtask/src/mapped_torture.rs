@@ -1,10 +1,10 @@
-//! The kill loop for mapped segments: four processes run transactions on one segment with plain loads
-//! and stores; one is killed at a random instant, or all at once, with every mechanism, with and
-//! without a log. The witness is outside: it knows what each was told.
+//! The kill loop for mapped segments: four processes run transactions on one segment with plain loads and stores. One
+//! is killed at a random instant, or all at once, with every mechanism, with and without a log. The witness is outside:
+//! it knows the acknowledged transactions of each.
 //!
-//! Checked after every kill: accounts on pages of their own have the same sum as ever; what a process
-//! did is what it was told, or one transaction more, and whole; the survivors go on. With a log, also
-//! after a restart, and by `verify` before it.
+//! Checked after every kill: accounts on pages of their own have a constant sum; the transactions of a process are the
+//! acknowledged ones, or one more, and whole; the survivors continue. With a log, also after a restart, and by `verify`
+//! before it.
 
 use crate::multilevel_torture::verify_sound;
 use anyhow::{Context, bail, ensure};
@@ -27,24 +27,24 @@ const ACCOUNTS: std::ops::Range<u64> = 480..544;
 const EACH: u64 = 1_000_000;
 const COUNTERS: u64 = 600;
 const PAGES: u64 = 8192;
-/// Counters that fit, and so processes of one segment.
+/// The number of counters with room, and so the most processes of one segment.
 const WORKERS_MAX: u64 = PAGES - COUNTERS;
-/// A survivor that does nothing for so long hangs.
+/// A survivor without progress for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Options of `torture-mapped`.
 #[derive(Args)]
 pub struct MappedTorture {
-    /// How often to kill, with each mechanism.
+    /// The number of kills with each mechanism.
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// Decides when to kill, and everything else but the system's timing.
+    /// The seed of the kills, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Processes at once.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(2..=64))]
     processes: u64,
-    /// Where the database is; removed before and after. Without it, segments have no log.
+    /// The directory of the database; removed before and after. Without it, segments have no log.
     #[arg(long)]
     directory: Option<PathBuf>,
 }
@@ -58,12 +58,12 @@ pub struct MappedVictim {
     number: u64,
     #[arg(long)]
     seed: u64,
-    /// Only open, and prepare what all use.
+    /// Only open, and prepare the shared state.
     #[arg(long)]
     recover_only: bool,
 }
 
-/// How a segment is opened.
+/// The options of a segment.
 #[derive(Args, Clone, Debug)]
 pub struct Setting {
     place: PathBuf,
@@ -72,7 +72,7 @@ pub struct Setting {
     /// It has a log; the place is its directory.
     #[arg(long)]
     durable: bool,
-    /// Where the shared memory is, if not where it is by default.
+    /// The directory of the shared memory, if not the default one.
     #[arg(long)]
     shared_memory: Option<PathBuf>,
 }
@@ -117,9 +117,9 @@ impl Setting {
         })
     }
 
-    /// `verify` finds nothing, and each process' transactions are there that it was told of.
+    /// `verify` finds nothing, and each process' acknowledged transactions are found.
     pub fn judge(&self, acknowledged: &[u64]) -> anyhow::Result<()> {
-        // Killed while it was made, it may be less than a database.
+        // Killed during its creation, it may be less than a database.
         if acknowledged.iter().any(|told| *told > 0) {
             verify_sound(&self.place)?;
         }
@@ -132,7 +132,7 @@ impl Setting {
     }
 }
 
-/// Gives the accounts what they have at first, unless they have it.
+/// Sets the accounts' initial balances, unless they have them.
 fn prepare(segment: &Segment) -> anyhow::Result<()> {
     let prepared = segment.run(|tx| -> anyhow::Result<()> {
         if tx.length() < PAGES * PAGE {
@@ -196,7 +196,7 @@ fn transfer(segment: &Segment, number: u64, random: &mut Random) -> anyhow::Resu
     Ok(count)
 }
 
-/// A victim, and what it was told.
+/// A victim, and its acknowledged transactions.
 struct Worker {
     number: u64,
     child: Child,
@@ -240,7 +240,7 @@ struct Arena<'a> {
 }
 
 impl MappedTorture {
-    /// Runs the loop; ends with an error at the first transaction that is missing or there in part.
+    /// Runs the loop; ends with an error at the first transaction that is missing or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
         for mechanism in 0..MECHANISMS.len() as u64 {
             let kind = MECHANISMS[mechanism as usize];
@@ -260,7 +260,7 @@ impl MappedTorture {
             arena.remove()?;
             let told = done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
             println!(
-                "{kind:?}: {} kills; {told} transactions told, each there",
+                "{kind:?}: {} kills; {told} transactions acknowledged, each found",
                 self.kills
             );
         }
@@ -341,7 +341,7 @@ impl Arena<'_> {
             let all = self.random.chance(10);
             let mut dead = Vec::new();
             if all {
-                // As many as can be before they notice.
+                // As many as possible before they notice.
                 for worker in &mut workers {
                     worker.child.kill()?;
                 }
@@ -398,7 +398,7 @@ fn check(segment: &Segment, number: u64, told: u64) -> anyhow::Result<()> {
     );
     ensure!(
         count == told || count == told + 1,
-        "process {number} was told {told} transactions, and {count} are there"
+        "{told} transactions of process {number} were acknowledged, and {count} were found"
     );
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! What the tortured multi-level transactions do: transfers between accounts that are spread over
-//! pages, a stock within bounds, and a journal for each worker. What a transaction does follows from
-//! its worker and number alone, so that whoever reads the journals knows what must be there.
+//! The tortured multi-level transactions: transfers between accounts that are spread over pages, a stock within bounds,
+//! and a journal for each worker. A transaction follows from its worker and number alone, so that a judge that reads
+//! the journals knows the expected contents.
 
 use sardonyx_multilevel::{
     Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PageId, Pages, Recorded, Stop,
@@ -29,7 +29,7 @@ pub struct Places {
     pub stock: Area,
 }
 
-/// What a transaction is going to do.
+/// The plan of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// From, to, amount.
@@ -38,9 +38,9 @@ pub struct Plan {
     pub stock: i64,
     /// Two threads do the transfers.
     pub siblings: bool,
-    /// It looks at all accounts.
+    /// It reads all accounts.
     pub audits: bool,
-    /// It is aborted when it has done everything.
+    /// It is aborted at its end.
     pub aborts: bool,
 }
 
@@ -165,7 +165,7 @@ impl Operation for Audit {
     }
 }
 
-/// Changes the stock if it stays within bounds whoever commits.
+/// Changes the stock if it stays within bounds, whichever transactions commit.
 pub struct Restock {
     pub stock: Area,
     pub change: i64,
@@ -214,12 +214,11 @@ impl Recorded for Restock {
     }
 }
 
-/// Appends to a worker's journal the transaction's number and what it did to the stock; or takes the
-/// last entry away.
+/// Appends the transaction's number and its change of the stock to a worker's journal; or removes the last entry.
 pub struct Write {
     pub journals: Area,
     pub worker: u64,
-    /// `None` takes the last one away.
+    /// `None` removes the last one.
     pub entry: Option<(u64, i64)>,
 }
 

@@ -1,11 +1,11 @@
-//! The kill loop for multi-level transactions: a process with several workers is killed at a random
-//! instant, its recovery is killed a few times, and then everything is looked at. The witness is
-//! outside: it knows the last transaction that each worker was told committed.
+//! The kill loop for multi-level transactions: a process with several workers is killed at a random instant, its
+//! recovery is killed a few times, and then everything is checked. The witness is outside: it knows the last
+//! acknowledged transaction of each worker.
 //!
-//! A worker's journal must have exactly its transactions that commit, in order, up to the last one
-//! acknowledged or the one after it; and the accounts and the stock must be what exactly those
-//! transactions make of them. So each is there once and whole, and of no other is there anything.
-//! Every life has its own strategy, unless one is given: the format on disk is the same for all.
+//! A worker's journal must have exactly its transactions that commit, in order, up to the last one acknowledged or the
+//! one after it. The accounts and the stock must be the result of exactly those transactions. So each is found once and
+//! whole, and no other has left a trace. Every life has its own strategy, unless one is given: the format on disk is
+//! the same for all.
 
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
@@ -23,16 +23,16 @@ use std::sync::Arc;
 /// Options of `torture-multilevel`.
 #[derive(Args)]
 pub struct MultilevelTorture {
-    /// How often to kill.
+    /// The number of kills.
     #[arg(long, default_value_t = 100)]
     kills: u64,
-    /// Decides when to kill, and everything else but the system's timing.
+    /// The seed of the kills, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Keep to one strategy.
     #[arg(long, value_enum)]
     strategy: Option<StrategyName>,
-    /// Where the database is; removed before and after. On a real disk.
+    /// The directory of the database; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-multilevel.sdx")]
     directory: PathBuf,
     /// Threads that run transactions.
@@ -43,7 +43,7 @@ pub struct MultilevelTorture {
     acknowledgements: u64,
 }
 
-/// What was met.
+/// The counts of a run.
 #[derive(Default)]
 pub struct Met {
     recoveries_killed: u64,
@@ -52,8 +52,7 @@ pub struct Met {
 }
 
 impl MultilevelTorture {
-    /// Runs the loop; ends with an error at the first transaction that is missing, there twice, or
-    /// there in part.
+    /// Runs the loop; ends with an error at the first transaction that is missing, found twice, or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
         remove(&self.directory)?;
         let mut random = Random::new(self.seed);
@@ -97,7 +96,7 @@ impl MultilevelTorture {
         Ok(command)
     }
 
-    /// Starts a process, listens to it, and kills it after a random number of acknowledgements.
+    /// Starts a process, reads its reports, and kills it after a random number of acknowledgements.
     fn live_and_die(
         &self,
         life: u64,
@@ -109,7 +108,7 @@ impl MultilevelTorture {
         witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
     }
 
-    /// Starts a recovery and kills it at a random point; it may also be done before.
+    /// Starts a recovery and kills it at a random point; it may also end before.
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
         let mut command = self.victim(life)?;
         command.arg("--recover-only");
@@ -121,8 +120,8 @@ impl MultilevelTorture {
     }
 }
 
-/// Looks at everything. Returns how many transactions there are. What is found is from then on as
-/// if it had been acknowledged: the worker goes on after it.
+/// Checks everything. Returns the number of transactions. From then on the found ones count as acknowledged: each
+/// worker continues after its last.
 pub fn check(
     directory: &Path,
     life: u64,
@@ -130,7 +129,7 @@ pub fn check(
     acknowledged: &mut [u64],
     met: &mut Met,
 ) -> anyhow::Result<u64> {
-    // A process killed while it made the database has left less than one.
+    // A process killed while it created the database has left less than one.
     if acknowledged.iter().any(|told| *told > 0) {
         verify_sound(directory)?;
     }
@@ -169,8 +168,7 @@ pub fn verify_sound(directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A journal has all transactions that commit, up to the last acknowledged one or the one after.
-/// Returns the last one.
+/// A journal has all transactions that commit, up to the last acknowledged one or the one after. Returns the last one.
 fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Result<u64> {
     let commit = (1..).filter(|number| !Plan::of(worker, *number).aborts);
     let mut commit = commit.peekable();
@@ -186,12 +184,12 @@ fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Resu
     let last = journal.last().map_or(0, |(number, _)| *number);
     ensure!(
         told <= last,
-        "worker {worker} was told of {told}, its journal ends at {last}"
+        "{told} transactions of worker {worker} were acknowledged, but its journal ends at {last}"
     );
     let after_told = (told + 1..).find(|number| !Plan::of(worker, *number).aborts);
     ensure!(
         last == told || Some(last) == after_told,
-        "worker {worker} was told of {told} only, its journal ends at {last}"
+        "only {told} transactions of worker {worker} were acknowledged, but its journal ends at {last}"
     );
     Ok(last)
 }

@@ -1,5 +1,5 @@
-//! The process that torture-multilevel kills: workers that run multi-level transactions and tell the
-//! witness, over the standard output, the number of each that was committed.
+//! The process that torture-multilevel kills: workers that run multi-level transactions and report to the witness, over
+//! the standard output, the number of each committed one.
 
 use crate::multilevel_operations::{
     ACCOUNT_PAGES, Audit, Places, Plan, ReadJournal, Restock, Transfer, WORKERS_MAX, Write,
@@ -21,7 +21,7 @@ pub struct MultilevelVictim {
     path: PathBuf,
     #[arg(long)]
     workers: u64,
-    /// Decides the strategy, unless that is given, and the other choices.
+    /// The seed of the strategy, unless that is given, and of the other choices.
     #[arg(long)]
     life: u64,
     #[arg(long)]
@@ -58,7 +58,7 @@ impl StrategyName {
     }
 }
 
-/// Opens the database as its `life` says, with a small log, so that it is recycled all the time.
+/// Opens the database with the options of `life` and a small log, so that it is recycled all the time.
 pub fn open(path: &Path, life: u64, strategy: Option<StrategyName>) -> anyhow::Result<Opened> {
     let mut random = Random::new(life);
     let all = StrategyName::value_variants();
@@ -101,7 +101,7 @@ pub struct Opened {
     pub places: Places,
 }
 
-/// Why a transaction ended without a commit.
+/// The reason why a transaction ended without a commit.
 #[derive(Debug, thiserror::Error)]
 enum Ended {
     #[error(transparent)]
@@ -128,7 +128,7 @@ impl MultilevelVictim {
             for worker in workers {
                 match worker.join() {
                     Ok(Ok(())) => {}
-                    // Nobody waits for those who go on for ever.
+                    // The other workers run for ever, so this does not wait for them.
                     Ok(Err(error)) => die(&format!("{error:#}")),
                     Err(_) => die("a worker panicked"),
                 }
@@ -144,7 +144,7 @@ fn die(message: &str) -> ! {
 }
 
 impl Opened {
-    /// What a worker has in its journal, from an entry on.
+    /// The entries of a worker's journal, from an entry on.
     pub fn journal(&self, worker: u64) -> anyhow::Result<Vec<(u64, i64)>> {
         let read = ReadJournal {
             journals: self.places.journals,
@@ -250,7 +250,7 @@ impl Opened {
     }
 }
 
-/// One line of 16 bytes; pipes take up to 4096 bytes whole.
+/// Writes a line of 16 bytes; pipes take up to 4096 bytes whole.
 fn tell(worker: u64, number: u64) -> std::io::Result<()> {
     let mut line = [0u8; 16];
     line[..8].copy_from_slice(&worker.to_le_bytes());

@@ -1,5 +1,5 @@
-//! One database under torture-nodes, the processes that share it, and the witness, who knows from outside what each
-//! client was told.
+//! One database under torture-nodes, the processes that share it, and the witness, which knows from outside the
+//! acknowledged transactions of each client.
 
 use crate::node_faults::stopped_wait;
 use crate::node_torture::NodeTorture;
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Clients of each node that the witness hears, and one that reads.
+/// Clients of each node that the witness reads, and one reader.
 const CLIENTS: u16 = 3;
 
-/// How long nobody may be told anything before that is a failure.
+/// The time without any acknowledgement that counts as a failure.
 pub(crate) const STANDSTILL: Duration = Duration::from_secs(30);
 
 /// A node's process.
@@ -32,7 +32,7 @@ pub(crate) struct Victim {
     listener: Listener,
 }
 
-/// One database and those who share it.
+/// One database and the processes that share it.
 pub(crate) struct Arena<'a> {
     pub options: &'a NodeTorture,
     cluster: Cluster,
@@ -45,7 +45,7 @@ pub(crate) struct Arena<'a> {
     pub cut: u64,
 }
 
-/// The clients of a slot that the witness hears.
+/// The clients of a slot that the witness reads.
 pub(crate) fn clients(slot: usize) -> std::ops::Range<usize> {
     let first = slot * CLIENTS as usize;
     first..first + CLIENTS as usize - 1
@@ -87,12 +87,12 @@ impl<'a> Arena<'a> {
         Ok(arena)
     }
 
-    /// How many processes were ever started.
+    /// The number of processes that were ever started.
     pub(crate) fn started(&self) -> u64 {
         self.started
     }
 
-    /// Nodes that nobody had stopped, and whose leases ran out, on a busy machine.
+    /// Nodes whose leases ran out on a busy machine, without being stopped.
     pub(crate) fn too_slow(&self) -> u64 {
         self.too_slow
     }
@@ -108,7 +108,7 @@ impl<'a> Arena<'a> {
         told.sum()
     }
 
-    /// Whether a client has nearly as many records as its part of HISTORY keeps.
+    /// Returns true if a client has nearly as many records as its part of HISTORY keeps.
     pub(crate) fn is_full(&self) -> bool {
         let scale = self.cluster.setting().scale.history_blocking;
         let most = u64::from(self.cluster.setting().history_pages * scale);
@@ -117,7 +117,7 @@ impl<'a> Arena<'a> {
             .any(|told| told.load(Ordering::SeqCst) * 10 > most * 8)
     }
 
-    /// The process of a slot. What it says, as why a node ended that was shut out, goes to its log.
+    /// The process of a slot. Its messages, such as the reason why a node was shut out, go to its log.
     fn start(&mut self, slot: usize) -> anyhow::Result<Command> {
         self.started += 1;
         let seed = self
@@ -154,7 +154,7 @@ impl<'a> Arena<'a> {
         Ok(())
     }
 
-    /// Starts the page server, if nodes want one and it does not run, and returns when it answers.
+    /// Starts the page server, if nodes need one and it does not run, and returns when it answers.
     pub(crate) fn start_server(&mut self) -> anyhow::Result<()> {
         let Some(slot) = self.cluster.setting().page_server_slot() else {
             return Ok(());
@@ -193,7 +193,7 @@ impl<'a> Arena<'a> {
         Ok(())
     }
 
-    /// Returns when somebody among these slots was told so many more transactions.
+    /// Returns when the clients of these slots have received so many more acknowledgements.
     pub(crate) fn goes_on(&mut self, slots: &[usize], more: u64) -> anyhow::Result<()> {
         let workers: Vec<usize> = slots.iter().flat_map(|&slot| clients(slot)).collect();
         let told = |arena: &Arena<'_>| arena.told_to(workers.iter().copied());
@@ -201,7 +201,7 @@ impl<'a> Arena<'a> {
         while told(self) < before + more {
             for &slot in slots {
                 if self.is_dead(slot)? {
-                    // As `bury` finds, others went on without it: it was too slow.
+                    // As `bury` finds, others continued without it: it was too slow.
                     self.too_slow += 1;
                     self.bury(&[slot])?;
                     self.check(&[slot])?;
@@ -211,7 +211,7 @@ impl<'a> Arena<'a> {
             self.server_runs()?;
             ensure!(
                 began.elapsed() < STANDSTILL,
-                "nodes {slots:?} have been told nothing for {STANDSTILL:?}"
+                "nodes {slots:?} have acknowledged nothing for {STANDSTILL:?}"
             );
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -250,7 +250,7 @@ impl<'a> Arena<'a> {
         Ok(self.victim(slot)?.child.try_wait()?.is_some())
     }
 
-    /// What the clients of dead nodes were told is there.
+    /// Checks that the acknowledged transactions of dead nodes' clients are found.
     pub(crate) fn check(&self, dead: &[usize]) -> anyhow::Result<()> {
         if dead.is_empty() {
             return Ok(());
@@ -266,7 +266,7 @@ impl<'a> Arena<'a> {
         found.try_for_each(|(client, there)| self.compare(client, there))
     }
 
-    /// Does something as a node; again if this process was too slow for its lease.
+    /// Runs `body` as a node; again if this process was too slow for its lease.
     fn as_node<R>(
         &self,
         work: impl Fn(&Bank, &CoupledNode) -> Result<R, ClusterError>,
@@ -282,17 +282,17 @@ impl<'a> Arena<'a> {
         }
     }
 
-    /// What was found is known from then on: a client's next life counts from there.
+    /// The found count is known from then on: a client's next life counts from there.
     fn compare(&self, client: usize, there: u64) -> anyhow::Result<()> {
         let told = self.told[client].fetch_max(there, Ordering::SeqCst);
         ensure!(
             there == told || there == told + 1,
-            "client {client} was told {told} transactions, and {there} are there"
+            "{told} transactions of client {client} were acknowledged, and {there} were found"
         );
         Ok(())
     }
 
-    /// Kills all, opens the database anew, and proves the whole bank. Returns how many were acknowledged.
+    /// Kills all, opens the database again, and proves the whole bank. Returns the number of acknowledged transactions.
     pub(crate) fn end(&mut self, random: &mut Random) -> anyhow::Result<u64> {
         let slots = self.shuffled(random);
         for &slot in &slots {

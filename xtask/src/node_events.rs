@@ -1,9 +1,9 @@
-//! What torture-nodes does to nodes and to their page server, and how often: one plan for both couplings.
+//! The events of torture-nodes for nodes and for their page server, and their frequencies: one plan for both couplings.
 
 use sardonyx_cluster::setting::Coupling;
 use sardonyx_workload::random::Random;
 
-/// What is done.
+/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     One,
@@ -11,11 +11,11 @@ pub(crate) enum Event {
     All,
     /// One, and another one while that is recovered.
     InRecovery,
-    /// Stopped until the others have gone on without it; closely coupled, they kill it.
+    /// Stopped until the others have continued without it; closely coupled, they kill it.
     Stopped,
     /// Stopped for a moment only.
     Paused,
-    /// Several, or all, are stopped, until the others have gone on without them.
+    /// Several, or all, are stopped, until the others have continued without them.
     SeveralStopped,
     /// The page server.
     Server,
@@ -29,7 +29,7 @@ pub(crate) enum Event {
     Everything,
 }
 
-/// An event, its name, and how often it comes beside the others.
+/// An event, its name, and its relative frequency.
 type Entry = (Event, &'static str, u64);
 
 const CLOSE: [Entry; 6] = [

@@ -1,4 +1,5 @@
-//! What torture-nodes does to the nodes of a database and to their page server, and what it expects of those that live.
+//! The events of torture-nodes for the nodes of a database and their page server, and the expected reactions of the
+//! living ones.
 
 use crate::connections;
 use crate::node_arena::{Arena, STANDSTILL, clients};
@@ -9,23 +10,24 @@ use sardonyx_workload::random::Random;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Who may be left alone although stopped: others did not want anything of it.
+/// A stopped node may be left alone after this time: the others did not need anything of it.
 const LEFT_ALONE: Duration = Duration::from_secs(2);
 
-/// After how long a stopped node is fenced: closely coupled it is killed, if others wait; loosely coupled it is shut out.
+/// The time after which a stopped node is fenced: closely coupled it is killed, if others wait; loosely coupled it is
+/// shut out.
 pub(crate) fn stopped_wait(coupling: Coupling) -> Duration {
     match coupling {
         Coupling::Close => Duration::from_millis(50),
-        // A node that is so slow by itself would be shut out, too, on a slow machine.
+        // On a slow machine a node that is only slow would be shut out, too.
         Coupling::Loose => Duration::from_secs(4),
     }
 }
 
-/// How many died of an event.
+/// The numbers of nodes that died in an event.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Died {
     pub all: u64,
-    /// Of these, those that were stopped, and whom the others did not wait for.
+    /// Of these, the stopped ones that the others did not wait for.
     pub by_others: u64,
 }
 
@@ -37,7 +39,7 @@ fn signal(child: &Child, name: &str) -> anyhow::Result<()> {
 }
 
 impl Arena<'_> {
-    /// The slots in an order drawn.
+    /// The slots in a random order.
     pub(crate) fn shuffled(&self, random: &mut Random) -> Vec<usize> {
         let mut slots: Vec<usize> = (0..self.victims.len()).collect();
         for last in (1..slots.len()).rev() {
@@ -46,7 +48,7 @@ impl Arena<'_> {
         slots
     }
 
-    /// Does something to nodes, checks what they leave, and starts them again.
+    /// Runs an event, checks the effects, and starts the nodes again.
     pub(crate) fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Died> {
         let slots = self.shuffled(random);
         self.goes_on(&slots, 1 + random.below(300))?;
@@ -118,8 +120,8 @@ impl Arena<'_> {
         signal(&victim.child, name)
     }
 
-    /// Stops a closely coupled node, for a moment or until the others kill it. Returns how many of it they killed; a
-    /// paused one lives if it is none.
+    /// Stops a closely coupled node, for a moment or until the others kill it. Returns the number that they killed; a
+    /// paused one lives if it is 0.
     fn stop_close(
         &mut self,
         event: Event,
@@ -146,7 +148,7 @@ impl Arena<'_> {
         living: &[usize],
         random: &mut Random,
     ) -> anyhow::Result<Vec<usize>> {
-        // One may as well be about to join.
+        // A node may be about to join at that moment.
         if random.below(4) > 0 {
             self.goes_on(&struck[..1], 1)?;
         }
@@ -169,7 +171,7 @@ impl Arena<'_> {
         if !living.is_empty() {
             self.goes_on(living, 20)?;
         }
-        // On a slow machine a moment may have been too long; and one that took no part yet has lost nothing.
+        // On a slow machine a moment may have been too long; and a node that had not joined yet has lost nothing.
         let mut dead = Vec::new();
         for &slot in struck {
             if !self.lives_on(slot)? {
@@ -205,7 +207,7 @@ impl Arena<'_> {
         Ok(())
     }
 
-    /// Waits until a node that was continued is told something, or has ended.
+    /// Waits until a continued node acknowledges a transaction, or has ended.
     fn lives_on(&mut self, slot: usize) -> anyhow::Result<bool> {
         let (before, began) = (self.told_to(clients(slot)), Instant::now());
         loop {
@@ -223,7 +225,8 @@ impl Arena<'_> {
         }
     }
 
-    /// Waits until a stopped node is dead; kills it if the others go on well without it. Returns whether they did it.
+    /// Waits until a stopped node is dead; kills it if the others continue without it. Returns true if the others
+    /// killed it.
     fn is_fenced(&mut self, slot: usize, living: &[usize]) -> anyhow::Result<bool> {
         let began = Instant::now();
         loop {

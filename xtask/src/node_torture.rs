@@ -1,9 +1,9 @@
 //! Nodes of either coupling that are killed and stopped, and their page server: `torture-nodes`.
 //!
-//! After each event the survivors must go on, and every client that died must find in HISTORY what it was told, and
-//! at most one transaction more, whose answer it did not live to see. Now and then, and at the end, all are killed and
-//! the database is opened anew: then every record of every client is there once, in its order, and the records' sum is
-//! that of the accounts, of the tellers and of the branches.
+//! After each event the survivors must continue. HISTORY must have the acknowledged transactions of every dead client,
+//! and at most one more, which was not acknowledged. At times, and at the end, all are killed and the database is
+//! opened again. Then every record of every client is found once, in its order, and the records' sum is that of the
+//! accounts, of the tellers and of the branches.
 
 use crate::node_arena::Arena;
 use crate::node_events::{draw, events};
@@ -16,7 +16,7 @@ use sardonyx_workload::random::Random;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// How the nodes cooperate.
+/// The coupling of the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum CouplingName {
     Close,
@@ -26,25 +26,25 @@ enum CouplingName {
 /// Options of `torture-nodes`.
 #[derive(Args)]
 pub struct NodeTorture {
-    /// How many events: a kill of one, several or all, or a stop.
+    /// The number of events: a kill of one, several or all, or a stop.
     #[arg(long, default_value_t = 50)]
     kills: u64,
-    /// How the nodes cooperate: closely, or loosely with a page server, which is killed and stopped, too.
+    /// The coupling of the nodes: close, or loose with a page server, which is killed and stopped, too.
     #[arg(long, value_enum, default_value_t = CouplingName::Close)]
     coupling: CouplingName,
-    /// Decides what happens to whom and when, and everything else but the system's timing.
+    /// The seed of the events, their victims and their times, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Nodes.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=16))]
     pub(crate) nodes: u16,
-    /// Where the database is; removed before and after. On a real disk.
+    /// The directory of the database; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-nodes")]
     pub(crate) directory: PathBuf,
-    /// Only events whose names contain this, as "stopped": to look for what one of them breaks.
+    /// Only events whose names contain this, such as "stopped": to examine the faults of one of them.
     #[arg(long, default_value = "")]
     only: String,
-    /// How many events one database bears before a new one is begun.
+    /// The number of events with one database before a new one is begun.
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..))]
     lives: u64,
 }
@@ -57,7 +57,7 @@ impl NodeTorture {
         }
     }
 
-    /// Runs the loop; ends with an error at the first transaction that is missing or there in part.
+    /// Runs the loop; ends with an error at the first transaction that is missing or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut random = Random::new(self.seed);
         let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";

@@ -1,10 +1,10 @@
-//! The processes that torture-nodes kills or stops. A node runs debit-credit on pages from several clients, and tells
-//! the witness, over its standard output, how many transactions of each client it was told are durable. The page server
-//! of loosely coupled nodes only serves.
+//! The processes that torture-nodes kills or stops. A node runs debit-credit on pages from several clients. It reports
+//! the number of acknowledged transactions of each client to the witness, over its standard output. The page server of
+//! loosely coupled nodes only serves.
 //!
-//! The last client of a node counts in a place of its own, and notes in a file that all processes see what was
-//! acknowledged. Each node reads all counts: what was acknowledged on any node before it began to read must be there. So a
-//! node that woke up and tells of what has been is found.
+//! The last client of a node counts in a place of its own, and notes its acknowledged count in a file that all
+//! processes see. Each node reads all counts: every count that any node had acknowledged before the read began must be
+//! visible. So a node that wakes up and shows an old state is detected.
 
 use crate::victim::tell;
 use anyhow::Context;
@@ -23,16 +23,16 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How a node ends that has read what was older than what had been acknowledged.
+/// The exit code of a node that has read an older state than the acknowledged one.
 pub(crate) const STALE: i32 = 86;
 
-/// How a node ends whose lease has run out, or that was shut out.
+/// The exit code of a node whose lease has run out, or that was shut out.
 pub(crate) const SHUT_OUT: i32 = 87;
 
-/// For so long a node tries to join: the page server may be dead just then.
+/// The time of a node's attempts to join: the page server may be dead just then.
 const JOIN_WAIT: Duration = Duration::from_secs(60);
 
-/// A file with a word for each slot: how far the last client of its node was told to have counted.
+/// A file with a word for each slot: the acknowledged count of its node's last client.
 pub(crate) fn told_file(directory: &Path) -> PathBuf {
     directory.join("told")
 }
@@ -115,14 +115,14 @@ impl NodeVictim {
             node.transact(kind, |tx| bank.transfer(tx, &transfer, &end))?;
             end.records += 1;
             if let Err(error) = tell(number, end.records) {
-                // Whoever started it is gone.
+                // The process that started it has ended.
                 eprintln!("{error}");
                 std::process::exit(1);
             }
         }
     }
 
-    /// Reads the count of a slot, again and again, and counts if it is this node's.
+    /// Reads the count of a slot repeatedly, and increments it if it is this node's.
     fn reader(
         &self,
         setting: &Setting,
@@ -143,7 +143,7 @@ impl NodeVictim {
             let found = u64::from_le_bytes(found.try_into().unwrap_or_default());
             if found < before {
                 eprintln!("{found} is read where {before} had been acknowledged");
-                // Whoever started it is to know at once.
+                // The process that started it must know at once.
                 std::process::exit(STALE);
             }
             if slot == self.slot {
@@ -151,7 +151,7 @@ impl NodeVictim {
                 node.transact(0, |tx| tx.write(page, offset, &next))?;
                 told.write_all_at(&next, word)?;
             }
-            // Who reads holds up who writes.
+            // Readers delay writers.
             std::thread::sleep(Duration::from_micros(1000 + random.below(3000)));
         }
     }

@@ -1,5 +1,5 @@
-//! `torture-power`: builds the program that cuts the power (it is a crate of its own, because nobody
-//! else needs FUSE) and gives it this one's victims and judges.
+//! `torture-power`: builds the program that cuts the power, and gives it this one's victims and judges. The program is
+//! a crate of its own, because no other part needs FUSE.
 
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -8,7 +8,7 @@ use std::process::Command;
 /// Options of `torture-power`.
 #[derive(Args)]
 pub struct PowerTorture {
-    /// Options of the program `power`; `--help` says which.
+    /// Options of the program `power`; its `--help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     options: Vec<String>,
 }

@@ -34,7 +34,7 @@ pub fn name_of(host: usize) -> String {
 }
 
 impl Hosts {
-    /// Starts so many.
+    /// Starts so many hosts.
     pub fn start(
         program: &Path,
         directory: &Path,
@@ -74,7 +74,7 @@ impl Hosts {
         command.args(["--store", &self.place, "--host", &name_of(host)]);
         command.args(["--lease", &format!("{}ms", self.lease.as_millis())]);
         command.args(["--postgres", &format!("127.0.0.1:{port}")]);
-        // Of one that was killed the directory's lock is given back a moment later.
+        // The lock of a killed host's directory is released a moment later.
         command.args(["--redis", "off", "--http", "off", "--wait", "10s"]);
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn()?;
         let mut said = String::new();
@@ -91,7 +91,7 @@ impl Hosts {
         Ok(kill_process(Pid::from_child(&self.running[host]), signal)?)
     }
 
-    /// Kills a host, which must be there.
+    /// Kills a host, which must be running.
     pub fn kill(&mut self, host: usize) -> anyhow::Result<()> {
         self.check(host)?;
         self.running[host].kill()?;
@@ -99,7 +99,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Ends a host in order, when it was told to.
+    /// Waits for the orderly end of a host.
     pub fn wait_for_end(&mut self, host: usize) -> anyhow::Result<()> {
         let status = self.running[host].wait()?;
         ensure!(status.success(), "{} ended with {status}", name_of(host));
@@ -113,7 +113,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Checks that a host is there: none ends by itself.
+    /// Checks that a host is running: none ends by itself.
     pub fn check(&mut self, host: usize) -> anyhow::Result<()> {
         match self.running[host].try_wait()? {
             None => Ok(()),
@@ -121,7 +121,7 @@ impl Hosts {
         }
     }
 
-    /// How many there are.
+    /// The number of hosts.
     pub fn count(&self) -> usize {
         self.running.len()
     }

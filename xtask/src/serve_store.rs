@@ -25,7 +25,7 @@ pub enum ServeStore {
     Directory {
         /// The place of it.
         there: PathBuf,
-        /// The place of it while it is away.
+        /// Its path while the store is away.
         away: PathBuf,
     },
     /// Processes keep it.
@@ -33,7 +33,7 @@ pub enum ServeStore {
 }
 
 impl ServeStore {
-    /// Begins an empty one in this directory.
+    /// Creates an empty store in this directory.
     pub fn start(kind: ServeStoreKind, program: &Path, directory: &Path) -> anyhow::Result<Self> {
         let stores = directory.join("stores");
         Ok(match kind {
@@ -54,7 +54,7 @@ impl ServeStore {
         }
     }
 
-    /// Whether this can happen to it.
+    /// Returns true if this event is possible for the store.
     pub fn bears(&self, event: Event) -> bool {
         matches!(self, ServeStore::Kept(_)) || !event.is_of_store()
     }
@@ -67,7 +67,7 @@ impl ServeStore {
         }
     }
 
-    /// It is away for as long as `meanwhile` takes.
+    /// Takes the store away for as long as `meanwhile` takes.
     pub fn leave(&mut self, meanwhile: impl FnOnce()) -> anyhow::Result<()> {
         match self {
             ServeStore::Directory { there, away } => {
@@ -83,7 +83,7 @@ impl ServeStore {
         }
     }
 
-    /// One of its servers is killed, or stopped, for as long as `meanwhile` takes.
+    /// Kills or stops one of its servers for as long as `meanwhile` takes.
     pub fn lose(
         &mut self,
         server: usize,
@@ -106,7 +106,8 @@ impl ServeStore {
         outcome
     }
 
-    /// Whether hosts go on while any one of its servers is away: there are several copies, and all are in sync.
+    /// Returns true if hosts continue while any one of its servers is away: there are several copies, and all are in
+    /// sync.
     pub fn bears_a_loss(&self) -> anyhow::Result<bool> {
         let copies = copies_of(&self.place(), &RemoteOptions::default())?;
         Ok(copies.is_some_and(|set| {

@@ -1,14 +1,14 @@
-//! `torture-serve`: hosts that are `sardonyx serve` on one store, killed, stopped, ended, told to hand over,
-//! and without their store for a while; witnesses are clients of PostgreSQL with several hosts. The store is a directory, or
-//! processes `sardonyx store serve`, which are killed and stopped, too.
+//! `torture-serve`: hosts that are `sardonyx serve` on one store, killed, stopped, ended, asked to hand over, and
+//! without their store for a while. The witnesses are PostgreSQL clients with several hosts. The store is a directory,
+//! or processes `sardonyx store serve`, which are killed and stopped, too.
 //!
-//! After each event somebody has to go on, and no host ends by itself. A host that was stopped while another one took over
-//! is asked by connections that it had before: it must not show what was before. At the end each acknowledged number is
-//! there, and every host serves or follows.
+//! After each event a host must continue, and no host ends by itself. A host that was stopped while another one took
+//! over is asked by its earlier connections: it must not show the state from before. At the end each acknowledged
+//! number is found, and every host serves or follows.
 //!
-//! With `--figures` it measures instead: from a kill of the serving host, from `store drain` and from a termination signal
-//! to the first acknowledged transaction of a client with several hosts; and the longest pause of a writer while all hosts are
-//! restarted, one after the other.
+//! With `--figures` it measures instead. It measures the time from a kill of the serving host, from `store drain` and
+//! from a termination signal to the first acknowledged transaction of a client with several hosts. It also measures the
+//! longest pause of a writer while all hosts are restarted, one after the other.
 
 use crate::serve_hosts::{Hosts, name_of};
 use crate::serve_store::{ServeStore, ServeStoreKind};
@@ -26,17 +26,17 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Somebody has to go on within this time, whatever happened.
+/// The time within which a host must continue after any event.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So often a host is asked to take over; each time it has its part of [`PATIENCE`].
+/// The number of requests to a host to take over; each has its part of [`PATIENCE`].
 const PROMOTIONS: u32 = 4;
-/// Connections that a host has when it is stopped.
+/// Connections to a host when it is stopped.
 const SLEEPERS: usize = 4;
 
 /// Options of `torture-serve`.
 #[derive(Args)]
 pub struct ServeTorture {
-    /// How many events.
+    /// The number of events.
     #[arg(long, default_value_t = 40)]
     events: u64,
     /// Measures so many takeovers, hand-overs of each kind and rolling restarts instead.
@@ -45,7 +45,7 @@ pub struct ServeTorture {
     /// Prints the figures as JSON.
     #[arg(long)]
     json: bool,
-    /// Decides what happens to whom and when.
+    /// The seed of the events, their victims and their times.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Hosts.
@@ -63,7 +63,7 @@ pub struct ServeTorture {
     /// The store.
     #[arg(long, value_enum, default_value_t = ServeStoreKind::File)]
     store: ServeStoreKind,
-    /// Where the hosts' directories and the store are; removed before and after. On a real disk.
+    /// The directory of the hosts' directories and the store; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-serve")]
     directory: PathBuf,
 }
@@ -151,7 +151,7 @@ impl ServeTorture {
         })
     }
 
-    /// Prints how long clients waited, each after some load.
+    /// Prints the times that clients waited, each after some load.
     fn measure(&self, mut arena: Arena, count: usize) -> anyhow::Result<()> {
         let measured = [
             ("killed", Some(Event::KillServing)),
@@ -165,7 +165,7 @@ impl ServeTorture {
         for (name, event) in measured {
             let mut times = Vec::new();
             for _ in 0..count {
-                // One that recovers cannot take over.
+                // A host that recovers cannot take over.
                 let others = arena.others(arena.serving()?);
                 others
                     .iter()
@@ -217,7 +217,7 @@ impl Arena {
             .collect()
     }
 
-    /// Does it, and waits until somebody has gone on. Returns how long that took, where it counts.
+    /// Runs an event, and waits until a host has continued. Returns the time, if it counts.
     fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
         let all: Vec<usize> = (0..self.hosts.count()).collect();
         self.witness.next(&all, PATIENCE)?;
@@ -284,8 +284,8 @@ impl Arena {
         Ok(time)
     }
 
-    /// Restarts every host, as an upgrade does: those that follow, then the one that served, once another one has taken over.
-    /// Returns the longest pause of a writer meanwhile.
+    /// Restarts every host, as an upgrade does: the followers, then the one that served, once another one has taken
+    /// over. Returns the longest pause of a writer meanwhile.
     fn roll(&mut self) -> anyhow::Result<Duration> {
         let serving = self.serving()?;
         let others = self.others(serving);
@@ -296,7 +296,7 @@ impl Arena {
         Ok(self.witness.longest_pause())
     }
 
-    /// Ends a host that follows, in order, and starts it again.
+    /// Ends a follower in order, and starts it again.
     fn restart(&mut self, host: usize) -> anyhow::Result<()> {
         self.witness.follows(host, PATIENCE)?;
         self.hosts.signal(host, Signal::TERM)?;
@@ -305,8 +305,8 @@ impl Arena {
         self.witness.follows(host, PATIENCE)
     }
 
-    /// Has one of these hosts take over, which are called so. If none comes within the lease all are passed over, and asked
-    /// again. Returns when one serves.
+    /// Makes one of these hosts take over; `to` names them. If none does within the lease, the request is repeated.
+    /// Returns when one serves.
     fn hand_over(&self, to: &str, hosts: &[usize]) -> anyhow::Result<Instant> {
         for _ in 1..PROMOTIONS {
             promote(&self.remote, to)?;
@@ -318,7 +318,7 @@ impl Arena {
         self.witness.next(hosts, PATIENCE / PROMOTIONS)
     }
 
-    /// Stops the host that serves until another one does, and asks it when it wakes up.
+    /// Stops the serving host until another one serves, and queries it when it wakes up.
     fn stop(
         &mut self,
         serving: usize,
@@ -338,7 +338,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Every host serves or follows, and each acknowledged number is there.
+    /// Every host serves or follows, and each acknowledged number is found.
     fn prove(mut self) -> anyhow::Result<u64> {
         let until = Instant::now() + PATIENCE;
         for host in 0..self.hosts.count() {

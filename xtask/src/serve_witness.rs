@@ -1,8 +1,8 @@
-//! Clients of PostgreSQL as witnesses of `torture-serve`: with several hosts in their connection string, as applications have
-//! them.
+//! PostgreSQL clients as witnesses of `torture-serve`: with several hosts in their connection string, as applications
+//! have them.
 //!
-//! Each writer inserts its own numbers, one after the other, and notes those that were acknowledged. A read that begins
-//! afterwards, at whichever host answers it, must show them: none is missing at the end, and none in between.
+//! Each writer inserts its own numbers, one after the other, and notes the acknowledged ones. A later read at any host
+//! must show them. None may be missing, neither at the end nor before.
 
 use anyhow::{bail, ensure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use tokio::time::timeout;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config, NoTls};
 
-/// A host that is stopped says nothing; a client gives up then, and tries the others.
+/// A stopped host does not answer; a client gives up after this time, and tries the others.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(4);
 
-/// After nobody let it in a client waits so long.
+/// The pause of a client after all hosts refused it.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The writers, and what they know.
+/// The writers, and their acknowledged numbers.
 pub struct Witness {
     runtime: Runtime,
     ports: Vec<u16>,
@@ -45,35 +45,35 @@ impl Pauses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transaction was acknowledged.
+    /// Notes an acknowledged transaction.
     fn acknowledged(&self, now: Instant) {
         let mut state = self.state();
         let (last, longest) = *state;
         *state = (now, longest.max(now.saturating_duration_since(last)));
     }
 
-    /// Forgets what was before. A pause that has begun counts from its beginning.
+    /// Discards earlier pauses. A pause that has begun counts from its beginning.
     fn watch(&self) {
         self.state().1 = Duration::ZERO;
     }
 
-    /// The longest one, also that which has not ended.
+    /// The longest pause, also the one that has not ended.
     fn longest(&self, now: Instant) -> Duration {
         let (last, longest) = *self.state();
         longest.max(now.saturating_duration_since(last))
     }
 }
 
-/// The comparisons of what was acknowledged with what reads show afterwards.
+/// The comparisons of acknowledged numbers with later reads.
 #[derive(Default)]
 struct Shown {
     compared: AtomicU64,
-    /// A read showed less than was acknowledged before it began.
+    /// A read showed fewer numbers than were acknowledged before it began.
     stale: OnceLock<String>,
 }
 
 impl Shown {
-    /// Returns whether a read showed everything that was acknowledged before it began.
+    /// Returns true if a read showed every number that was acknowledged before it began.
     fn compare(&self, writer: usize, acknowledged: u64, found: u64) -> bool {
         self.compared.fetch_add(1, Ordering::SeqCst);
         let is_current = found >= acknowledged;
@@ -105,7 +105,7 @@ impl Shown {
     }
 }
 
-/// A connection that was begun when its host served, for a question later.
+/// A connection that was opened while its host served, for a later query.
 pub struct Sleeper(Client);
 
 fn config(ports: &[u16]) -> Config {
@@ -141,7 +141,7 @@ async fn last(client: &Client, writer: i64) -> anyhow::Result<u64> {
 }
 
 impl Witness {
-    /// So many writers, at these hosts, as soon as one serves.
+    /// Starts so many writers, at these hosts, as soon as one serves.
     pub fn begin(ports: &[u16], writers: usize, patience: Duration) -> anyhow::Result<Witness> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -174,7 +174,7 @@ impl Witness {
         Ok(witness)
     }
 
-    /// A client of whichever of these hosts serves, within this time.
+    /// A client of the serving one of these hosts, within this time.
     fn served(&self, ports: &[u16], patience: Duration) -> anyhow::Result<Client> {
         let until = Instant::now() + patience;
         self.runtime.block_on(async {
@@ -190,7 +190,7 @@ impl Witness {
         })
     }
 
-    /// When one of these hosts has acknowledged a transaction that was begun after this call.
+    /// The time at which one of these hosts has acknowledged a transaction that was begun after this call.
     pub fn next(&self, hosts: &[usize], patience: Duration) -> anyhow::Result<Instant> {
         let ports: Vec<u16> = hosts.iter().map(|host| self.ports[*host]).collect();
         let until = Instant::now() + patience;
@@ -199,7 +199,7 @@ impl Witness {
             let left = until.saturating_duration_since(Instant::now());
             let client = self.served(&ports, left)?;
             let number = self.acknowledged[0].load(Ordering::SeqCst);
-            // Of nobody: numbers of the writers go on without it.
+            // Of no writer: the writers' numbers continue without it.
             let inserted = insert(&client, -1, unique(number));
             if self.runtime.block_on(inserted).is_ok() {
                 return Ok(Instant::now());
@@ -208,15 +208,15 @@ impl Witness {
         }
     }
 
-    /// Connections to a host that serves, to be asked later.
+    /// Connections to a serving host, for later queries.
     pub fn sleepers(&self, host: usize, count: usize) -> Vec<Sleeper> {
         let ports = [self.ports[host]];
         let connected = (0..count).map_while(|_| self.runtime.block_on(connect(&ports)).ok());
         connected.map(Sleeper).collect()
     }
 
-    /// Asks all of them at a host that is stopped, which then wakes up: whoever answers must show what was acknowledged
-    /// before it was asked. Returns how many questions were put, answered by rows or by an error.
+    /// Sends a query on each of them to a stopped host, which then continues: every answer must show the numbers
+    /// acknowledged before the query. Returns the number of queries, answered by rows or by an error.
     pub fn ask(
         &self,
         sleepers: Vec<Sleeper>,
@@ -232,7 +232,7 @@ impl Witness {
                 })
             })
             .collect();
-        // The questions are in the host's sockets before it wakes up.
+        // The queries are in the host's sockets before it continues.
         std::thread::sleep(Duration::from_millis(50));
         wake()?;
         let questions = asked.len();
@@ -246,7 +246,7 @@ impl Witness {
                 Ok(Ok(last)) => {
                     self.shown.compare(0, acknowledged, last);
                 }
-                // It is sent away, or the connection ends: nothing old is shown.
+                // It is sent away, or the connection ends: no old state is shown.
                 Ok(Err(_)) => {}
                 Err(_) => bail!("a host that woke up neither answers nor ends its connections"),
             }
@@ -255,7 +255,8 @@ impl Witness {
         Ok(questions)
     }
 
-    /// The SQLSTATE with which a host sends clients away, or another text if there is none, and the message; none: it serves.
+    /// The SQLSTATE with which a host sends clients away, or another text if there is none, and the message; `None` if
+    /// it serves.
     pub fn sent_away(&self, host: usize) -> Option<(String, String)> {
         let ports = [self.ports[host]];
         let error = self.runtime.block_on(connect(&ports)).err()?;
@@ -267,7 +268,7 @@ impl Witness {
         })
     }
 
-    /// Waits until a host follows the log, which it says to clients that it sends away.
+    /// Waits until a host follows the log, which it reports to clients that it sends away.
     pub fn follows(&self, host: usize, patience: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + patience;
         loop {
@@ -286,14 +287,14 @@ impl Witness {
         self.pauses.iter().for_each(Pauses::watch);
     }
 
-    /// The longest time in which a writer had nothing acknowledged.
+    /// The longest time without an acknowledgement for a writer.
     pub fn longest_pause(&self) -> Duration {
         let now = Instant::now();
         let longest = self.pauses.iter().map(|pauses| pauses.longest(now));
         longest.max().unwrap_or_default()
     }
 
-    /// How many numbers were acknowledged.
+    /// The number of acknowledged numbers.
     pub fn acknowledged(&self) -> u64 {
         let last = self
             .acknowledged
@@ -302,7 +303,7 @@ impl Witness {
         last.sum()
     }
 
-    /// Ends the writers, and looks for every acknowledged number at the host that serves.
+    /// Ends the writers, and checks for every acknowledged number at the serving host.
     pub fn prove(mut self, patience: Duration) -> anyhow::Result<u64> {
         self.stop.store(true, Ordering::SeqCst);
         for writer in std::mem::take(&mut self.writers) {
@@ -319,10 +320,10 @@ impl Witness {
                 .iter()
                 .find(|row| row.get::<_, i64>(0) == writer as i64);
             let (count, most): (i64, i64) = row.map_or((0, 0), |row| (row.get(1), row.get(2)));
-            // Each number follows the one before it, which was there.
+            // Each number follows an existing one.
             ensure!(
                 most >= acknowledged && count == most,
-                "writer {writer} was told {acknowledged}, and there are {count} numbers up to {most}"
+                "{acknowledged} numbers of writer {writer} were acknowledged, but {count} were found, up to {most}"
             );
         }
         Ok(self.acknowledged())
@@ -335,8 +336,7 @@ fn unique(salt: u64) -> u64 {
     (NEXT.fetch_add(1, Ordering::SeqCst) << 32) | (salt & 0xffff_ffff)
 }
 
-/// Inserts numbers until it is stopped. After a connection that ended in the middle it looks what is there, and goes on
-/// behind that.
+/// Inserts numbers until it is stopped. After a broken connection it reads the last one, and continues after that.
 async fn write(
     writer: usize,
     ports: Vec<u16>,

@@ -1,8 +1,9 @@
-//! `store-figures`: what a log costs in each of several places, in one run: how long a put takes, a transaction that waits for
-//! it, how many transactions a second there are when many wait together, and how far a copy is behind that follows then.
+//! `store-figures`: the cost of a log in each of several places, in one run. It measures the time of a put, that of a
+//! transaction that waits for it, the transactions a second when many wait together, and the lag of a copy that follows
+//! meanwhile.
 //!
-//! Real stores are started here (`--with`), on the same machine, whose cores and disk they take their part of. A server over
-//! TCP keeps one log, so each measurement has new ones.
+//! Real stores are started here (`--with`), on the same machine, whose cores and disk they share. A server over TCP
+//! keeps one log, so each measurement has new ones.
 
 use crate::kept_stores::KeptStores;
 use crate::store_lag;
@@ -20,7 +21,7 @@ use sardonyx_storage::remote_log::shell::{Patience, RemoteWriter, trim};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The sizes of what is put, in bytes.
+/// The sizes of puts, in bytes.
 const PUT_BYTES: [usize; 2] = [4 << 10, 1 << 20];
 
 /// Options of `store-figures`.
@@ -29,7 +30,7 @@ pub struct StoreFigures {
     /// Starts this store here; may be given more than once.
     #[arg(long)]
     with: Vec<Started>,
-    /// A store that is there: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY; may be given more than once.
+    /// An existing store: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY; may be given more than once.
     #[arg(long)]
     store: Vec<String>,
     /// The program of the servers over TCP [default: sardonyx beside this program]
@@ -38,10 +39,10 @@ pub struct StoreFigures {
     /// Puts of each size.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     puts: u64,
-    /// How long transactions are run, twice for each place.
+    /// The time of the transactions, twice for each place.
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// Where databases and started stores are; removed before and after. On a real disk.
+    /// The directory of databases and started stores; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/store-figures")]
     directory: PathBuf,
 }
@@ -100,7 +101,7 @@ struct Line {
     puts: Vec<String>,
     one_at_a_time: [String; 2],
     together: [String; 3],
-    /// Transactions a second beside a copy, and the copy's lag.
+    /// Transactions a second during the work of a copy, and the copy's lag.
     followed: [String; 4],
 }
 
@@ -122,7 +123,7 @@ impl StoreFigures {
             lines.push(self.measure(place, &Stores::There(place.clone()))?);
         }
         for started in &self.with {
-            // One after the other, so that none takes of another's processor time.
+            // One after the other, so that none takes another's processor time.
             let beside = self.directory.join(format!("{started:?}"));
             let name = match started {
                 Started::Nats => "JetStream, three servers, sync always",
@@ -282,7 +283,7 @@ impl StoreFigures {
 }
 
 impl Started {
-    /// Its servers, if they are those of a store of others.
+    /// Its servers, if it is a third party's store.
     fn kind(self) -> Option<StoreKind> {
         match self {
             Started::Nats => Some(StoreKind::Nats),
@@ -292,7 +293,7 @@ impl Started {
     }
 }
 
-/// How many threads have wanted a processor in the last minute, on average.
+/// The average number of threads that wanted a processor in the last minute.
 fn load() -> anyhow::Result<String> {
     let load = std::fs::read_to_string("/proc/loadavg")?;
     Ok(load.split(' ').next().unwrap_or_default().into())

@@ -1,7 +1,7 @@
-//! How far a copy that follows a store is behind, while the store's database works as fast as it can.
+//! The lag of a copy that follows a store, while the store's database works as fast as it can.
 //!
-//! An entry says when it was made. A copy has it when its groups are applied and in the copy's own log; what is between is
-//! the lag, by one clock, since both are on this machine, whose cores and disk the copy takes its part of.
+//! An entry has the time of its creation. A copy has it when its groups are applied and in the copy's own log. The
+//! difference is the lag, by one clock, since both are on this machine, whose cores and disk the copy shares.
 
 use anyhow::Context;
 use sardonyx::hosts::RemoteLog;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Between two looks for new entries, where there was none.
+/// The time between two checks for new entries, after one without any.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The lags of all entries, in order.
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub struct StoreLag(Vec<Duration>);
 
 impl StoreLag {
-    /// The lag that such a part of the entries had at most, in milliseconds.
+    /// The largest lag of this part of the entries, in milliseconds.
     pub fn milliseconds(&self, part: f64) -> f64 {
         let rank = (self.0.len() as f64 * part).ceil() as usize;
         let lag = self.0.get(rank.max(1) - 1);
@@ -31,10 +31,10 @@ impl StoreLag {
     }
 }
 
-/// Does something that makes a database's log at a place, while a copy in a directory follows it.
+/// Runs `work`, which writes a database's log at a place, while a copy in a directory follows it.
 ///
 /// # Errors
-/// Those of `work`; the copy cannot follow.
+/// The errors of `work`; the copy cannot follow.
 pub fn beside<T>(
     place: &str,
     directory: &Path,
@@ -73,7 +73,7 @@ fn follow(place: &str, directory: &Path, ended: &AtomicBool) -> anyhow::Result<S
     let (mut replica, mut follower) = follow_store(&home, &options, lock)?;
     let mut lags = Vec::new();
     loop {
-        // Asked before the look, so that what was there at the end is looked at.
+        // Read before the check, so that the entries up to the end are included.
         let is_last = ended.load(Ordering::SeqCst);
         match follower.next_entry()? {
             Some(entry) => {

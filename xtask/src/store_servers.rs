@@ -1,7 +1,8 @@
-//! The servers of a real store, started, killed and started again for `torture-takeover`: a versitygw (the S3 API over a
-//! directory), or three nats-servers that sync what they are given.
+//! The servers of a real store, started, killed and restarted for `torture-takeover`: a versitygw (the S3 API over a
+//! directory), or three nats-servers that sync every write.
 //!
-//! Their processes are killed, never the machine: versitygw does not sync, and what it was given survives its process only.
+//! Their processes are killed, never the machine: versitygw does not sync, so its data survives only the end of its
+//! process.
 
 use crate::torture::remove;
 use anyhow::{Context, bail};
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// They have to be there after this time.
+/// The time in which they must answer.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Where a store's client finds an endpoint.
+/// The variable with an endpoint for a store's client.
 const ENDPOINT: &str = "AWS_ENDPOINT_URL";
 
-/// Which store.
+/// The kind of store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum StoreKind {
     /// Three nats-servers, with `sync_interval: always`.
@@ -42,13 +43,13 @@ pub struct StoreServers {
 impl Drop for StoreServers {
     fn drop(&mut self) {
         (0..self.servers.len()).for_each(|server| self.kill(server));
-        // Whoever looks for what went wrong has the error; the store is as large as all databases.
+        // The error has the cause of a failure; the store is as large as all databases.
         let _ = remove(&self.directory);
     }
 }
 
-/// Runs this program again with an endpoint and credentials in its environment, where a store's client looks for them.
-/// `None`: they are there, or not needed.
+/// Runs this program again with an endpoint and credentials in its environment, for a store's client. `None`: they are
+/// set already, or not needed.
 pub fn run_with_endpoint(kind: StoreKind) -> anyhow::Result<Option<()>> {
     if kind != StoreKind::Versitygw || std::env::var_os(ENDPOINT).is_some() {
         return Ok(None);
@@ -114,12 +115,12 @@ impl StoreServers {
         }
     }
 
-    /// How many there are.
+    /// The number of servers.
     pub fn count(&self) -> usize {
         self.servers.len()
     }
 
-    /// Whether others go on while one is gone.
+    /// Returns true if the others continue while one is down.
     pub fn bears_a_loss(&self) -> bool {
         self.kind == StoreKind::Nats
     }
@@ -133,14 +134,14 @@ impl StoreServers {
         }
     }
 
-    /// Stops a server where it is, or lets it go on.
+    /// Stops or continues a server by a signal.
     pub fn signal(&self, server: usize, signal: Signal) -> anyhow::Result<()> {
         let child = self.servers[server].as_ref().context("a server")?;
         let pid = Pid::from_raw(i32::try_from(child.id())?).context("a process")?;
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Starts a server that is not there, with what it had.
+    /// Starts a server that is down, with its data.
     pub fn start_server(&mut self, server: usize) -> anyhow::Result<()> {
         let mut command = Command::new(&self.program);
         match self.kind {
@@ -215,7 +216,7 @@ impl StoreServers {
     }
 }
 
-/// Ports that nobody listens at.
+/// Free ports.
 fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))

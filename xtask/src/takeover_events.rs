@@ -1,8 +1,8 @@
-//! What `torture-takeover` and `torture-serve` do to hosts, and to the servers of their store.
+//! The events of `torture-takeover` and `torture-serve`, for hosts and for the servers of their store.
 
 use sardonyx_workload::random::Random;
 
-/// What is done.
+/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     KillServing,
@@ -19,7 +19,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it is done to the store's servers.
+    /// Returns true if the event is one of the store's servers.
     pub fn is_of_store(self) -> bool {
         matches!(
             self,
@@ -28,14 +28,14 @@ impl Event {
     }
 }
 
-/// How often each is done in relation to others, and what it is called.
+/// The events, each with its relative frequency and its name.
 pub const EVENTS: [(u64, Event, &str); 9] = [
     (8, Event::KillServing, "the serving host killed"),
     (3, Event::KillOther, "another host killed"),
     (1, Event::KillAll, "all killed"),
     (4, Event::StopServing, "the serving host stopped for long"),
-    (2, Event::Promote, "told to hand over to one"),
-    (1, Event::Drain, "told to hand over to any"),
+    (2, Event::Promote, "asked to hand over to one"),
+    (1, Event::Drain, "asked to hand over to any"),
     (
         5,
         Event::KillStoreServer,
@@ -49,14 +49,15 @@ pub const EVENTS: [(u64, Event, &str); 9] = [
     ),
 ];
 
-/// The same where the hosts are the command `serve`. The store is a directory, which has no servers, or `store serve` keeps it.
+/// The events of hosts that are the command `serve`. The store is a directory, which has no servers, or `store serve`
+/// keeps it.
 pub const SERVE_EVENTS: [(u64, Event, &str); 10] = [
     (8, Event::KillServing, "the serving host killed"),
     (3, Event::KillOther, "another host killed"),
     (1, Event::KillAll, "all killed"),
     (4, Event::StopServing, "the serving host stopped for long"),
-    (2, Event::Promote, "told to hand over to one"),
-    (2, Event::Drain, "told to hand over to any"),
+    (2, Event::Promote, "asked to hand over to one"),
+    (2, Event::Drain, "asked to hand over to any"),
     (2, Event::Terminate, "the serving host ended in order"),
     (2, Event::StoreAway, "the store away for a while"),
     (
@@ -71,7 +72,7 @@ pub const SERVE_EVENTS: [(u64, Event, &str); 10] = [
     ),
 ];
 
-/// Which of these events comes next, of those that may.
+/// Draws the next of these events, of those that are possible.
 pub fn draw(
     random: &mut Random,
     events: &[(u64, Event, &str)],

@@ -1,9 +1,9 @@
-//! Hosts of one database whose log is in a store, killed, stopped and told to hand over: `torture-takeover`. If it has
+//! Hosts of one database whose log is in a store, killed, stopped and asked to hand over: `torture-takeover`. If it has
 //! started the store's servers itself, those are killed, too.
 //!
-//! An outside witness hears every number that any of them acknowledges. None may be heard twice: then two hosts would
-//! have served at once, or one would have lost what another acknowledged. After each event somebody has to go on. At the
-//! end every host's directory is opened in turn, and has each number that was heard, by the host that told it.
+//! An outside witness reads every number that any of them acknowledges. None may occur twice: then two hosts would have
+//! served at once, or one would have lost an acknowledgement of another. After each event a host must continue. At the
+//! end every host's directory is opened in turn, and must have each acknowledged number with its host.
 
 use crate::host_victim::{name_of, numbers_in};
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
@@ -23,53 +23,53 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Somebody has to go on within this time, whatever happened.
+/// The time within which a host must continue after any event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// So often a host is told to take over; each time it has its part of [`PATIENCE`].
+/// The number of requests to a host to take over; each has its part of [`PATIENCE`].
 const PROMOTIONS: u32 = 4;
 
 /// Options of `torture-takeover`.
 #[derive(Args)]
 pub struct TakeoverTorture {
-    /// How many events: a kill of the host that serves, of another, of all; a stop; a hand-over; with `--with` also a kill
-    /// or a stop of one of the store's servers, and a kill of all of them.
+    /// The number of events: a kill of the serving host, of another, of all; a stop; a hand-over; with `--with` also a
+    /// kill or a stop of one of the store's servers, and a kill of all of them.
     #[arg(long, default_value_t = 40)]
     kills: u64,
-    /// Only the serving host is killed: how long until another one acknowledges?
+    /// Kills only the serving host, and measures the time until another one acknowledges.
     #[arg(long)]
     takeovers_only: bool,
-    /// Decides what happens to whom and when, and everything else but the system's timing.
+    /// The seed of the events, their victims and their times, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Hosts.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=8))]
     hosts: u64,
-    /// Clients of the host that serves.
+    /// Clients of the serving host.
     #[arg(long, default_value_t = 4)]
     clients: usize,
-    /// Milliseconds after which a host counts as gone.
+    /// Milliseconds without a sign after which a host counts as dead.
     #[arg(long, default_value_t = 2000)]
     wait: u64,
     /// The store: s3://BUCKET/PREFIX, nats://HOST/STREAM, or file:DIRECTORY [default: a directory beside the hosts']
     #[arg(long)]
     store: Option<String>,
-    /// Starts this store here, on loopback addresses and with its data beside the hosts' directories, and kills its
+    /// Starts this store here, on loopback addresses and with its data next to the hosts' directories, and kills its
     /// servers, too.
     #[arg(long, conflicts_with = "store")]
     with: Option<StoreKind>,
     /// The program of the store's servers [default: nats-server or versitygw]
     #[arg(long, requires = "with")]
     store_program: Option<PathBuf>,
-    /// Where the hosts' directories are; removed before and after. On a real disk.
+    /// The directory of the hosts' directories; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-takeover")]
     directory: PathBuf,
-    /// How many events one database bears before a new one is begun.
+    /// The number of events with one database before a new one is begun.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     lives: u64,
 }
 
-/// Which host told each number.
+/// The host of each acknowledged number.
 #[derive(Default)]
 struct Heard {
     state: Mutex<HeardState>,
@@ -79,7 +79,7 @@ struct Heard {
 #[derive(Default)]
 struct HeardState {
     numbers: BTreeMap<u64, u64>,
-    /// The host that told the last one, and how many each did.
+    /// The host of the last number, and the count of each host.
     last: Option<u64>,
     told: BTreeMap<u64, u64>,
     twice: Option<String>,
@@ -90,7 +90,7 @@ impl Heard {
         let heard = self.clone();
         std::thread::spawn(move || {
             let mut line = [0; 16];
-            // After a kill, what stands in the pipe was still said by the living.
+            // Acknowledgements that are in the pipe after a kill were written before it.
             while told.read_exact(&mut line).is_ok() {
                 let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
                 heard.hear(word(0), word(8));
@@ -109,7 +109,7 @@ impl Heard {
         self.changed.notify_all();
     }
 
-    /// Waits until a host of these tells a number that it had not told at `before`; which one.
+    /// Waits until one of these hosts acknowledges more than the counts in `before`; returns the host.
     fn wait_for(
         &self,
         before: &BTreeMap<u64, u64>,
@@ -118,11 +118,11 @@ impl Heard {
         let found = self.wait_until(Instant::now() + PATIENCE, before, is_wanted)?;
         found.with_context(|| {
             let told = self.told();
-            format!("nobody of those went on within {PATIENCE:?}; hosts had told {before:?} numbers, and now {told:?}")
+            format!("no host continued within {PATIENCE:?}; the hosts had acknowledged {before:?} numbers, and now {told:?}")
         })
     }
 
-    /// As [`Heard::wait_for`]; `None`: none did before this moment.
+    /// As [`Heard::wait_for`]; `None` if none does before this moment.
     fn wait_until(
         &self,
         until: Instant,
@@ -189,7 +189,7 @@ impl<'a> Arena<'a> {
             (None, None) => format!("file:{}/store", torture.directory.display()),
         };
         let store = format!("{place}/{}-{life}-{}", torture.seed, std::process::id());
-        // Probed once.
+        // Tested once.
         let remote = RemoteLog::new(open(&store, &RemoteOptions::from_environment()?)?);
         let mut arena = Arena {
             torture,
@@ -257,7 +257,7 @@ impl<'a> Arena<'a> {
         Ok(())
     }
 
-    /// Does it, and waits until somebody has gone on. Returns how long nobody had, where that counts.
+    /// Runs an event, and waits until a host has continued. Returns the time without acknowledgements, if it counts.
     fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
         std::thread::sleep(Duration::from_millis(random.below(1500)));
         let serving = self.serving()?;
@@ -287,7 +287,7 @@ impl<'a> Arena<'a> {
                 self.signal(serving, Signal::STOP)?;
                 let before = self.heard.told();
                 let outcome = self.heard.wait_for(&before, |host| host != serving);
-                // It wakes up in the middle of whatever it did, and finds itself superseded.
+                // It continues in the middle of its work, and finds itself superseded.
                 self.signal(serving, Signal::CONT)?;
                 outcome?;
                 std::thread::sleep(Duration::from_millis(random.below(1000)));
@@ -298,7 +298,7 @@ impl<'a> Arena<'a> {
                 let mut asked = Instant::now();
                 let before = self.heard.told();
                 for attempt in 0..PROMOTIONS {
-                    // Who is wanted and does not come within the wait is passed over, and has to be asked for again.
+                    // A host that does not take over within the wait is no longer wanted, and must be requested again.
                     promote(&self.remote, &name_of(other))?;
                     asked = Instant::now();
                     let until = asked + PATIENCE / PROMOTIONS;
@@ -310,7 +310,7 @@ impl<'a> Arena<'a> {
                     }
                     ensure!(
                         attempt + 1 < PROMOTIONS,
-                        "host {other} did not take over, as often as it was told to"
+                        "host {other} did not take over, though it was asked repeatedly"
                     );
                 }
                 handed_over(asked);
@@ -327,7 +327,7 @@ impl<'a> Arena<'a> {
         Ok(time)
     }
 
-    /// Stops one of the store's servers for a while; when it wakes up it may still think that it leads the others.
+    /// Stops one of the store's servers for a while; when it continues it may still believe that it is the leader.
     fn stop_store_server(&mut self, random: &mut Random) -> anyhow::Result<()> {
         let servers = self.servers.as_ref().context("servers of a store")?;
         let server = random.below(servers.count() as u64) as usize;
@@ -345,8 +345,8 @@ impl<'a> Arena<'a> {
         Ok(())
     }
 
-    /// Kills one or all of the store's servers, and starts them again a moment later. Where others have what one had,
-    /// somebody has to go on without it.
+    /// Kills one or all of the store's servers, and restarts them a moment later. If others have its data, a host must
+    /// continue meanwhile.
     fn kill_store(&mut self, event: Event, random: &mut Random) -> anyhow::Result<()> {
         let servers = self.servers.as_mut().context("servers of a store")?;
         let killed = match event {
@@ -357,7 +357,7 @@ impl<'a> Arena<'a> {
             }
         };
         killed.clone().for_each(|server| servers.kill(server));
-        // What was answered before is heard now.
+        // Earlier answers are read now.
         std::thread::sleep(Duration::from_millis(100 + random.below(3000)));
         if killed.len() < servers.count() && servers.bears_a_loss() {
             let before = self.heard.told();
@@ -371,10 +371,10 @@ impl<'a> Arena<'a> {
         Ok(())
     }
 
-    /// Ends all, and looks for every number in every directory. Returns how many were acknowledged.
+    /// Ends all, and checks for every number in every directory. Returns the number of acknowledged ones.
     fn prove(mut self) -> anyhow::Result<u64> {
         (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
-        // What stands in the pipes is heard.
+        // The contents of the pipes are read.
         std::thread::sleep(Duration::from_millis(300));
         let heard = self.heard.clone();
         let state = heard.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -405,7 +405,7 @@ impl<'a> Arena<'a> {
     }
 }
 
-/// Hand-overs are told as they come: there are few.
+/// Hand-overs are printed as they come: there are few.
 fn handed_over(since: Instant) {
     eprintln!("handed over in {:.2} s", since.elapsed().as_secs_f64());
 }

@@ -1,11 +1,11 @@
-//! `miri` and `public-api`: tools that need a nightly compiler, with what they are given here.
+//! `miri` and `public-api`: tools that need a nightly compiler, with their arguments.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// What Miri can run: no files, no mappings, no threads that spin; each a package and a filter of tests.
+/// The tests that Miri can run: no files, no mappings, no threads that spin; each a package and a filter of tests.
 const MIRI: &[(&str, &[&str])] = &[
     ("sardonyx-base", &["--lib", "random"]),
     ("sardonyx-storage", &["--lib", "log::group"]),
@@ -14,7 +14,7 @@ const MIRI: &[(&str, &[&str])] = &[
 
 #[derive(clap::Args)]
 pub struct Miri {
-    /// Shows what is run and ends.
+    /// Shows the commands and ends.
     #[arg(long)]
     list: bool,
 }

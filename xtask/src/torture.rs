@@ -1,5 +1,5 @@
-//! The kill loop, and the witness: it knows from outside what was acknowledged, kills the process at
-//! a random point, kills the recovery a few times, and then looks for every transaction.
+//! The kill loop, and the witness. The witness knows the acknowledged transactions from outside, kills the process at a
+//! random point, kills the recovery a few times, and then checks for every transaction.
 
 use crate::victim::{Setting, scale};
 use crate::witness;
@@ -17,17 +17,16 @@ use std::process::Command;
 /// Options of `torture`.
 #[derive(Args)]
 pub struct Torture {
-    /// How often to kill.
+    /// The number of kills.
     #[arg(long, default_value_t = 50)]
     kills: u64,
-    /// Decides when to kill, and everything else but the system's timing.
+    /// The seed of the kills, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the database is; removed before and after. On a real disk.
+    /// The directory of the database; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture.sdx")]
     directory: PathBuf,
-    /// How often one database is killed before a new one is begun: checking takes the longer, the
-    /// longer the history is.
+    /// The number of kills with one database before a new one is begun: the longer the history, the longer the check.
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..))]
     lives: u64,
     /// Clients of each life.
@@ -36,7 +35,7 @@ pub struct Torture {
 }
 
 impl Torture {
-    /// Runs the loop; ends with an error at the first transaction that is missing or there twice.
+    /// Runs the loop; ends with an error at the first transaction that is missing or found twice.
     pub fn run(&self) -> anyhow::Result<()> {
         remove(&self.directory)?;
         let mut random = Random::new(self.seed);
@@ -90,7 +89,7 @@ impl Torture {
         Ok(command)
     }
 
-    /// Starts a process, listens to it, and kills it after a random number of acknowledgements.
+    /// Starts a process, reads its reports, and kills it after a random number of acknowledgements.
     fn live_and_die(
         &self,
         life: u64,
@@ -104,7 +103,7 @@ impl Torture {
         witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
     }
 
-    /// Starts a recovery and kills it at a random point; it may also be done before.
+    /// Starts a recovery and kills it at a random point; it may also end before.
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
         let mut command = self.victim(life)?;
         command.args(["--first-client", "0", "--recover-only"]);
@@ -116,9 +115,9 @@ impl Torture {
     }
 }
 
-/// Looks for every acknowledged transaction. Where nothing was acknowledged and the tables were not
-/// loaded yet, the database is removed. With a follower, what its directory has when it has caught up is looked at,
-/// in a copy that is opened as a database of its own.
+/// Checks for every acknowledged transaction. If nothing was acknowledged and the tables were not loaded yet, the
+/// database is removed. With a follower, the check uses a copy of its directory after it has caught up, opened as a
+/// database of its own.
 pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyhow::Result<()> {
     let opened = setting.open(directory)?;
     let database = &opened.database;
@@ -135,12 +134,12 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
         // Killed while loading: nothing can have been acknowledged. Start over.
         ensure!(
             told == 0,
-            "{told} acknowledged, but the tables are {counts:?}"
+            "{told} transactions were acknowledged, but the tables have {counts:?}"
         );
         opened.close()?;
         setting.remove(directory)
     } else if let Some(follower) = &setting.follower {
-        // The journal's archive is there: what left the log here can only be read after failing over.
+        // The journal's archive is there: rows that left the log here can only be read after failing over.
         let found = sums(database, &schema);
         opened.close()?;
         let copy = follower.with_extension("copy");
@@ -196,7 +195,7 @@ fn copy_directory(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes a directory that may be there.
+/// Removes a directory, if it exists.
 pub fn remove(directory: &Path) -> anyhow::Result<()> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

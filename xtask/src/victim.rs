@@ -1,10 +1,10 @@
-//! The process that torture kills: opens the database, runs debit-credit from several clients, and
-//! tells the witness, over its standard output, how many transactions of each client were
-//! acknowledged. It tells after each acknowledgement and before the next request of that client
-//! counts, so what the witness knows is never more than what was acknowledged.
+//! The process that torture kills. It opens the database, runs debit-credit from several clients, and reports the
+//! number of acknowledged transactions of each client to the witness, over its standard output. It reports after each
+//! acknowledgement and before the next request of that client counts. So the witness never knows more than the
+//! acknowledged ones.
 //!
-//! With `--deferred`, a client's transactions are not waited for one by one: of each batch only the
-//! last returns when it is durable, and what the engine promises is that all before it are then, too.
+//! With `--deferred`, only the last transaction of each batch of a client is waited for. When it is durable, the engine
+//! guarantees that all earlier ones are, too.
 
 use crate::torture::remove;
 use crate::victim_follower::OtherHost;
@@ -46,7 +46,7 @@ pub fn scale() -> Scale {
     Scale::new(20_000, 100, 10).expect("a valid scale")
 }
 
-/// How a victim, or who judges what it left, opens the database.
+/// The options by which a victim, or the judge of its files, opens the database.
 #[derive(Args, Clone)]
 pub struct Setting {
     /// 0: coalesced, 1: pipelined, 2: threadless.
@@ -67,7 +67,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Closes both. The copy has then everything that was durable here.
+    /// Closes both. Then the copy has everything that was durable here.
     pub fn close(self) -> anyhow::Result<()> {
         self.database.close().context("closing")?;
         self.other.map_or(Ok(()), OtherHost::close)
@@ -75,7 +75,7 @@ impl Opened {
 }
 
 impl Setting {
-    /// One of the shapes, and nothing else.
+    /// The setting with this shape and defaults.
     pub fn of_shape(shape: u64) -> Setting {
         Setting {
             shape,
@@ -90,7 +90,7 @@ impl Setting {
         self.follower.as_deref().map_or(Ok(()), OtherHost::remove)
     }
 
-    /// Opens the database: with a small log, so that it is recycled all the time.
+    /// Opens the database with a small log, so that it is recycled all the time.
     pub fn open(&self, path: &Path) -> anyhow::Result<Opened> {
         let shape = match self.shape % 3 {
             0 => Shape::Coalesced,
@@ -158,7 +158,7 @@ impl Victim {
         Ok(())
     }
 
-    /// The number of a life's client among all, its requests, and how many make a batch.
+    /// The number of a life's client among all, its requests, and the number of requests in a batch.
     fn client(&self, client: usize) -> anyhow::Result<(u64, Generator, u64)> {
         let seed = self.seed.wrapping_add(client as u64);
         let requests = Generator::new(scale(), OTHER_BRANCH_PERCENT, seed)?;
@@ -194,7 +194,7 @@ impl Victim {
         }
     }
 
-    /// Runs one after the other, and waits for the last of each batch alone.
+    /// Runs one after the other, and waits only for the last of each batch.
     fn defer(
         &self,
         database: &Tables,

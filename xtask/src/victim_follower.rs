@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks for new entries.
+/// The time between two checks for new entries.
 const POLL: Duration = Duration::from_millis(5);
 
 /// A store, and the copy.
@@ -32,7 +32,7 @@ pub struct OtherHost {
 }
 
 impl OtherHost {
-    /// Starts the store, beside the copy's directory.
+    /// Starts the store, next to the copy's directory.
     pub fn start(directory: &Path, checkpoint_transactions: Option<u64>) -> anyhow::Result<Self> {
         let place = format!("file:{}", store_of(directory).display());
         let log = open(&place, &RemoteOptions::default())?;
@@ -55,7 +55,7 @@ impl OtherHost {
         })
     }
 
-    /// The store, as the database has it.
+    /// The store, as the database uses it.
     pub fn remote(&self) -> RemoteLog {
         self.remote.clone()
     }
@@ -79,7 +79,7 @@ impl OtherHost {
         Ok(())
     }
 
-    /// Ends when the copy has all that is in the store.
+    /// Ends when the copy has all entries of the store.
     pub fn close(mut self) -> anyhow::Result<()> {
         self.ending.store(true, Ordering::SeqCst);
         match self.follower.take().map(JoinHandle::join) {
@@ -103,7 +103,7 @@ fn store_of(directory: &Path) -> PathBuf {
 /// Applies entries until it is to end and has all.
 fn apply(mut replica: Replica, mut log: Follower, ending: &AtomicBool) -> anyhow::Result<()> {
     loop {
-        // Asked first: what comes afterwards is not awaited.
+        // Read first: later entries are not awaited.
         let is_ending = ending.load(Ordering::SeqCst);
         while let Some(entry) = log.look()? {
             replica.apply(&entry)?;

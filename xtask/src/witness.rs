@@ -1,8 +1,7 @@
-//! What the torture runs have in common: a process that says what it was told is durable, a witness
-//! that listens to it and kills it, and a recovery that is killed.
+//! The common part of the torture runs: a process that reports its acknowledged transactions, a witness that reads the
+//! reports and kills it, and a recovery that is killed.
 //!
-//! A process says each acknowledgement in 16 bytes: whose it is (a worker's number), and how many that
-//! one has now.
+//! A process writes each acknowledgement in 16 bytes: the worker's number, and that worker's count now.
 
 use anyhow::{Context, bail};
 use sardonyx_workload::random::Random;
@@ -12,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Starts a process, listens to it, and kills it a moment after so many acknowledgements. Notes by
-/// worker what it was told last.
+/// Starts a process, reads its reports, and kills it a moment after so many acknowledgements. Notes the last count of
+/// each worker.
 pub(crate) fn live_and_die(
     command: &mut Command,
     life: u64,
@@ -30,7 +29,7 @@ pub(crate) fn live_and_die(
             child.kill()?;
             killed = true;
         }
-        // After the kill, what stands in the pipe was still said by the living.
+        // Acknowledgements that are in the pipe after the kill were written before it.
         match told.read_exact(&mut line) {
             Ok(()) => {}
             Err(_) if killed => break,
@@ -47,7 +46,7 @@ pub(crate) fn live_and_die(
     Ok(())
 }
 
-/// Starts a recovery and kills it at a random point; it may also be done before.
+/// Starts a recovery and kills it at a random point; it may also end before.
 pub(crate) fn recover_and_die(command: &mut Command, random: &mut Random) -> anyhow::Result<()> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
     std::thread::sleep(Duration::from_micros(random.below(60_000)));
@@ -56,16 +55,16 @@ pub(crate) fn recover_and_die(command: &mut Command, random: &mut Random) -> any
     Ok(())
 }
 
-/// Listens to a process in a thread, for those who have several: notes by worker what it was told last.
+/// Reads a process' reports in a thread, for runs with several processes: notes the last count of each worker.
 #[derive(Debug)]
 pub(crate) struct Listener(std::thread::JoinHandle<()>);
 
 impl Listener {
-    /// Listens to what a process tells. Counts only grow, so those of a worker's earlier lives are never undone.
+    /// Reads the reports of a process. Counts only grow, so those of a worker's earlier lives are never undone.
     pub(crate) fn new(mut told: ChildStdout, acknowledged: Arc<[AtomicU64]>) -> Listener {
         Listener(std::thread::spawn(move || {
             let mut line = [0u8; 16];
-            // After a kill, what stands in the pipe was still said by the living.
+            // Acknowledgements that are in the pipe after a kill were written before it.
             while told.read_exact(&mut line).is_ok() {
                 let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
                 acknowledged[word(0) as usize].fetch_max(word(8), Ordering::SeqCst);
@@ -73,9 +72,9 @@ impl Listener {
         }))
     }
 
-    /// Returns when everything that the process has told is noted; it must have ended.
+    /// Returns when all reports of the process are noted; it must have ended.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         let heard = self.0.join();
-        heard.map_err(|_| anyhow::anyhow!("a process told what no worker tells"))
+        heard.map_err(|_| anyhow::anyhow!("a process sent something other than an acknowledgement"))
     }
 }

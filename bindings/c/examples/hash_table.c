@@ -1,6 +1,6 @@
 /*
- * A hash table with chains, written as for plain memory but for two things: links are offsets from the
- * segment's start, and rooms come from the segment's heap. Any number of processes may use it at once,
+* A hash table with chains, written as for plain memory with two differences: links are offsets from the
+ * segment's start, and memory comes from the segment's heap. Any number of processes may use it at once,
  * and any of them may be killed at any moment.
  *
  *     cc -I include hash_table.c -lsardonyx_capi -o hash_table
@@ -9,7 +9,7 @@
  *     hash_table DIRECTORY remove KEY
  *     hash_table DIRECTORY fill FIRST COUNT    puts KEY = FIRST... with VALUE = 7 * KEY, and prints
  *                                              each key when it is durable
- *     hash_table DIRECTORY check               looks at every item; prints how many there are
+ *     hash_table DIRECTORY check               reads every item; prints their number
  */
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static struct item *item_at(uint64_t offset)
     return (struct item *) (memory + offset);
 }
 
-/* The link that leads to a key's item, or to where it would be. */
+/* The link to a key's item, or the link where it would be inserted. */
 static uint64_t *link_of(uint64_t key)
 {
     uint64_t *link = &table->buckets[key * 0x9e3779b97f4a7c15u >> 52];
@@ -109,13 +109,13 @@ static void find_table(void)
     table = (struct table *) (memory + offset);
 }
 
-/* Begins the transaction, or begins it again; after some conflicts as the only one. */
+/* Begins the transaction, or begins it again; after some conflicts exclusively. */
 static void begin(int attempt)
 {
     must(sdx_begin(session, attempt < 6 ? 0 : SDX_BEGIN_EXCLUSIVE));
 }
 
-/* Ends it. Returns whether it must be run again. */
+/* Ends it. Returns true if it must be run again. */
 static int again(void)
 {
     sdx_status status = sdx_commit(session, SDX_COMMIT_WAIT, NULL);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows, as this program has them. */
+/* The rows in this program's form. */
 struct customer {
     uint64_t id;
     sdx_text name;
@@ -101,7 +101,7 @@ struct sale {
     struct order order;
 };
 
-/* A transaction: what it returns, if it is not 0, undoes it. */
+/* A transaction: a result other than 0 undoes it. */
 static int sell(sdx_transaction *transaction, void *user)
 {
     struct sale *sale = user;
@@ -109,7 +109,7 @@ static int sell(sdx_transaction *transaction, void *user)
     sdx_status status;
     if ((status = sdx_get(transaction, sale->shop->customers, &customer)) != SDX_OK)
         return status;
-    /* Less than 2^64 cents, so the lower half will do. The table's condition refuses what is below zero. */
+    /* Less than 2^64 cents, so the lower half will do. The table's condition refuses a negative credit. */
     int64_t left = (int64_t) customer.credit.low - (int64_t) sale->order.price.low;
     customer.credit.low = (uint64_t) left;
     customer.credit.high = left < 0 ? -1 : 0;
@@ -156,7 +156,7 @@ int main(int count, char **words)
     uint64_t before;
     must(sdx_table_rows(shop.tables, "orders", &before));
 
-    /* As functions: committed at once, on the disk when the last ticket says so. */
+    /* As functions: committed at once, on the disk when the last ticket has been waited for. */
     sdx_ticket *ticket = NULL;
     for (uint64_t n = 1; n <= 4; n++) {
         struct sale sale = { &shop, { before + n, 1, { 300 * n, 0 }, 1767225600000000 + (int64_t) n,

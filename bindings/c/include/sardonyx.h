@@ -27,44 +27,44 @@
  *     sdx_insert(transaction, accounts, &(struct account) { 1, { "Ada", 3 } });
  *     sdx_transaction_commit(transaction, SDX_COMMIT_WAIT, NULL);
  *
- * An operation on rows that fails has done nothing, and its transaction goes on: commit or abort it. The message
+* A failed operation on rows has no effect, and its transaction continues: commit or abort it. The message
  * names table, column and value.
  *
- * Results. Every call returns a code; 0 is success, and then what the call was to store is stored.
- * Otherwise sdx_error_message() says what is wrong, where, and what to do. There is no longjmp and no
- * exception: a fault of the library's own is SDX_PANICKED.
+ * Results. Every call returns a code; 0 is success, and then the call's results are stored.
+ * Otherwise sdx_error_message() names the error, its place and a remedy. There is no longjmp and no
+ * exception: a fault of the library is SDX_PANICKED.
  *
- * Pointers. Handles are null, or were given out by this library; closed ones, and those of another
+ * Pointers. Handles are null, or were returned by this library; closed ones, and those of another
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
- * memory of the caller's. All this is the caller's promise where it cannot be checked.
+ * the caller's memory. The caller guarantees the parts of this that cannot be checked.
  *
  * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
  * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
- * memory at its address, is used by one thread at a time; it may go from one to another between calls,
- * but for an exclusive transaction, which ends where it was begun.
+ * memory at its address, is used by one thread at a time. It may move between threads between calls,
+ * except during an exclusive transaction, which ends in the thread that began it.
  *
  * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
  * them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
- * memory at a session's or snapshot's address is the child's own then, to be read and written without
- * effect on anybody: a page is as it was when the process was forked if the session had its own copy of
- * it, and else some committed state. After exec nothing of the segment is left in the process.
+ * memory at a session's or snapshot's address is then the child's own, to read and write without
+ * effect on others. A page has its state at the fork if the session had a copy of its own,
+ * and otherwise some committed state. After exec the segment is not mapped any more.
  *
- * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the handler
- * that was installed before, with the signals blocked that it asked for. A program that installs one
- * later must call the one it replaces for faults that are not its own. Handlers of the program's may
+ * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the previous
+ * handler, with the signals blocked that it asked for. A program that installs a handler
+ * later must call the one it replaces for faults that are not its own. The program's handlers may
  * touch the memory at any time: in the middle of a call for the same session they find it as outside
- * of a transaction. They may not call the library. Its own threads take no signals.
+ * of a transaction. They must not call the library. The library's threads take no signals.
  *
- * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, be it
- * other bytes of it. Rows that different threads or processes change all the time should stand on
+ * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, even
+ * other bytes of it. Place rows that different threads or processes often change on
  * different pages: one row on a page (`struct row { _Alignas(4096) ... }`), or each process' rows on
- * pages of their own. sdx_conflicts says on which pages there were many.
+ * pages of their own. sdx_conflicts lists the pages with the most conflicts.
  *
  * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
- * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
- * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages
- * that others changed, and with the mechanism "signal" on all that were not touched. Calls that write
+ * always work in snapshots and in read-only transactions. Otherwise announce the range by sdx_touch
+ * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS. Without these, they fail with EFAULT on
+ * pages that others changed, and with the mechanism "signal" on all untouched pages. Calls that write
  * into it (read, recv) need sdx_touch (SDX_READ_WRITE), or use sdx_write.
  */
 
@@ -80,42 +80,42 @@
 #define SDX_MECHANISM_BEST 0
 
 /**
- * Page tables tell what was touched; no signal.
+ * Page tables record the touched pages; no signal.
  */
 #define SDX_MECHANISM_ASYNCHRONOUS 1
 
 /**
- * SIGSEGV and changes of protection tell, as in the LIBXAC thesis.
+ * SIGSEGV and changes of protection record them, as in the LIBXAC thesis.
  */
 #define SDX_MECHANISM_SIGNAL 2
 
 /**
- * The program tells, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
+ * The program announces them, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
  */
 #define SDX_MECHANISM_EXPLICIT 3
 
 /**
- * System calls can read from the memory (`write`, `send`), also in a transaction that may write and
- * outside of one, without `sdx_touch`. Otherwise they fail with `EFAULT` on pages that others have
- * changed, but in snapshots and transactions that only read, where they always can. It costs a copy
- * of each such page at `sdx_begin`, which then counts as read. With `SDX_MECHANISM_SIGNAL` a transaction
- * that may write has to touch its pages nevertheless.
+ * System calls can read from the memory (`write`, `send`) without `sdx_touch`, also in a transaction that
+ * may write and outside of one. Otherwise they fail with `EFAULT` on pages that others have changed, except
+ * in snapshots and read-only transactions, where they always can. It costs a copy of each such page at
+ * `sdx_begin`, which then counts as read. With `SDX_MECHANISM_SIGNAL` a transaction that may write has to
+ * touch its pages nevertheless.
  */
 #define SDX_OPEN_SYSTEM_CALLS 1
 
 /**
- * Nobody else commits while it runs, so that it cannot conflict. The same thread must end it.
+ * No other transaction commits while it runs, so that it cannot conflict. The same thread must end it.
  */
 #define SDX_BEGIN_EXCLUSIVE 1
 
 /**
- * It only reads. It never conflicts and holds nobody up.
+ * Read-only. It never conflicts and never blocks others.
  */
 #define SDX_BEGIN_READ_ONLY 2
 
 /**
- * Nothing is done to find out whether the memory was written while no transaction was running, which
- * costs a little. Such a store then becomes part of the transaction, or is lost.
+ * Stores that were made while no transaction was running are not searched, which saves a little. Such a
+ * store then becomes part of the transaction, or is lost.
  */
 #define SDX_BEGIN_UNCHECKED 4
 
@@ -145,17 +145,17 @@
 #define SDX_NULLABLE 1
 
 /**
- * The index is ordered: it finds ranges, too.
+ * The index is ordered: it supports ranges, too.
  */
 #define SDX_ORDERED 1
 
 /**
- * No two rows have one key in the index.
+ * No two rows have the same key in the index.
  */
 #define SDX_UNIQUE 2
 
 /**
- * Rows go with the row that they refer to.
+ * Rows are deleted with the row that they refer to.
  */
 #define SDX_CASCADE 1
 
@@ -190,7 +190,7 @@
 #define SDX_TYPE_BYTES 6
 
 /**
- * `sdx_int128`: units of the column's last digit, 12.34 of a decimal(2) being 1234. For decimals.
+ * `sdx_int128`: units of the column's last digit; 12.34 of a decimal(2) is 1234. For decimals.
  */
 #define SDX_TYPE_DECIMAL 7
 
@@ -210,12 +210,12 @@
 #define SDX_TYPE_TIMESTAMP 10
 
 /**
- * 16 bytes, in the order in which they are written. For UUIDs.
+ * 16 bytes, in the order of the text form. For UUIDs.
  */
 #define SDX_TYPE_UUID 11
 
 /**
- * `sdx_int128`. For integers but u128.
+ * `sdx_int128`. For integers except u128.
  */
 #define SDX_TYPE_INT128 12
 
@@ -240,13 +240,13 @@
 #define SDX_RANGE_REVERSE 4
 
 /**
- * The rows whose key begins with that of `from`, of which the last column, a text or bytes, may go on. `to`
- * is null.
+ * The rows whose key begins with that of `from`; its last column, a text or bytes, is a prefix. `to` is
+ * null.
  */
 #define SDX_RANGE_STARTS_WITH 8
 
 /**
- * How a call ended. The numbers are stable; new ones are added at the end.
+ * The outcome of a call. The numbers are stable; new ones are added at the end.
  */
 enum sdx_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -254,15 +254,15 @@ enum sdx_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * It did what was asked.
+   * The call succeeded.
    */
   SDX_OK = 0,
   /**
-   * Another transaction changed what this one used. It is over and had no effect: run it again.
+   * Another transaction changed data that this one used. It is over and had no effect: run it again.
    */
   SDX_CONFLICT = 1,
   /**
-   * An argument that cannot be: null, unknown flags, no UTF-8.
+   * An argument that is not valid: null, unknown flags, no UTF-8.
    */
   SDX_INVALID_ARGUMENT = 2,
   /**
@@ -298,11 +298,11 @@ enum sdx_status
    */
   SDX_OUTSIDE = 10,
   /**
-   * Someone wrote to the memory while no transaction was running; that was undone.
+   * The program wrote to the memory while no transaction was running; that was undone.
    */
   SDX_WRITTEN_OUTSIDE = 11,
   /**
-   * The transaction changed more than fits. It is over and had no effect.
+   * The transaction changed more bytes than fit. It is over and had no effect.
    */
   SDX_TOO_LARGE = 12,
   /**
@@ -322,15 +322,15 @@ enum sdx_status
    */
   SDX_SLOW_READER = 16,
   /**
-   * The log cannot be written: whether what was waited for is there after a restart is not known.
+   * The log cannot be written: it is not known if the awaited transaction survives a restart.
    */
   SDX_POISONED = 17,
   /**
-   * The shared memory is not one that this library can use.
+   * This library cannot use the shared memory.
    */
   SDX_INCOMPATIBLE = 18,
   /**
-   * The kernel does not offer the mechanism that was asked for.
+   * The kernel does not offer the requested mechanism.
    */
   SDX_MECHANISM_UNAVAILABLE = 19,
   /**
@@ -338,7 +338,7 @@ enum sdx_status
    */
   SDX_TOO_MANY = 20,
   /**
-   * The operating system refused something.
+   * The operating system returned an error.
    */
   SDX_SYSTEM = 21,
   /**
@@ -358,7 +358,7 @@ enum sdx_status
    */
   SDX_DAMAGED = 25,
   /**
-   * What is freed is not allocated, or with another size.
+   * The freed memory is not allocated, or has another size.
    */
   SDX_NOT_ALLOCATED = 26,
   /**
@@ -366,7 +366,7 @@ enum sdx_status
    */
   SDX_ROOT_TYPE = 27,
   /**
-   * A fault of the library's own. Close the handle.
+   * A fault of the library. Close the handle.
    */
   SDX_PANICKED = 28,
   /**
@@ -374,23 +374,24 @@ enum sdx_status
    */
   SDX_OTHER = 29,
   /**
-   * There is a row with this key already, in the primary key or a unique index. Nothing was done.
+   * There is a row with this key already, in the primary key or a unique index. The call had no effect.
    */
   SDX_DUPLICATE = 30,
   /**
-   * A value, a column, a table or a schema that cannot be; the message names it. Nothing was done.
+   * A value, a column, a table or a schema that is not valid; the message names it. The call had no
+   * effect.
    */
   SDX_REFUSED = 31,
   /**
-   * Beyond a limit, which the message names: a value, a key, a transaction. Nothing was done.
+   * Beyond a limit, which the message names: a value, a key, a transaction. The call had no effect.
    */
   SDX_LIMIT = 32,
   /**
-   * No memory, or no room on the disk. Nothing was done.
+   * No memory, or no room on the disk. The call had no effect.
    */
   SDX_FULL = 33,
   /**
-   * The database is open elsewhere, in a way that does not go with this one.
+   * The database is open elsewhere, in an incompatible way.
    */
   SDX_LOCKED = 34,
   /**
@@ -406,7 +407,7 @@ enum sdx_status
    */
   SDX_END = 37,
   /**
-   * Others have to act first. Try again then.
+   * Other processes must act first. Try again then.
    */
   SDX_UNAVAILABLE = 38,
 };
@@ -419,7 +420,7 @@ typedef int32_t sdx_status;
 #endif // __cplusplus
 
 /**
- * Rows that were found. One thread at a time uses it.
+ * The rows of a range. One thread at a time uses it.
  */
 typedef struct sdx_cursor sdx_cursor;
 
@@ -434,8 +435,8 @@ typedef struct sdx_schema sdx_schema;
 typedef struct sdx_segment sdx_segment;
 
 /**
- * A session. One thread at a time uses it: a second one that calls meanwhile gets `SDX_BUSY`, and
- * must not use the memory either.
+ * A session. One thread at a time uses it: a concurrent call of a second one gets `SDX_BUSY`, and that
+ * thread must not use the memory either.
  */
 typedef struct sdx_session sdx_session;
 
@@ -482,13 +483,13 @@ typedef struct sdx_slow_reader {
    */
   uint32_t reserved;
   /**
-   * For how long it has kept its snapshot, in milliseconds.
+   * The time for which it has kept its snapshot, in milliseconds.
    */
   uint64_t milliseconds;
 } sdx_slow_reader;
 
 /**
- * How a segment is opened. All zero bytes but for `size` are the defaults: see `SDX_OPTIONS`.
+ * The options of a segment. If all bytes except `size` are zero, they are the defaults: see `SDX_OPTIONS`.
  */
 typedef struct sdx_options {
   /**
@@ -504,13 +505,13 @@ typedef struct sdx_options {
    */
   uint32_t flags;
   /**
-   * Bytes of memory for versions that are older than the last commit, and for what is to be
-   * logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
+   * Bytes of memory for versions that are older than the last commit, and for redo records. The changes of
+   * a larger transaction take memory of their own. 0: 64 MiB.
    */
   uint64_t versions_bytes;
   /**
-   * The most bytes that the segment can have; address space only. 0: 96 GiB, so that
-   * a process can have all 1,024 sessions, or twice what the database has already.
+   * The most bytes of the segment; address space only. 0: 96 GiB, so that a process can have all 1,024
+   * sessions, or twice the database's present size.
    */
   uint64_t address_space_bytes;
   /**
@@ -518,28 +519,29 @@ typedef struct sdx_options {
    */
   const char *shared_memory;
   /**
-   * How long a writer waits for a snapshot that keeps all versions there is room for, in
+   * The time that a writer waits for a snapshot that keeps all versions there is room for, in
    * milliseconds. 0: ten seconds.
    */
   uint64_t slow_reader_wait_milliseconds;
   /**
-   * Called by a writer that begins to wait for a snapshot, in its thread; may be null. It must be
-   * quick, must not use the segment, and must return.
+   * Called by a writer that begins to wait for a snapshot, in its thread; may be null. It must be quick,
+   * must not use the segment, and must return.
    */
   void (*slow_reader)(void *user, const struct sdx_slow_reader *reader);
   /**
-   * Passed to `slow_reader`, in whatever thread calls it.
+   * Passed to `slow_reader`, in the thread that calls it.
    */
   void *slow_reader_user;
   /**
-   * The most bytes of changes that a transaction of this process may have, and 8 for each range of bytes
-   * that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
-   * less two segments of 64 MiB. A larger bound makes the log larger.
+   * The most bytes of changes of a transaction of this process, and 8 for each range of bytes that it
+   * changes; at most 4 GiB less a page. 0: the limit of memory and of the log: 2 GiB less two segments of
+   * 64 MiB. A larger bound makes the log larger.
    */
   uint64_t transaction_bytes;
   /**
-   * Directory for the log of a new database, on a disk of its own, or where that of an old one was moved
-   * to. Null: where it is, or in the database's directory. A segment without a log refuses it.
+   * Directory for the log of a new database, on a disk of its own, or the directory to which that of an
+   * existing one was moved. Null: its present place, or the database's directory. A segment without a log
+   * refuses it.
    */
   const char *log_directory;
   /**
@@ -549,7 +551,7 @@ typedef struct sdx_options {
 } sdx_options;
 
 /**
- * What a segment is and what was done by this handle's sessions.
+ * The properties of a segment, and the counts of this handle's sessions.
  */
 typedef struct sdx_statistics {
   /**
@@ -565,7 +567,7 @@ typedef struct sdx_statistics {
    */
   uint32_t mechanism;
   /**
-   * 1 if it is a database in a directory, 0 if it goes with its last user.
+   * 1 if it is a database in a directory, 0 if it is removed with its last user.
    */
   uint32_t durable;
   /**
@@ -594,27 +596,27 @@ typedef struct sdx_statistics {
    */
   uint32_t reserved;
   /**
-   * For how long it has done so, in milliseconds.
+   * The time for which it has done so, in milliseconds.
    */
   uint64_t slowest_reader_milliseconds;
 } sdx_statistics;
 
 /**
- * On which page transactions conflicted, and how often.
+ * A page with conflicts of transactions, and their number.
  */
 typedef struct sdx_page_conflicts {
   /**
-   * The page's number: its offset in the segment by 4096.
+   * The page's number: its offset in the segment divided by 4096.
    */
   uint64_t page;
   /**
-   * How many there were.
+   * The number of conflicts.
    */
   uint64_t conflicts;
 } sdx_page_conflicts;
 
 /**
- * What a column is.
+ * A column of a table.
  */
 typedef struct sdx_column {
   /**
@@ -640,7 +642,7 @@ typedef struct sdx_column {
 } sdx_column;
 
 /**
- * Which field of a structure is which column.
+ * A field of a structure and its column.
  */
 typedef struct sdx_binding {
   /**
@@ -648,7 +650,7 @@ typedef struct sdx_binding {
    */
   const char *column;
   /**
-   * What the field is: one of `SDX_TYPE_...`.
+   * The field's type: one of `SDX_TYPE_...`.
    */
   uint32_t kind;
   /**
@@ -656,7 +658,7 @@ typedef struct sdx_binding {
    */
   uint32_t offset;
   /**
-   * `offsetof` a field of one byte that is 1 where the column is null, and else 0; `SDX_NEVER_NULL` if
+   * `offsetof` a field of one byte that is 1 if the column is null, and otherwise 0; `SDX_NEVER_NULL` if
    * there is none.
    */
   uint32_t null_offset;
@@ -667,7 +669,7 @@ typedef struct sdx_binding {
 } sdx_binding;
 
 /**
- * Which rows a cursor finds. All zero bytes but for `size` are all rows.
+ * The range of a cursor. If all bytes except `size` are zero, it is all rows.
  */
 typedef struct sdx_range {
   /**
@@ -680,15 +682,16 @@ typedef struct sdx_range {
    */
   const char *index;
   /**
-   * A structure as the statement was prepared for, with the first key; null for no bound.
+   * A structure of the statement's layout with the first key; null for no bound.
    */
   const void *from;
   /**
-   * One with the last key; null for no bound.
+   * A structure with the last key; null for no bound.
    */
   const void *to;
   /**
-   * How many of the index's columns count in `from`, from the first. Keys that begin with these are the bound.
+   * The number of the index's columns that count in `from`, from the first on. Keys that begin with these
+   * are the bound.
    */
   uint32_t from_columns;
   /**
@@ -718,7 +721,7 @@ typedef struct sdx_text {
    */
   const char *data;
   /**
-   * How many there are.
+   * The number of bytes.
    */
   size_t bytes;
 } sdx_text;
@@ -742,8 +745,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The message of the last call of this thread that failed: what is wrong, where, and what to do.
- * Never null. Valid until the next call of this thread that fails. A call that succeeds leaves it.
+ * The message of this thread's last failed call: the error, its place, and a remedy. Never null. Valid until
+ * the next failed call of this thread; a successful call does not change it.
  */
 const char *sdx_error_message(void);
 
@@ -763,8 +766,8 @@ sdx_status sdx_open(const char *directory,
                     struct sdx_segment **segment);
 
 /**
- * Opens a segment without a log, shared by all who open this name, or makes one. It is gone with the
- * last process that has it open. The name is one of a file: it has no `/`.
+ * Opens a segment without a log, shared by all processes that open this name, or makes one. The last process
+ * that has it open removes it. The name is one of a file: it has no `/`.
  */
 sdx_status sdx_open_volatile(const char *name,
                              const struct sdx_options *options,
@@ -776,34 +779,33 @@ sdx_status sdx_open_volatile(const char *name,
 sdx_status sdx_open_private(const struct sdx_options *options, struct sdx_segment **segment);
 
 /**
- * Closes a segment. Its sessions, snapshots and tickets stay valid; the last of them that is closed
- * takes the segment with it.
+ * Closes a segment. Its sessions, snapshots and tickets stay valid; the segment ends with the last of them.
  */
 sdx_status sdx_close(struct sdx_segment *segment);
 
 /**
- * Bytes of the segment: what a transaction that begins now can use.
+ * Bytes of the segment that a transaction which begins now can use.
  */
 sdx_status sdx_segment_length(struct sdx_segment *segment, uint64_t *length);
 
 /**
- * Takes a checkpoint that has everything committed now, so that less is to be redone when the
- * database is opened again. Checkpoints are also taken as the log grows. No effect without a log.
+ * Takes a checkpoint with everything committed so far, so that the next opening has less to redo.
+ * Checkpoints are also taken as the log grows. No effect without a log.
  */
 sdx_status sdx_checkpoint(struct sdx_segment *segment);
 
 /**
- * Fills in what the segment is and what was done by this handle's sessions. `statistics->size` is
- * set by the program.
+ * Fills in the properties of the segment and the counts of this handle's sessions. The program sets
+ * `statistics->size`.
  */
 sdx_status sdx_segment_statistics(struct sdx_segment *segment,
                                   struct sdx_statistics *statistics);
 
 /**
- * On which pages this process' transactions conflicted with others since it opened the segment, the
- * page with the most conflicts first: fills in at most `capacity` and says in `count` how many pages
- * there are. (Some thousand are told apart; what is on others is not in the list.) Transactions conflict
- * by page: keep what different threads or processes change on different ones.
+ * The pages on which this process' transactions conflicted with others since it opened the segment, the page
+ * with the most conflicts first. Fills in at most `capacity` pages and stores their number in `count`. (Some
+ * thousand pages are counted; others are not in the list.) Transactions conflict by page: place data that
+ * different threads or processes change on different pages.
  */
 sdx_status sdx_conflicts(struct sdx_segment *segment,
                          struct sdx_page_conflicts *pages,
@@ -817,56 +819,54 @@ sdx_status sdx_session_open(struct sdx_segment *segment,
                             struct sdx_session **session);
 
 /**
- * Closes a session; a running transaction is aborted. Its memory is no longer there.
+ * Closes a session; a running transaction is aborted. Its memory is unmapped.
  */
 sdx_status sdx_session_close(struct sdx_session *session);
 
 /**
- * The address of the segment's first byte in this session. It stays the same until the session is
- * closed, also when the segment grows; in other sessions it is another one, so links that are
- * stored must be offsets.
+ * The address of the segment's first byte in this session. It stays the same until the session is closed,
+ * also when the segment grows. Other sessions have other addresses, so stored links must be offsets.
  *
- * The memory may be used by ordinary loads and stores while a transaction is running. Outside of
- * one, loads find some committed state of each page, and stores are undone by the `sdx_begin` that
- * follows, which says so.
+ * The memory may be used by ordinary loads and stores while a transaction is running. Outside of one, loads
+ * find some committed state of each page, and the next `sdx_begin` undoes stores and reports them.
  */
 sdx_status sdx_session_address(struct sdx_session *session,
                                void **address);
 
 /**
- * Whether the running transaction can no longer commit, whatever it does: 1 or 0. Its snapshot was in
- * the way of others for too long; end it, and run it again. Others find a conflict when they commit.
+ * Sets `doomed` to 1 if the running transaction can no longer commit, and to 0 otherwise. Its snapshot kept
+ * old versions for too long; end it, and run it again. Other conflicts are found at the commit.
  */
 sdx_status sdx_session_doomed(struct sdx_session *session,
                               uint32_t *doomed);
 
 /**
- * Bytes that may be used at the session's address, also before its first transaction. What others let
- * grow is added when a transaction begins.
+ * Bytes that may be used at the session's address, also before its first transaction. Growth by others is
+ * added when a transaction begins.
  */
 sdx_status sdx_session_length(struct sdx_session *session,
                               uint64_t *length);
 
 /**
- * Begins a transaction. What it reads is the state of this moment and does not change, also if it
- * cannot commit any more. `flags`: `SDX_BEGIN_...`, or 0.
+ * Begins a transaction. It reads the state of this moment, which does not change, even if it cannot commit
+ * any more. `flags`: `SDX_BEGIN_...`, or 0.
  *
- * `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running:
- * that was undone now, and the next call begins one.
+ * `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running: that
+ * was undone now, and the next call begins one.
  */
 sdx_status sdx_begin(struct sdx_session *session,
                      uint32_t flags);
 
 /**
- * Ends the transaction and makes what it did visible to all.
+ * Ends the transaction and makes its changes visible to all.
  *
- * `flags`: `SDX_COMMIT_WAIT` or `SDX_COMMIT_LATER`. With the latter, `ticket` may be given to wait
- * for durability when that is wanted; null if it is not. With the former it must be null.
+ * `flags`: `SDX_COMMIT_WAIT` or `SDX_COMMIT_LATER`. With the latter, `ticket` may be given to wait for
+ * durability later, or null. With the former it must be null.
  *
- * Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`,
- * `SDX_BUSY`, `SDX_WRONG_THREAD`, `SDX_FORKED`, `SDX_NO_TRANSACTION`) the transaction is over. It
- * then had no effect, but for `SDX_POISONED`: that it happened is visible, and whether it is there
- * after a restart is not known. After `SDX_CONFLICT`, run it again.
+ * Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
+ * `SDX_WRONG_THREAD`, `SDX_FORKED`, `SDX_NO_TRANSACTION`) the transaction is over. It then had no effect,
+ * except with `SDX_POISONED`: its changes are visible, and it is not known if they survive a restart. After
+ * `SDX_CONFLICT`, run it again.
  */
 sdx_status sdx_commit(struct sdx_session *session,
                       uint32_t flags,
@@ -883,27 +883,27 @@ sdx_status sdx_abort(struct sdx_session *session);
 sdx_status sdx_savepoint(struct sdx_session *session, uint64_t *savepoint);
 
 /**
- * Undoes what was written since a savepoint. It stays, so that one can go back to it again; those
- * made after it are gone.
+ * Undoes all writes since a savepoint. The savepoint stays, so that it can be used again; later ones are
+ * removed.
  */
 sdx_status sdx_roll_back_to(struct sdx_session *session,
                             uint64_t savepoint);
 
 /**
- * Forgets a savepoint and those made after it. What was written stays.
+ * Removes a savepoint and later ones. Writes since then stay.
  */
 sdx_status sdx_release(struct sdx_session *session, uint64_t savepoint);
 
 /**
- * Gives the segment at least so many bytes; what is added is zero. It stays also if the transaction
- * aborts.
+ * Enlarges the segment to at least so many bytes; the new ones are zero. It stays enlarged even if the
+ * transaction aborts.
  */
 sdx_status sdx_grow(struct sdx_session *session,
                     uint64_t bytes);
 
 /**
- * Says that a range is going to be touched, which is cheaper than finding out page by page.
- * `access`: `SDX_READ` or `SDX_READ_WRITE`. Only advice: what is not announced may be touched, too.
+ * Announces that a range is going to be touched, which is cheaper than detecting it page by page. `access`:
+ * `SDX_READ` or `SDX_READ_WRITE`. Only advice: other pages may be touched, too.
  */
 sdx_status sdx_touch(struct sdx_session *session,
                      uint64_t offset,
@@ -916,8 +916,8 @@ sdx_status sdx_touch(struct sdx_session *session,
 sdx_status sdx_read(struct sdx_session *session, uint64_t offset, void *to, size_t length);
 
 /**
- * Copies bytes into the segment: with the explicit mechanism the way to write, with the others the
- * same as storing them at the session's address.
+ * Copies bytes into the segment: with the explicit mechanism the way to write, with the others the same as
+ * storing them at the session's address.
  */
 sdx_status sdx_write(struct sdx_session *session,
                      uint64_t offset,
@@ -925,16 +925,15 @@ sdx_status sdx_write(struct sdx_session *session,
                      size_t length);
 
 /**
- * Opens a snapshot of what is committed now. It never fails for what others do and holds nobody up,
- * but old versions are kept for it: a writer that has no room for more waits, and gets
- * `SDX_SLOW_READER` in the end.
+ * Opens a snapshot of the committed state. It never fails because of others and never blocks them. But old
+ * versions are kept for it: a writer without room for more waits, and gets `SDX_SLOW_READER` in the end.
  */
 sdx_status sdx_snapshot_open(struct sdx_segment *segment,
                              struct sdx_snapshot **snapshot);
 
 /**
- * The address of the snapshot's first byte, until it is closed. The memory is not to be written: a
- * store is a SIGSEGV, or lost.
+ * The address of the snapshot's first byte, until it is closed. The memory is read-only: a store is a
+ * SIGSEGV, or lost.
  */
 sdx_status sdx_snapshot_address(struct sdx_snapshot *snapshot,
                                 const void **address);
@@ -950,24 +949,24 @@ sdx_status sdx_snapshot_length(struct sdx_snapshot *snapshot, uint64_t *length);
 sdx_status sdx_snapshot_close(struct sdx_snapshot *snapshot);
 
 /**
- * Returns when the transaction is on stable storage. Any number of times, from any thread.
+ * Returns when the transaction is on stable storage. May be called any number of times, from any thread.
  */
 sdx_status sdx_ticket_wait(struct sdx_ticket *ticket);
 
 /**
- * Gives a ticket back, waited for or not. The transaction will be durable anyway.
+ * Closes a ticket, waited for or not. The transaction becomes durable anyway.
  */
 sdx_status sdx_ticket_close(struct sdx_ticket *ticket);
 
 /**
- * Makes a blank segment a heap; no effect if it is one. A segment either is a heap, in which the
- * program uses what it allocates, or it is the program's from its first byte on.
+ * Makes a blank segment a heap; no effect if it is one. A segment is either a heap, in which the program
+ * uses only allocated memory, or the program's own from its first byte on.
  */
 sdx_status sdx_heap_make(struct sdx_session *session);
 
 /**
- * Allocates bytes. What they hold is whatever was there before. `align`: a power of two up to 4096.
- * Sets `offset` from the segment's start, never 0.
+ * Allocates bytes, with undefined contents. `align`: a power of two up to 4096. Sets `offset` from the
+ * segment's start, never 0.
  */
 sdx_status sdx_allocate(struct sdx_session *session,
                         uint64_t bytes,
@@ -983,9 +982,9 @@ sdx_status sdx_free(struct sdx_session *session,
                     uint64_t align);
 
 /**
- * Sets the root of a name, new or not. `type_tag` names the type of what stands there for other
- * programs and later versions of this one; `type_bytes` and `type_align` are its `sizeof` and
- * `_Alignof`. Change the tag when the type's meaning changes.
+ * Sets the root of a name, new or not. `type_tag` names the type of the object there, for other programs and
+ * later versions of this one; `type_bytes` and `type_align` are its `sizeof` and `_Alignof`. Change the tag
+ * when the type's meaning changes.
  */
 sdx_status sdx_root_set(struct sdx_session *session,
                         const char *name,
@@ -995,8 +994,8 @@ sdx_status sdx_root_set(struct sdx_session *session,
                         uint64_t offset);
 
 /**
- * Sets `offset` to that of the root of a name, which must have been set with the same type.
- * `SDX_NOT_FOUND` if there is none.
+ * Sets `offset` to that of the root of a name, which must have been set with the same type. `SDX_NOT_FOUND`
+ * if there is none.
  */
 sdx_status sdx_root_get(struct sdx_session *session,
                         const char *name,
@@ -1006,7 +1005,7 @@ sdx_status sdx_root_get(struct sdx_session *session,
                         uint64_t *offset);
 
 /**
- * Removes the root of a name. What it led to stays allocated.
+ * Removes the root of a name. The object stays allocated.
  */
 sdx_status sdx_root_remove(struct sdx_session *session, const char *name);
 
@@ -1016,25 +1015,25 @@ sdx_status sdx_root_remove(struct sdx_session *session, const char *name);
 sdx_status sdx_tables_open(const char *directory, struct sdx_tables **tables);
 
 /**
- * Makes everything durable and closes the database. Statements, views and cursors of it are still to be
- * closed by themselves, and so are transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
+ * Makes everything durable and closes the database. Its statements, views and cursors must still be closed,
+ * and so must transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
  * `sdx_transaction_run` runs.
  */
 sdx_status sdx_tables_close(struct sdx_tables *tables);
 
 /**
- * Waits until everything that was committed so far is on stable storage.
+ * Waits until everything committed so far is on stable storage.
  */
 sdx_status sdx_tables_flush(struct sdx_tables *tables);
 
 /**
- * Writes a backup into a directory, which is absent or empty, while transactions go on.
+ * Writes a backup into a directory, which is absent or empty, while transactions continue.
  */
 sdx_status sdx_tables_backup(struct sdx_tables *tables, const char *directory);
 
 /**
- * Creates a table with a schema, durably. If there is one of this name with the same schema, nothing is done;
- * with another, `SDX_REFUSED`.
+ * Creates a table with a schema, durably. No effect if there is one of this name with the same schema;
+ * `SDX_REFUSED` if it has another.
  */
 sdx_status sdx_table_create(struct sdx_tables *tables,
                             const char *name,
@@ -1047,7 +1046,7 @@ sdx_status sdx_table_drop(struct sdx_tables *tables, const char *name);
 
 /**
  * Stores the name of the table with this number, counted from 0, as a string in `name`, which has room for
- * `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are not so many.
+ * `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are fewer tables.
  */
 sdx_status sdx_table_name(struct sdx_tables *tables,
                           uint32_t number,
@@ -1055,7 +1054,7 @@ sdx_status sdx_table_name(struct sdx_tables *tables,
                           size_t bytes);
 
 /**
- * Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are not so many
+ * Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are fewer
  * columns; `SDX_REFUSED` if there is no such table. The program sets `size` before.
  */
 sdx_status sdx_table_column(struct sdx_tables *tables,
@@ -1064,7 +1063,7 @@ sdx_status sdx_table_column(struct sdx_tables *tables,
                             struct sdx_column *column);
 
 /**
- * How many rows a table has, as committed now.
+ * The number of committed rows of a table.
  */
 sdx_status sdx_table_rows(struct sdx_tables *tables, const char *table, uint64_t *rows);
 
@@ -1075,8 +1074,8 @@ sdx_status sdx_schema_new(struct sdx_schema **schema);
 
 /**
  * Adds a column. `kind`: `bool`, `i8`, `i16`, `i32`, `i64`, `i128`, `u8` to `u128`, `f32`, `f64`,
- * `decimal(2)` (digits behind the point), `text`, `bytes`, `date`, `time`, `timestamp` or `uuid`. `flags`:
- * `SDX_NULLABLE`, or 0.
+ * `decimal(2)` (the number of fractional digits), `text`, `bytes`, `date`, `time`, `timestamp` or `uuid`.
+ * `flags`: `SDX_NULLABLE`, or 0.
  */
 sdx_status sdx_schema_column(struct sdx_schema *schema,
                              const char *name,
@@ -1084,7 +1083,7 @@ sdx_status sdx_schema_column(struct sdx_schema *schema,
                              uint32_t flags);
 
 /**
- * What rows get that do not say the last column's value, as text: `0`, `open`, `2026-01-31`.
+ * The default of the last column, as text: `0`, `open`, `2026-01-31`.
  */
 sdx_status sdx_schema_default(struct sdx_schema *schema, const char *value);
 
@@ -1105,13 +1104,13 @@ sdx_status sdx_schema_index(struct sdx_schema *schema,
                             uint32_t flags);
 
 /**
- * Adds a condition that every row meets: `balance >= 0`.
+ * Adds a condition for every row: `balance >= 0`.
  */
 sdx_status sdx_schema_check(struct sdx_schema *schema, const char *name, const char *condition);
 
 /**
- * Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a unique
- * index, or null. `flags`: `SDX_CASCADE`, or 0 to keep the row there while there are such rows here.
+ * Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a
+ * unique index, or null. `flags`: `SDX_CASCADE`, or 0 to keep the other row while rows here refer to it.
  */
 sdx_status sdx_schema_reference(struct sdx_schema *schema,
                                 const char *name,
@@ -1121,14 +1120,14 @@ sdx_status sdx_schema_reference(struct sdx_schema *schema,
                                 uint32_t flags);
 
 /**
- * Gives a schema back. Tables that were created with it stay.
+ * Closes a schema. Tables that were created with it stay.
  */
 sdx_status sdx_schema_close(struct sdx_schema *schema);
 
 /**
- * Binds columns of a table to fields of a structure of `row_bytes` bytes (`sizeof` it), for operations on its
- * rows. Columns that are not bound get their defaults in new rows, and are not touched otherwise. A change of
- * these columns makes the statement `SDX_REFUSED`: prepare it again then.
+ * Binds columns of a table to fields of a structure of `row_bytes` bytes (`sizeof` it), for operations on
+ * its rows. Unbound columns get their defaults in new rows, and keep their values otherwise. After a change
+ * of these columns the statement is `SDX_REFUSED`: prepare it again.
  */
 sdx_status sdx_prepare(struct sdx_tables *tables,
                        const char *table,
@@ -1138,29 +1137,31 @@ sdx_status sdx_prepare(struct sdx_tables *tables,
                        struct sdx_statement **statement);
 
 /**
- * Gives a statement back. Texts that it stored in structures are gone.
+ * Closes a statement. Texts that it stored in structures are freed.
  */
 sdx_status sdx_statement_close(struct sdx_statement *statement);
 
 /**
- * Begins a transaction in the state that is committed now. End it by `sdx_transaction_commit` or
- * `sdx_transaction_abort`. It blocks no other transaction, however long it lives, and may go from one thread to another between
- * calls: it sees the state of its begin and its own changes, and its commit is `SDX_CONFLICT` if something that it read was
- * changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`, where nothing can be in its way.
+ * Begins a transaction in the committed state. End it by `sdx_transaction_commit` or
+ * `sdx_transaction_abort`. It blocks no other transaction, however long it lives, and may move between
+ * threads between calls. It sees the state of its begin and its own changes. Its commit is `SDX_CONFLICT` if
+ * data that it read was changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`,
+ * which cannot conflict.
  *
- * Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. When the database is closed it
- * is over: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
+ * Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. Closing the
+ * database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
  */
 sdx_status sdx_transaction_begin(struct sdx_tables *tables,
                                  struct sdx_transaction **transaction);
 
 /**
- * Ends the transaction and makes what it did visible to all: all of it, or, if the result is an error, nothing. `flags`: `SDX_COMMIT_WAIT` returns when it is on
- * stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
+ * Ends the transaction and makes all its changes visible, or, if the result is an error, none. `flags`: with
+ * `SDX_COMMIT_WAIT` it returns when it is on stable storage, with `SDX_COMMIT_LATER` before. Then `ticket`
+ * may be given to wait for that, or null.
  *
  * Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
- * `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, but for `SDX_POISONED`:
- * that it happened was visible, and whether it is there after a restart is not known.
+ * `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, except with
+ * `SDX_POISONED`: its changes were visible, and it is not known if they survive a restart.
  */
 sdx_status sdx_transaction_commit(struct sdx_transaction *transaction,
                                   uint32_t flags,
@@ -1172,11 +1173,11 @@ sdx_status sdx_transaction_commit(struct sdx_transaction *transaction,
 sdx_status sdx_transaction_abort(struct sdx_transaction *transaction);
 
 /**
- * Calls a function as a transaction, in this thread: the fastest way. What the function returns is returned; 0
+ * Calls a function as a transaction, in this thread: the fastest way. Returns the function's result; 0
  * commits the transaction, anything else undoes it. `flags` and `ticket` are those of
  * `sdx_transaction_commit`. An error of the commit is returned as an `sdx_status`.
  *
- * The transaction that the function is given is over when it returns. It must return: no `longjmp`, no C++
+ * The transaction passed to the function is over when it returns. It must return: no `longjmp`, no C++
  * exception, no `exit`.
  */
 int sdx_transaction_run(struct sdx_tables *tables,
@@ -1193,8 +1194,8 @@ sdx_status sdx_insert(struct sdx_transaction *transaction,
                       const void *row);
 
 /**
- * Puts the row of a structure in the place of the one with its key, if there is one: columns that are not
- * bound get their defaults. Sets `replaced`, which may be null, to 1 if there was one, and else to 0.
+ * Inserts the row of a structure, or replaces the one with its key: unbound columns get their defaults. Sets
+ * `replaced`, which may be null, to 1 if there was one, and otherwise to 0.
  */
 sdx_status sdx_put(struct sdx_transaction *transaction,
                    struct sdx_statement *statement,
@@ -1202,7 +1203,7 @@ sdx_status sdx_put(struct sdx_transaction *transaction,
                    int *replaced);
 
 /**
- * Changes the row with the key in a structure: the other columns that are bound become what stands there.
+ * Changes the row with the key in a structure: the other bound columns get the structure's values.
  * `SDX_NOT_FOUND` if there is none.
  */
 sdx_status sdx_update(struct sdx_transaction *transaction,
@@ -1210,8 +1211,8 @@ sdx_status sdx_update(struct sdx_transaction *transaction,
                       const void *row);
 
 /**
- * Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none. Texts
- * are there until the statement gets another row, or is closed.
+ * Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none.
+ * Texts are valid until the statement reads another row, or is closed.
  */
 sdx_status sdx_get(struct sdx_transaction *transaction,
                    struct sdx_statement *statement,
@@ -1225,7 +1226,7 @@ sdx_status sdx_delete(struct sdx_transaction *transaction,
                       const void *row);
 
 /**
- * Opens a cursor on rows of the statement's table, as they are now: the transaction may change them while the
+ * Opens a cursor on the present rows of the statement's table: the transaction may change them while the
  * cursor is read. `range` may be null for all rows in no particular order.
  */
 sdx_status sdx_find(struct sdx_transaction *transaction,
@@ -1234,8 +1235,8 @@ sdx_status sdx_find(struct sdx_transaction *transaction,
                     struct sdx_cursor **cursor);
 
 /**
- * Opens a view of everything that is committed now. Nobody waits for it; what changes meanwhile is kept for it
- * in memory, up to a bound: then the oldest view is ended, and reading it is `SDX_SNAPSHOT_ENDED`.
+ * Opens a view of the committed state. It blocks no other transaction. Later changes keep old versions for
+ * it in memory, up to a bound: then the oldest view is ended, and reading it is `SDX_SNAPSHOT_ENDED`.
  */
 sdx_status sdx_view_open(struct sdx_tables *tables,
                          struct sdx_view **view);
@@ -1246,7 +1247,7 @@ sdx_status sdx_view_open(struct sdx_tables *tables,
 sdx_status sdx_view_get(struct sdx_view *view, struct sdx_statement *statement, void *row);
 
 /**
- * As `sdx_find`, of the view's rows. The cursor may be read when the view was closed.
+ * As `sdx_find`, of the view's rows. The cursor may be read after the view was closed.
  */
 sdx_status sdx_view_find(struct sdx_view *view,
                          struct sdx_statement *statement,
@@ -1254,7 +1255,7 @@ sdx_status sdx_view_find(struct sdx_view *view,
                          struct sdx_cursor **cursor);
 
 /**
- * How many rows a table has in the view.
+ * The number of rows of a table in the view.
  */
 sdx_status sdx_view_rows(struct sdx_view *view, const char *table, uint64_t *rows);
 
@@ -1264,14 +1265,14 @@ sdx_status sdx_view_rows(struct sdx_view *view, const char *table, uint64_t *row
 sdx_status sdx_view_close(struct sdx_view *view);
 
 /**
- * Fills the fields of a structure, as the cursor's statement was prepared for, with the next row. `SDX_END` if
- * there is none. Texts are there until the next call, or the cursor is closed.
+ * Fills the fields of a structure of the statement's layout with the next row. `SDX_END` if there is none.
+ * Texts are valid until the next call, or until the cursor is closed.
  */
 sdx_status sdx_next(struct sdx_cursor *cursor,
                     void *row);
 
 /**
- * Gives a cursor back, at its end or before.
+ * Closes a cursor, at its end or before.
  */
 sdx_status sdx_cursor_close(struct sdx_cursor *cursor);
 
@@ -1281,5 +1282,5 @@ sdx_status sdx_cursor_close(struct sdx_cursor *cursor);
 
 #endif  /* SARDONYX_H */
 
-/** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
+/** Options with all defaults: `sdx_options options = SDX_OPTIONS;` */
 #define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

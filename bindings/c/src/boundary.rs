@@ -1,7 +1,6 @@
-//! The boundary between C and Rust: nothing unwinds across it, and what went wrong is kept as the
-//! thread's last message.
+//! The boundary between C and Rust: nothing unwinds across it, and the thread keeps the last error's message.
 //!
-//! The `unsafe` for reading what C passes is here, behind functions that check what can be checked.
+//! The `unsafe` code that reads C's arguments is here, behind functions that check what can be checked.
 
 use crate::status::{Failure, sdx_status};
 use sardonyx_base::process::Process;
@@ -21,9 +20,9 @@ pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> sdx_status {
     }
 }
 
-/// Runs a call's body, for calls that return something else than a status.
+/// Runs a call's body, for calls that return something other than a status.
 pub(crate) fn attempt<T>(body: impl FnOnce() -> Result<T, Failure>) -> Result<T, sdx_status> {
-    // What a panic leaves half done is behind a handle, and the code says to close it.
+    // After a panic the half-done state is behind a handle, and the code tells the program to close it.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(failure)) => failure,
@@ -32,7 +31,7 @@ pub(crate) fn attempt<T>(body: impl FnOnce() -> Result<T, Failure>) -> Result<T,
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("a panic without a message");
             let message = format!("a fault in the library, please report it: {said}");
-            // Dropping what was thrown could throw again.
+            // Dropping the panic's payload could panic again.
             std::mem::forget(panic);
             Failure::new(sdx_status::SDX_PANICKED, message)
         }
@@ -49,15 +48,15 @@ pub(crate) fn last_message() -> *const c_char {
     message.unwrap_or(c"".as_ptr())
 }
 
-/// Which process this is: a forked child has another number than its parent.
+/// The number of this process: a forked child has another number than its parent.
 pub(crate) fn process() -> u32 {
     Process::current().number()
 }
 
-/// A string that C passes.
+/// A string argument.
 ///
 /// # Safety
-/// Null, or a string that ends with a zero byte and stays as it is while the result is used.
+/// Null, or a string that ends with a zero byte and does not change while the result is used.
 pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str, Failure> {
     if text.is_null() {
         return Err(Failure::argument(format!("{what} is null")));
@@ -68,7 +67,7 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str
         .map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
 }
 
-/// Stores a call's result where C wants it.
+/// Stores a call's result in C's memory.
 ///
 /// # Safety
 /// Null, or memory for a `T` that the caller of the call owns.

@@ -1,4 +1,4 @@
-//! Cursors: rows of a table one by one, in the order of an index or in none.
+//! Cursors: rows of a table one by one, in the order of an index or in no order.
 
 use crate::boundary::{call, text};
 use crate::handle::{Kind, Pool, alone};
@@ -20,11 +20,11 @@ pub const SDX_RANGE_FROM_EXCLUDED: u32 = 1;
 pub const SDX_RANGE_TO_EXCLUDED: u32 = 2;
 /// The last row first.
 pub const SDX_RANGE_REVERSE: u32 = 4;
-/// The rows whose key begins with that of `from`, of which the last column, a text or bytes, may go on. `to`
-/// is null.
+/// The rows whose key begins with that of `from`; its last column, a text or bytes, is a prefix. `to` is
+/// null.
 pub const SDX_RANGE_STARTS_WITH: u32 = 8;
 
-/// Which rows a cursor finds. All zero bytes but for `size` are all rows.
+/// The range of a cursor. If all bytes except `size` are zero, it is all rows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_range {
@@ -33,11 +33,12 @@ pub struct sdx_range {
     /// The ordered index, in whose order the rows come; `primary` is that of an ordered primary key. Null: all
     /// rows, in no particular order.
     pub index: *const c_char,
-    /// A structure as the statement was prepared for, with the first key; null for no bound.
+    /// A structure of the statement's layout with the first key; null for no bound.
     pub from: *const c_void,
-    /// One with the last key; null for no bound.
+    /// A structure with the last key; null for no bound.
     pub to: *const c_void,
-    /// How many of the index's columns count in `from`, from the first. Keys that begin with these are the bound.
+    /// The number of the index's columns that count in `from`, from the first on. Keys that begin with these
+    /// are the bound.
     pub from_columns: u32,
     /// The same of `to`.
     pub to_columns: u32,
@@ -49,19 +50,19 @@ pub struct sdx_range {
     pub limit: u64,
 }
 
-/// Rows that were found. One thread at a time uses it.
+/// The rows of a range. One thread at a time uses it.
 pub struct sdx_cursor {
     _private: [u8; 0],
 }
 
 type Source = Box<dyn Iterator<Item = Result<Vec<Value>, Error>> + Send>;
 
-/// What is behind a cursor's handle.
+/// The state of a cursor.
 pub(crate) struct CursorState {
     plan: Arc<Plan>,
     /// Dropped before the snapshot, from which it may borrow.
     source: Source,
-    /// What the texts of the structure point to that was filled last.
+    /// The values that the texts of the last filled structure point to.
     held: Vec<Value>,
     _snapshot: Option<Arc<Snapshot>>,
 }
@@ -77,7 +78,7 @@ impl Kind for sdx_cursor {
     }
 }
 
-/// A range, as C says it.
+/// A range, decoded.
 pub(crate) struct Wanted {
     index: Option<String>,
     from: Bound<Vec<Value>>,
@@ -89,7 +90,7 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// # Safety
-    /// Null, or a range with structures as the statement was prepared for.
+    /// Null, or a range with structures of the statement's layout.
     pub unsafe fn read(plan: &Plan, range: *const sdx_range) -> Result<Wanted, Failure> {
         let mut wanted = Wanted {
             index: None,
@@ -118,7 +119,7 @@ impl Wanted {
             | SDX_RANGE_REVERSE
             | SDX_RANGE_STARTS_WITH;
         if range.flags & !known != 0 || range.reserved != 0 {
-            let message = format!("{:#x} are no flags of a range", range.flags);
+            let message = format!("a range has no flags {:#x}", range.flags);
             return Err(Failure::argument(message));
         }
         let has = |flag| range.flags & flag != 0;
@@ -169,7 +170,7 @@ impl Wanted {
         }
     }
 
-    /// The values of rows that come in the right order, or in the opposite one if that is asked for.
+    /// The values of rows in ascending order, or in descending order if the flags say so.
     pub fn values<'a, W: ReadRow + 'a>(
         &self,
         plan: Arc<Plan>,
@@ -182,7 +183,7 @@ impl Wanted {
         }
     }
 
-    /// The values of all rows in no particular order, as far as the limit goes.
+    /// The values of all rows in no particular order, up to the limit.
     pub fn scan<'a, W: ReadRow + 'a>(
         &self,
         plan: Arc<Plan>,
@@ -191,7 +192,7 @@ impl Wanted {
         rows.take(self.limit).map(move |row| plan.values(&row?))
     }
 
-    /// All that is wanted of a table in a transaction.
+    /// All values of the range of a table in a transaction.
     pub fn collect<S: WriteRows>(
         &self,
         plan: &Arc<Plan>,
@@ -212,7 +213,7 @@ impl Wanted {
 }
 
 impl CursorState {
-    /// Of rows that were read already.
+    /// A cursor on rows that were read already.
     pub fn of_rows(plan: Arc<Plan>, rows: Vec<Vec<Value>>) -> Self {
         CursorState {
             plan,
@@ -222,15 +223,15 @@ impl CursorState {
         }
     }
 
-    /// Of rows of a snapshot, which are read one by one.
+    /// A cursor on rows of a snapshot, which are read one by one.
     pub fn of_snapshot(
         plan: Arc<Plan>,
         snapshot: &Arc<Snapshot>,
         wanted: &Wanted,
     ) -> Result<Self, Error> {
         let kept = Arc::clone(snapshot);
-        // SAFETY: what borrows from it is dropped before it: the state has the reference counted beside it, as a
-        // later field, and gives neither away.
+        // SAFETY: the borrower is dropped before the snapshot: the state has the counted reference as a later
+        // field, and gives neither away.
         let borrowed: &'static Snapshot = unsafe { &*Arc::as_ptr(&kept) };
         let rows = borrowed.rows(&plan.table)?;
         plan.check(rows.schema())?;
@@ -247,8 +248,8 @@ impl CursorState {
     }
 }
 
-/// Fills the fields of a structure, as the cursor's statement was prepared for, with the next row. `SDX_END` if
-/// there is none. Texts are there until the next call, or the cursor is closed.
+/// Fills the fields of a structure of the statement's layout with the next row. `SDX_END` if there is none.
+/// Texts are valid until the next call, or until the cursor is closed.
 ///
 /// # Safety
 /// As for `sdx_insert`.
@@ -265,7 +266,7 @@ pub unsafe extern "C" fn sdx_next(cursor: *mut sdx_cursor, row: *mut c_void) -> 
     })
 }
 
-/// Gives a cursor back, at its end or before.
+/// Closes a cursor, at its end or before.
 ///
 /// # Safety
 /// As for `sdx_open`.

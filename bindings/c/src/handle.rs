@@ -1,9 +1,8 @@
-//! Handles: what C programs hold instead of the library's objects.
+//! Handles: C programs hold these instead of the library's objects.
 //!
-//! Invariant: the memory of a handle is never given back, only used again for a handle of the same
-//! kind, and late. So a pointer that was a handle once can always be looked at: a closed handle, one
-//! of another kind, and a parent's are error codes. A pointer that never was a handle cannot be told
-//! from one.
+//! Invariant: the memory of a handle is never freed, only reused for a handle of the same kind, and late. So
+//! any pointer that once was a handle can be read: a closed handle, one of another kind, and a parent's are
+//! error codes. A pointer that never was a handle cannot be distinguished from one.
 
 use crate::boundary::process;
 use crate::status::Failure;
@@ -14,8 +13,8 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// So many closed handles of a kind wait before the first is used again: until then, using it is
-/// found out.
+/// The number of closed handles of a kind that wait before the first is reused: until then, its use is
+/// detected.
 const CLOSED_KEPT: usize = 256;
 
 /// Phases of a handle.
@@ -25,18 +24,18 @@ const CLOSED: u32 = 2;
 
 /// A kind of handle: the type that C sees.
 pub(crate) trait Kind: Sized + 'static {
-    /// What is behind it.
+    /// The state behind the handle.
     type State: Send;
-    /// Tells the kinds apart.
+    /// A number that distinguishes the kinds.
     const MARK: u32;
-    /// For messages.
+    /// The kind's name in messages.
     const NAME: &'static str;
 
-    /// Its closed handles.
+    /// The pool of closed handles.
     fn pool() -> &'static Pool<Self::State>;
 }
 
-/// Closed handles.
+/// A pool of closed handles.
 pub(crate) type Pool<T> = Mutex<VecDeque<&'static Handle<T>>>;
 
 /// A handle's memory. The first two words are the same for all kinds.
@@ -48,7 +47,7 @@ pub(crate) struct Handle<T> {
     state: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: the state is reached by whoever made the phase `USED`, one at a time.
+// SAFETY: only the thread that set the phase to `USED` reaches the state, one at a time.
 unsafe impl<T: Send> Sync for Handle<T> {}
 
 /// The use of a handle by one thread.
@@ -70,17 +69,17 @@ pub(crate) fn issue<K: Kind>(state: K::State) -> *mut K {
             state: UnsafeCell::new(None),
         }))
     });
-    // SAFETY: new handles and those in the pool are closed, so that nobody looks at the state but us.
+    // SAFETY: new handles and those in the pool are closed, so that no other thread reads the state.
     unsafe { *handle.state.get() = Some(state) };
     handle.process.store(process(), Ordering::Relaxed);
     handle.phase.store(FREE, Ordering::Release);
     std::ptr::from_ref(handle).cast_mut().cast()
 }
 
-/// The handle that C passes.
+/// The handle of a pointer that C passes.
 ///
 /// # Safety
-/// Null, or a pointer that [`issue`] returned once, for whatever kind.
+/// Null, or a pointer that [`issue`] returned once, for any kind.
 unsafe fn find<K: Kind>(handle: *const K) -> Result<&'static Handle<K::State>, Failure> {
     let refused = |why: &str| {
         let message = format!("the {} is {why}", K::NAME);
@@ -93,8 +92,7 @@ unsafe fn find<K: Kind>(handle: *const K) -> Result<&'static Handle<K::State>, F
     if !handle.cast::<u32>().is_aligned() {
         return refused("not a handle");
     }
-    // SAFETY: the mark is the first word of every kind of handle, and no handle's memory is ever
-    // given back.
+    // SAFETY: the mark is the first word of every kind of handle, and no handle's memory is ever freed.
     let mark = unsafe { (*handle.cast::<AtomicU32>()).load(Ordering::Relaxed) };
     if mark != K::MARK {
         return refused("a handle of another kind, or none");
@@ -124,7 +122,7 @@ pub(crate) unsafe fn alone<K: Kind>(handle: *const K) -> Result<Used<K::State>, 
     })
 }
 
-/// Uses a handle for a moment; another thread waits for that.
+/// Uses a handle for a moment; another thread waits meanwhile.
 ///
 /// # Safety
 /// As for [`find`].
@@ -156,7 +154,7 @@ impl<T> Used<T> {
     /// Closes the handle.
     pub fn close<K: Kind<State = T>>(self) -> T {
         let handle = self.0;
-        // The phase stays `USED` until the state is out.
+        // The phase stays `USED` until the state is taken out.
         std::mem::forget(self);
         // SAFETY: this thread has the phase, as long as it is `USED`.
         let state = unsafe { (*handle.state.get()).take() };

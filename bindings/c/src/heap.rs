@@ -1,4 +1,4 @@
-//! Allocation inside of a segment, and roots by name: transactional like everything in it.
+//! Allocation inside of a segment, and roots by name; both are transactional.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::session::{SessionState, sdx_session, used};
@@ -8,7 +8,7 @@ use sardonyx_mapped::{Heap, P, Transaction};
 use std::ffi::c_char;
 use std::mem::ManuallyDrop;
 
-/// Runs something on the heap of a session's transaction.
+/// Calls `body` with the heap of a session's transaction.
 ///
 /// # Safety
 /// As for [`used`].
@@ -28,8 +28,8 @@ unsafe fn with<T>(
     body(heap, &mut transaction)
 }
 
-/// Makes a blank segment a heap; no effect if it is one. A segment either is a heap, in which the
-/// program uses what it allocates, or it is the program's from its first byte on.
+/// Makes a blank segment a heap; no effect if it is one. A segment is either a heap, in which the program
+/// uses only allocated memory, or the program's own from its first byte on.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -47,8 +47,8 @@ pub unsafe extern "C" fn sdx_heap_make(session: *mut sdx_session) -> sdx_status 
     })
 }
 
-/// Allocates bytes. What they hold is whatever was there before. `align`: a power of two up to 4096.
-/// Sets `offset` from the segment's start, never 0.
+/// Allocates bytes, with undefined contents. `align`: a power of two up to 4096. Sets `offset` from the
+/// segment's start, never 0.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn sdx_free(
     })
 }
 
-/// Sets the root of a name, new or not. `type_tag` names the type of what stands there for other
-/// programs and later versions of this one; `type_bytes` and `type_align` are its `sizeof` and
-/// `_Alignof`. Change the tag when the type's meaning changes.
+/// Sets the root of a name, new or not. `type_tag` names the type of the object there, for other programs and
+/// later versions of this one; `type_bytes` and `type_align` are its `sizeof` and `_Alignof`. Change the tag
+/// when the type's meaning changes.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -116,8 +116,8 @@ pub unsafe extern "C" fn sdx_root_set(
     })
 }
 
-/// Sets `offset` to that of the root of a name, which must have been set with the same type.
-/// `SDX_NOT_FOUND` if there is none.
+/// Sets `offset` to that of the root of a name, which must have been set with the same type. `SDX_NOT_FOUND`
+/// if there is none.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn sdx_root_get(
     })
 }
 
-/// Removes the root of a name. What it led to stays allocated.
+/// Removes the root of a name. The object stays allocated.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -169,8 +169,5 @@ pub unsafe extern "C" fn sdx_root_remove(
 }
 
 fn no_root(name: &str) -> Failure {
-    Failure::new(
-        SDX_NOT_FOUND,
-        format!("there is no root of the name {name:?}"),
-    )
+    Failure::new(SDX_NOT_FOUND, format!("there is no root named {name:?}"))
 }

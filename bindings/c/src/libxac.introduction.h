@@ -1,5 +1,5 @@
 /*
- * The names of LIBXAC, for programs in its manner. Generated from the library's sources; do not edit.
+* The names of LIBXAC, for programs written for it. Generated from the library's sources; do not edit.
  *
  *     xDurable(1);
  *     int *x = xMmap("input.db", n * PAGESIZE);
@@ -9,11 +9,11 @@
  *     } while (xend() == ABORTED);
  *     xMunmap(x);
  *
- * What LIBXAC has and is missing here:
- *  - Existing files. xMmap makes memory that begins with zeroes, or maps a database that it has made; it does
- *    not read, or write to, an ordinary file, and refuses one, durable or not.
+* Parts of LIBXAC that are not supported here:
+ *  - Existing files. xMmap makes memory that begins with zeroes, or maps a database that it has made. It
+ *    refuses an ordinary file, durable or not.
  *  - Several files. One is mapped at a time; xMunmap it before the next.
  *  - Several threads. One at a time runs a transaction; others get FAILED. Processes are not limited.
- * For more than that there is sardonyx.h, whose remarks on processes, signals and system calls hold here, too.
+* sardonyx.h has more; its remarks on processes, signals and system calls hold here, too.
  * Nested transactions are undone alone by xabort.
  */

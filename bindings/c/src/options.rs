@@ -1,4 +1,4 @@
-//! How a segment is opened, as C says it.
+//! The options of a segment, in C's form.
 
 use crate::boundary::text;
 use crate::status::Failure;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 /// The best mechanism that the kernel offers.
 pub const SDX_MECHANISM_BEST: u32 = 0;
-/// Page tables tell what was touched; no signal.
+/// Page tables record the touched pages; no signal.
 pub const SDX_MECHANISM_ASYNCHRONOUS: u32 = 1;
-/// SIGSEGV and changes of protection tell, as in the LIBXAC thesis.
+/// SIGSEGV and changes of protection record them, as in the LIBXAC thesis.
 pub const SDX_MECHANISM_SIGNAL: u32 = 2;
-/// The program tells, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
+/// The program announces them, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
 pub const SDX_MECHANISM_EXPLICIT: u32 = 3;
 
-/// System calls can read from the memory (`write`, `send`), also in a transaction that may write and
-/// outside of one, without `sdx_touch`. Otherwise they fail with `EFAULT` on pages that others have
-/// changed, but in snapshots and transactions that only read, where they always can. It costs a copy
-/// of each such page at `sdx_begin`, which then counts as read. With `SDX_MECHANISM_SIGNAL` a transaction
-/// that may write has to touch its pages nevertheless.
+/// System calls can read from the memory (`write`, `send`) without `sdx_touch`, also in a transaction that
+/// may write and outside of one. Otherwise they fail with `EFAULT` on pages that others have changed, except
+/// in snapshots and read-only transactions, where they always can. It costs a copy of each such page at
+/// `sdx_begin`, which then counts as read. With `SDX_MECHANISM_SIGNAL` a transaction that may write has to
+/// touch its pages nevertheless.
 pub const SDX_OPEN_SYSTEM_CALLS: u32 = 1;
 
 /// A snapshot for which a writer waits.
@@ -30,11 +30,11 @@ pub struct sdx_slow_reader {
     pub process: u32,
     /// Not used.
     pub reserved: u32,
-    /// For how long it has kept its snapshot, in milliseconds.
+    /// The time for which it has kept its snapshot, in milliseconds.
     pub milliseconds: u64,
 }
 
-/// How a segment is opened. All zero bytes but for `size` are the defaults: see `SDX_OPTIONS`.
+/// The options of a segment. If all bytes except `size` are zero, they are the defaults: see `SDX_OPTIONS`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_options {
@@ -44,29 +44,30 @@ pub struct sdx_options {
     pub mechanism: u32,
     /// `SDX_OPEN_...`, or 0.
     pub flags: u32,
-    /// Bytes of memory for versions that are older than the last commit, and for what is to be
-    /// logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
+    /// Bytes of memory for versions that are older than the last commit, and for redo records. The changes of
+    /// a larger transaction take memory of their own. 0: 64 MiB.
     pub versions_bytes: u64,
-    /// The most bytes that the segment can have; address space only. 0: 96 GiB, so that
-    /// a process can have all 1,024 sessions, or twice what the database has already.
+    /// The most bytes of the segment; address space only. 0: 96 GiB, so that a process can have all 1,024
+    /// sessions, or twice the database's present size.
     pub address_space_bytes: u64,
     /// Directory in a memory file system for the file of the shared memory. Null: `/dev/shm`.
     pub shared_memory: *const c_char,
-    /// How long a writer waits for a snapshot that keeps all versions there is room for, in
+    /// The time that a writer waits for a snapshot that keeps all versions there is room for, in
     /// milliseconds. 0: ten seconds.
     pub slow_reader_wait_milliseconds: u64,
-    /// Called by a writer that begins to wait for a snapshot, in its thread; may be null. It must be
-    /// quick, must not use the segment, and must return.
+    /// Called by a writer that begins to wait for a snapshot, in its thread; may be null. It must be quick,
+    /// must not use the segment, and must return.
     pub slow_reader:
         Option<unsafe extern "C" fn(user: *mut c_void, reader: *const sdx_slow_reader)>,
-    /// Passed to `slow_reader`, in whatever thread calls it.
+    /// Passed to `slow_reader`, in the thread that calls it.
     pub slow_reader_user: *mut c_void,
-    /// The most bytes of changes that a transaction of this process may have, and 8 for each range of bytes
-    /// that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
-    /// less two segments of 64 MiB. A larger bound makes the log larger.
+    /// The most bytes of changes of a transaction of this process, and 8 for each range of bytes that it
+    /// changes; at most 4 GiB less a page. 0: the limit of memory and of the log: 2 GiB less two segments of
+    /// 64 MiB. A larger bound makes the log larger.
     pub transaction_bytes: u64,
-    /// Directory for the log of a new database, on a disk of its own, or where that of an old one was moved
-    /// to. Null: where it is, or in the database's directory. A segment without a log refuses it.
+    /// Directory for the log of a new database, on a disk of its own, or the directory to which that of an
+    /// existing one was moved. Null: its present place, or the database's directory. A segment without a log
+    /// refuses it.
     pub log_directory: *const c_char,
     /// The same for the backup.
     pub backup_directory: *const c_char,
@@ -92,7 +93,7 @@ impl sdx_options {
     };
 }
 
-/// What C passes is the program's to call and to pass around.
+/// The program's function and pointer.
 struct Callback {
     function: unsafe extern "C" fn(*mut c_void, *const sdx_slow_reader),
     user: *mut c_void,
@@ -115,15 +116,15 @@ impl Callback {
     }
 }
 
-/// The options that C passes.
+/// The options from C.
 ///
 /// # Safety
-/// Null, or a structure of which `size` bytes are there, with valid strings.
+/// Null, or a structure with `size` valid bytes, with valid strings.
 pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failure> {
     // SAFETY: the caller's promise.
     let given = unsafe { known_part(given)? };
     if given.flags & !SDX_OPEN_SYSTEM_CALLS != 0 {
-        let message = format!("{:#x} are no flags of the options", given.flags);
+        let message = format!("the options have no flags {:#x}", given.flags);
         return Err(Failure::argument(message));
     }
     let ready = given.flags & SDX_OPEN_SYSTEM_CALLS != 0;
@@ -171,7 +172,7 @@ pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failu
     Ok(options)
 }
 
-/// The fields that both the program and this library know; the others as by default.
+/// The fields that both the program and this library know; the others have their defaults.
 unsafe fn known_part(given: *const sdx_options) -> Result<sdx_options, Failure> {
     let mut known = sdx_options::DEFAULT;
     if given.is_null() {
@@ -184,11 +185,11 @@ unsafe fn known_part(given: *const sdx_options) -> Result<sdx_options, Failure> 
     let size = unsafe { (&raw const (*given).size).read() };
     if size < FIRST_SIZE {
         return Err(Failure::argument(format!(
-            "the options' `size` is {size}, less than it ever was: start with SDX_OPTIONS"
+            "the options' `size` is {size}, less than in any version: start with SDX_OPTIONS"
         )));
     }
     let own = size_of::<sdx_options>();
-    // SAFETY: the caller's promise that `size` bytes are there.
+    // SAFETY: the caller's promise of `size` valid bytes.
     let beyond = unsafe {
         let start = given.cast::<u8>().add(own);
         std::slice::from_raw_parts(start, size.saturating_sub(own))
@@ -198,7 +199,7 @@ unsafe fn known_part(given: *const sdx_options) -> Result<sdx_options, Failure> 
             "the options ask for something that this version of the library does not know",
         ));
     }
-    // SAFETY: both have so many bytes, and any bytes that C stored there by its fields are valid.
+    // SAFETY: both have so many bytes, and any bytes that C stored in its fields are valid.
     unsafe {
         let to: *mut u8 = (&raw mut known).cast();
         std::ptr::copy_nonoverlapping(given.cast(), to, size.min(own));

@@ -27,43 +27,43 @@
  *     sdx_insert(transaction, accounts, &(struct account) { 1, { "Ada", 3 } });
  *     sdx_transaction_commit(transaction, SDX_COMMIT_WAIT, NULL);
  *
- * An operation on rows that fails has done nothing, and its transaction goes on: commit or abort it. The message
+* A failed operation on rows has no effect, and its transaction continues: commit or abort it. The message
  * names table, column and value.
  *
- * Results. Every call returns a code; 0 is success, and then what the call was to store is stored.
- * Otherwise sdx_error_message() says what is wrong, where, and what to do. There is no longjmp and no
- * exception: a fault of the library's own is SDX_PANICKED.
+ * Results. Every call returns a code; 0 is success, and then the call's results are stored.
+ * Otherwise sdx_error_message() names the error, its place and a remedy. There is no longjmp and no
+ * exception: a fault of the library is SDX_PANICKED.
  *
- * Pointers. Handles are null, or were given out by this library; closed ones, and those of another
+ * Pointers. Handles are null, or were returned by this library; closed ones, and those of another
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
- * memory of the caller's. All this is the caller's promise where it cannot be checked.
+ * the caller's memory. The caller guarantees the parts of this that cannot be checked.
  *
  * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
  * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
- * memory at its address, is used by one thread at a time; it may go from one to another between calls,
- * but for an exclusive transaction, which ends where it was begun.
+ * memory at its address, is used by one thread at a time. It may move between threads between calls,
+ * except during an exclusive transaction, which ends in the thread that began it.
  *
  * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
  * them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
- * memory at a session's or snapshot's address is the child's own then, to be read and written without
- * effect on anybody: a page is as it was when the process was forked if the session had its own copy of
- * it, and else some committed state. After exec nothing of the segment is left in the process.
+ * memory at a session's or snapshot's address is then the child's own, to read and write without
+ * effect on others. A page has its state at the fork if the session had a copy of its own,
+ * and otherwise some committed state. After exec the segment is not mapped any more.
  *
- * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the handler
- * that was installed before, with the signals blocked that it asked for. A program that installs one
- * later must call the one it replaces for faults that are not its own. Handlers of the program's may
+ * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the previous
+ * handler, with the signals blocked that it asked for. A program that installs a handler
+ * later must call the one it replaces for faults that are not its own. The program's handlers may
  * touch the memory at any time: in the middle of a call for the same session they find it as outside
- * of a transaction. They may not call the library. Its own threads take no signals.
+ * of a transaction. They must not call the library. The library's threads take no signals.
  *
- * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, be it
- * other bytes of it. Rows that different threads or processes change all the time should stand on
+ * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, even
+ * other bytes of it. Place rows that different threads or processes often change on
  * different pages: one row on a page (`struct row { _Alignas(4096) ... }`), or each process' rows on
- * pages of their own. sdx_conflicts says on which pages there were many.
+ * pages of their own. sdx_conflicts lists the pages with the most conflicts.
  *
  * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
- * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
- * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages
- * that others changed, and with the mechanism "signal" on all that were not touched. Calls that write
+ * always work in snapshots and in read-only transactions. Otherwise announce the range by sdx_touch
+ * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS. Without these, they fail with EFAULT on
+ * pages that others changed, and with the mechanism "signal" on all untouched pages. Calls that write
  * into it (read, recv) need sdx_touch (SDX_READ_WRITE), or use sdx_write.
  */

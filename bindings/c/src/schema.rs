@@ -1,4 +1,4 @@
-//! Schemas of tables: built column by column, and looked at.
+//! Schemas of tables: built column by column, and described.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::handle::{Kind, Pool, alone, issue};
@@ -11,11 +11,11 @@ use std::ffi::c_char;
 
 /// The column may be null.
 pub const SDX_NULLABLE: u32 = 1;
-/// The index is ordered: it finds ranges, too.
+/// The index is ordered: it supports ranges, too.
 pub const SDX_ORDERED: u32 = 1;
-/// No two rows have one key in the index.
+/// No two rows have the same key in the index.
 pub const SDX_UNIQUE: u32 = 2;
-/// Rows go with the row that they refer to.
+/// Rows are deleted with the row that they refer to.
 pub const SDX_CASCADE: u32 = 1;
 
 /// A schema that is being built. One thread at a time uses it.
@@ -23,7 +23,7 @@ pub struct sdx_schema {
     _private: [u8; 0],
 }
 
-/// What is behind a schema's handle.
+/// The state of a schema.
 pub(crate) struct SchemaState {
     builder: SchemaBuilder,
     /// The last column's name and type.
@@ -41,7 +41,7 @@ impl Kind for sdx_schema {
     }
 }
 
-/// What a column is.
+/// A column of a table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_column {
@@ -58,7 +58,7 @@ pub struct sdx_column {
 }
 
 impl sdx_column {
-    /// Stores what a column is.
+    /// Stores the description of a column.
     ///
     /// # Safety
     /// Not null, aligned, and a structure that begins with its size.
@@ -102,7 +102,7 @@ fn string<const N: usize>(text: &str) -> [c_char; N] {
     string
 }
 
-/// What was built so far; it can be used again.
+/// The schema built so far; it can be used again.
 ///
 /// # Safety
 /// As for [`alone`].
@@ -111,7 +111,7 @@ pub(crate) unsafe fn take_schema(schema: *const sdx_schema) -> Result<SchemaBuil
     Ok(unsafe { alone(schema)? }.builder.clone())
 }
 
-/// Goes on building.
+/// Calls `body` with the builder.
 ///
 /// # Safety
 /// As for [`alone`].
@@ -125,7 +125,9 @@ unsafe fn with(
         // SAFETY: the caller's promise.
         let mut state = unsafe { alone(schema)? };
         if flags & !known != 0 {
-            return Err(Failure::argument(format!("{flags:#x} are no flags here")));
+            return Err(Failure::argument(format!(
+                "there are no flags {flags:#x} here"
+            )));
         }
         state.builder = step(&mut state)?;
         Ok(())
@@ -155,8 +157,8 @@ pub unsafe extern "C" fn sdx_schema_new(schema: *mut *mut sdx_schema) -> sdx_sta
 }
 
 /// Adds a column. `kind`: `bool`, `i8`, `i16`, `i32`, `i64`, `i128`, `u8` to `u128`, `f32`, `f64`,
-/// `decimal(2)` (digits behind the point), `text`, `bytes`, `date`, `time`, `timestamp` or `uuid`. `flags`:
-/// `SDX_NULLABLE`, or 0.
+/// `decimal(2)` (the number of fractional digits), `text`, `bytes`, `date`, `time`, `timestamp` or `uuid`.
+/// `flags`: `SDX_NULLABLE`, or 0.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -183,7 +185,7 @@ pub unsafe extern "C" fn sdx_schema_column(
     }
 }
 
-/// What rows get that do not say the last column's value, as text: `0`, `open`, `2026-01-31`.
+/// The default of the last column, as text: `0`, `open`, `2026-01-31`.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -195,8 +197,9 @@ pub unsafe extern "C" fn sdx_schema_default(
     // SAFETY: the header's promise.
     unsafe {
         with(schema, 0, 0, |state| {
-            let (name, kind) = (state.last.clone())
-                .ok_or_else(|| Failure::argument("a default stands behind a column"))?;
+            let (name, kind) = (state.last.clone()).ok_or_else(|| {
+                Failure::argument("a default without a column: call sdx_schema_column first")
+            })?;
             let value = parse_value(text("the value", value)?, kind)
                 .map_err(|error| Failure::argument(format!("column {name:?}: {error}")))?;
             Ok(state.builder.clone().default_value(value))
@@ -256,7 +259,7 @@ pub unsafe extern "C" fn sdx_schema_index(
     }
 }
 
-/// Adds a condition that every row meets: `balance >= 0`.
+/// Adds a condition for every row: `balance >= 0`.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -275,8 +278,8 @@ pub unsafe extern "C" fn sdx_schema_check(
     }
 }
 
-/// Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a unique
-/// index, or null. `flags`: `SDX_CASCADE`, or 0 to keep the row there while there are such rows here.
+/// Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a
+/// unique index, or null. `flags`: `SDX_CASCADE`, or 0 to keep the other row while rows here refer to it.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -304,7 +307,7 @@ pub unsafe extern "C" fn sdx_schema_reference(
     }
 }
 
-/// Gives a schema back. Tables that were created with it stay.
+/// Closes a schema. Tables that were created with it stay.
 ///
 /// # Safety
 /// As for `sdx_open`.

@@ -1,4 +1,4 @@
-//! Segments: opening, closing, what they are.
+//! Segments: opening, closing, statistics.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::handle::{Kind, Pool, issue, shared};
@@ -18,14 +18,14 @@ pub struct sdx_segment {
     _private: [u8; 0],
 }
 
-/// What is behind a segment's handle; sessions hold it, too.
+/// The state of a segment; sessions hold it, too.
 #[derive(Clone)]
 pub(crate) struct SegmentState {
     pub segment: Segment,
     pub totals: Arc<Totals>,
 }
 
-/// What the sessions of a handle did.
+/// The counts of a handle's sessions.
 #[derive(Default)]
 pub(crate) struct Totals {
     pub commits: AtomicU64,
@@ -45,7 +45,7 @@ impl Kind for sdx_segment {
     }
 }
 
-/// What a segment is and what was done by this handle's sessions.
+/// The properties of a segment, and the counts of this handle's sessions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_statistics {
@@ -55,7 +55,7 @@ pub struct sdx_statistics {
     pub length: u64,
     /// The mechanism in use: one of `SDX_MECHANISM_...`, never `SDX_MECHANISM_BEST`.
     pub mechanism: u32,
-    /// 1 if it is a database in a directory, 0 if it goes with its last user.
+    /// 1 if it is a database in a directory, 0 if it is removed with its last user.
     pub durable: u32,
     /// Transactions committed.
     pub commits: u64,
@@ -70,17 +70,17 @@ pub struct sdx_statistics {
     pub slowest_reader: u32,
     /// Zero.
     pub reserved: u32,
-    /// For how long it has done so, in milliseconds.
+    /// The time for which it has done so, in milliseconds.
     pub slowest_reader_milliseconds: u64,
 }
 
-/// On which page transactions conflicted, and how often.
+/// A page with conflicts of transactions, and their number.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_page_conflicts {
-    /// The page's number: its offset in the segment by 4096.
+    /// The page's number: its offset in the segment divided by 4096.
     pub page: u64,
-    /// How many there were.
+    /// The number of conflicts.
     pub conflicts: u64,
 }
 
@@ -106,8 +106,8 @@ pub unsafe extern "C" fn sdx_open(
     unsafe { open_as(options, segment, open) }
 }
 
-/// Opens a segment without a log, shared by all who open this name, or makes one. It is gone with the
-/// last process that has it open. The name is one of a file: it has no `/`.
+/// Opens a segment without a log, shared by all processes that open this name, or makes one. The last process
+/// that has it open removes it. The name is one of a file: it has no `/`.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn sdx_open_volatile(
     let open = |options: &Options| unsafe {
         let name = text("the name", name)?;
         if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-            return Err(Failure::argument(format!("{name:?} is no name of a file")));
+            return Err(Failure::argument(format!("{name:?} is not a file name")));
         }
         options.open_volatile(name).map_err(Failure::from)
     };
@@ -159,8 +159,7 @@ unsafe fn open_as(
     })
 }
 
-/// Closes a segment. Its sessions, snapshots and tickets stay valid; the last of them that is closed
-/// takes the segment with it.
+/// Closes a segment. Its sessions, snapshots and tickets stay valid; the segment ends with the last of them.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -174,7 +173,7 @@ pub unsafe extern "C" fn sdx_close(segment: *mut sdx_segment) -> sdx_status {
     })
 }
 
-/// Bytes of the segment: what a transaction that begins now can use.
+/// Bytes of the segment that a transaction which begins now can use.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -189,8 +188,8 @@ pub unsafe extern "C" fn sdx_segment_length(
     })
 }
 
-/// Takes a checkpoint that has everything committed now, so that less is to be redone when the
-/// database is opened again. Checkpoints are also taken as the log grows. No effect without a log.
+/// Takes a checkpoint with everything committed so far, so that the next opening has less to redo.
+/// Checkpoints are also taken as the log grows. No effect without a log.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -200,8 +199,8 @@ pub unsafe extern "C" fn sdx_checkpoint(segment: *mut sdx_segment) -> sdx_status
     call(|| Ok(unsafe { state(segment)? }.segment.checkpoint()?))
 }
 
-/// Fills in what the segment is and what was done by this handle's sessions. `statistics->size` is
-/// set by the program.
+/// Fills in the properties of the segment and the counts of this handle's sessions. The program sets
+/// `statistics->size`.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -222,16 +221,16 @@ pub unsafe extern "C" fn sdx_segment_statistics(
         }
         let mut found = state.statistics();
         found.size = size;
-        // SAFETY: so many bytes are there, says the size.
+        // SAFETY: the size says that so many bytes are valid.
         unsafe { statistics.write(found) };
         Ok(())
     })
 }
 
-/// On which pages this process' transactions conflicted with others since it opened the segment, the
-/// page with the most conflicts first: fills in at most `capacity` and says in `count` how many pages
-/// there are. (Some thousand are told apart; what is on others is not in the list.) Transactions conflict
-/// by page: keep what different threads or processes change on different ones.
+/// The pages on which this process' transactions conflicted with others since it opened the segment, the page
+/// with the most conflicts first. Fills in at most `capacity` pages and stores their number in `count`. (Some
+/// thousand pages are counted; others are not in the list.) Transactions conflict by page: place data that
+/// different threads or processes change on different pages.
 ///
 /// # Safety
 /// As for `sdx_open`; `pages` has room for `capacity`, and may be null if that is 0.
@@ -285,7 +284,7 @@ impl SegmentState {
         }
     }
 
-    /// Counts how a transaction ended.
+    /// Counts the outcome of a transaction.
     pub fn count(&self, ended: Result<(), &SegmentError>) {
         let total = match ended {
             Ok(()) => &self.totals.commits,

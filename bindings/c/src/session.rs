@@ -12,21 +12,21 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::thread::ThreadId;
 
-/// A session. One thread at a time uses it: a second one that calls meanwhile gets `SDX_BUSY`, and
-/// must not use the memory either.
+/// A session. One thread at a time uses it: a concurrent call of a second one gets `SDX_BUSY`, and that
+/// thread must not use the memory either.
 pub struct sdx_session {
     _private: [u8; 0],
 }
 
-/// What is behind a session's handle.
+/// The state of a session.
 pub(crate) struct SessionState {
     pub session: Session,
     pub home: SegmentState,
     /// The running transaction.
     pub running: Option<Running>,
-    /// Which of the heap's arenas it allocates from.
+    /// The heap's arena from which it allocates.
     pub arena: u64,
-    /// Counts savepoints, so that none is taken for another.
+    /// The number of savepoints, so that each has its own number.
     next_savepoint: u64,
 }
 
@@ -49,7 +49,7 @@ impl Kind for sdx_session {
 }
 
 impl SessionState {
-    /// Begins a transaction; `checked`, looks for what was written while none was running.
+    /// Begins a transaction; `checked`: undoes stores that were made while none was running.
     pub fn begin(&mut self, begin: Begin, checked: bool) -> Result<(), Failure> {
         match checked {
             true => self.session.begin_checked(begin)?,
@@ -63,7 +63,7 @@ impl SessionState {
         Ok(())
     }
 
-    /// The running transaction, which this thread may end.
+    /// Checks that this thread may end the running transaction.
     pub fn ending(&self) -> Result<(), Failure> {
         let running = self.running.as_ref().ok_or(SegmentError::NoTransaction)?;
         if running.begin.exclusive && running.thread != std::thread::current().id() {
@@ -73,7 +73,7 @@ impl SessionState {
         Ok(())
     }
 
-    /// Ends the transaction. Whatever the outcome, it is over.
+    /// Ends the transaction. It is over with any outcome.
     pub fn commit(&mut self) -> Result<Option<u64>, Failure> {
         self.ending()?;
         self.running = None;
@@ -108,7 +108,7 @@ impl SessionState {
         Ok(number)
     }
 
-    /// Where among the running transaction's savepoints one is.
+    /// The position of a savepoint among the running transaction's.
     fn place_of(&mut self, number: u64) -> Result<usize, Failure> {
         let savepoints = &self.writing()?.savepoints;
         let found = savepoints.iter().position(|(known, _)| *known == number);
@@ -121,7 +121,7 @@ impl SessionState {
         })
     }
 
-    /// Goes back to a savepoint, which stays; later ones do not.
+    /// Rolls back to a savepoint, which stays; later ones are removed.
     pub fn roll_back_to(&mut self, number: u64) -> Result<(), Failure> {
         let at = self.place_of(number)?;
         self.writing()?.savepoints.truncate(at + 1);
@@ -129,7 +129,7 @@ impl SessionState {
         Ok(self.session.roll_back_to(&savepoints[at].1)?)
     }
 
-    /// Forgets a savepoint and later ones.
+    /// Removes a savepoint and later ones.
     pub fn release(&mut self, number: u64) -> Result<(), Failure> {
         let at = self.place_of(number)?;
         self.writing()?.savepoints.truncate(at);
@@ -143,7 +143,7 @@ pub(crate) fn open(home: SegmentState) -> Result<SessionState, Failure> {
     let arena = home.totals.sessions.fetch_add(1, Ordering::Relaxed);
     Ok(SessionState {
         session,
-        // Sessions of different processes should not start with the same arena either.
+        // Sessions of different processes should start with different arenas, too.
         arena: arena + u64::from(std::process::id()),
         home,
         running: None,
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn sdx_session_open(
     })
 }
 
-/// Closes a session; a running transaction is aborted. Its memory is no longer there.
+/// Closes a session; a running transaction is aborted. Its memory is unmapped.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -195,13 +195,11 @@ pub unsafe extern "C" fn sdx_session_close(session: *mut sdx_session) -> sdx_sta
     })
 }
 
-/// The address of the segment's first byte in this session. It stays the same until the session is
-/// closed, also when the segment grows; in other sessions it is another one, so links that are
-/// stored must be offsets.
+/// The address of the segment's first byte in this session. It stays the same until the session is closed,
+/// also when the segment grows. Other sessions have other addresses, so stored links must be offsets.
 ///
-/// The memory may be used by ordinary loads and stores while a transaction is running. Outside of
-/// one, loads find some committed state of each page, and stores are undone by the `sdx_begin` that
-/// follows, which says so.
+/// The memory may be used by ordinary loads and stores while a transaction is running. Outside of one, loads
+/// find some committed state of each page, and the next `sdx_begin` undoes stores and reports them.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -218,8 +216,8 @@ pub unsafe extern "C" fn sdx_session_address(
     })
 }
 
-/// Whether the running transaction can no longer commit, whatever it does: 1 or 0. Its snapshot was in
-/// the way of others for too long; end it, and run it again. Others find a conflict when they commit.
+/// Sets `doomed` to 1 if the running transaction can no longer commit, and to 0 otherwise. Its snapshot kept
+/// old versions for too long; end it, and run it again. Other conflicts are found at the commit.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -238,8 +236,8 @@ pub unsafe extern "C" fn sdx_session_doomed(
     })
 }
 
-/// Bytes that may be used at the session's address, also before its first transaction. What others let
-/// grow is added when a transaction begins.
+/// Bytes that may be used at the session's address, also before its first transaction. Growth by others is
+/// added when a transaction begins.
 ///
 /// # Safety
 /// As for `sdx_open`.

@@ -1,4 +1,4 @@
-//! Snapshots, which are only read, and tickets, which are only waited for.
+//! Snapshots, which are read-only, and tickets, to wait for durability.
 
 use crate::boundary::{call, check_place, store};
 use crate::handle::{Kind, Pool, issue, shared};
@@ -44,12 +44,12 @@ impl Kind for sdx_ticket {
     }
 }
 
-/// What a ticket waits for.
+/// The event that a ticket waits for.
 #[derive(Clone)]
 pub(crate) enum Claim {
     /// A transaction on a segment.
     Segment(Ticket),
-    /// Everything that has run on tables: what was committed before is durable before.
+    /// Everything that has run on tables: earlier commits are durable before it.
     Tables(Arc<Tables>),
 }
 
@@ -57,9 +57,8 @@ pub(crate) fn issue_ticket(claim: Claim) -> *mut sdx_ticket {
     issue(claim)
 }
 
-/// Opens a snapshot of what is committed now. It never fails for what others do and holds nobody up,
-/// but old versions are kept for it: a writer that has no room for more waits, and gets
-/// `SDX_SLOW_READER` in the end.
+/// Opens a snapshot of the committed state. It never fails because of others and never blocks them. But old
+/// versions are kept for it: a writer without room for more waits, and gets `SDX_SLOW_READER` in the end.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -77,8 +76,8 @@ pub unsafe extern "C" fn sdx_snapshot_open(
     })
 }
 
-/// The address of the snapshot's first byte, until it is closed. The memory is not to be written: a
-/// store is a SIGSEGV, or lost.
+/// The address of the snapshot's first byte, until it is closed. The memory is read-only: a store is a
+/// SIGSEGV, or lost.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -126,7 +125,7 @@ pub unsafe extern "C" fn sdx_snapshot_close(snapshot: *mut sdx_snapshot) -> sdx_
     })
 }
 
-/// Returns when the transaction is on stable storage. Any number of times, from any thread.
+/// Returns when the transaction is on stable storage. May be called any number of times, from any thread.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -142,7 +141,7 @@ pub unsafe extern "C" fn sdx_ticket_wait(ticket: *mut sdx_ticket) -> sdx_status 
     })
 }
 
-/// Gives a ticket back, waited for or not. The transaction will be durable anyway.
+/// Closes a ticket, waited for or not. The transaction becomes durable anyway.
 ///
 /// # Safety
 /// As for `sdx_open`.

@@ -1,7 +1,7 @@
 //! Statements: a table's columns bound once to the fields of a structure in C, for every operation on its rows.
 //!
-//! Invariants: a field lies within the structure, as was checked when the statement was prepared; what a text in
-//! a structure points to is kept by the statement or the cursor that stored it.
+//! Invariants: a field lies within the structure, which is checked when the statement is prepared. The
+//! statement or the cursor that stored a text in a structure keeps its bytes.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::handle::{Kind, Pool, alone, issue};
@@ -28,7 +28,7 @@ pub const SDX_TYPE_DOUBLE: u32 = 4;
 pub const SDX_TYPE_TEXT: u32 = 5;
 /// `sdx_text`, any bytes. For bytes, and for plain data of programs in Rust.
 pub const SDX_TYPE_BYTES: u32 = 6;
-/// `sdx_int128`: units of the column's last digit, 12.34 of a decimal(2) being 1234. For decimals.
+/// `sdx_int128`: units of the column's last digit; 12.34 of a decimal(2) is 1234. For decimals.
 pub const SDX_TYPE_DECIMAL: u32 = 7;
 /// `int32_t`: days since 1970-01-01. For dates.
 pub const SDX_TYPE_DATE: u32 = 8;
@@ -36,9 +36,9 @@ pub const SDX_TYPE_DATE: u32 = 8;
 pub const SDX_TYPE_TIME: u32 = 9;
 /// `int64_t`: microseconds since 1970-01-01 00:00 UTC. For timestamps.
 pub const SDX_TYPE_TIMESTAMP: u32 = 10;
-/// 16 bytes, in the order in which they are written. For UUIDs.
+/// 16 bytes, in the order of the text form. For UUIDs.
 pub const SDX_TYPE_UUID: u32 = 11;
-/// `sdx_int128`. For integers but u128.
+/// `sdx_int128`. For integers except u128.
 pub const SDX_TYPE_INT128: u32 = 12;
 
 /// For `null_offset`: there is no flag, and the column is never null here.
@@ -50,7 +50,7 @@ pub const SDX_NEVER_NULL: u32 = 0xffff_ffff;
 pub struct sdx_text {
     /// The first byte; need not be followed by a zero byte. May be null if there are no bytes.
     pub data: *const c_char,
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: usize,
 }
 
@@ -64,17 +64,17 @@ pub struct sdx_int128 {
     pub high: i64,
 }
 
-/// Which field of a structure is which column.
+/// A field of a structure and its column.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sdx_binding {
     /// The column's name.
     pub column: *const c_char,
-    /// What the field is: one of `SDX_TYPE_...`.
+    /// The field's type: one of `SDX_TYPE_...`.
     pub kind: u32,
     /// `offsetof` the field.
     pub offset: u32,
-    /// `offsetof` a field of one byte that is 1 where the column is null, and else 0; `SDX_NEVER_NULL` if
+    /// `offsetof` a field of one byte that is 1 if the column is null, and otherwise 0; `SDX_NEVER_NULL` if
     /// there is none.
     pub null_offset: u32,
     /// Zero.
@@ -86,10 +86,10 @@ pub struct sdx_statement {
     _private: [u8; 0],
 }
 
-/// What is behind a statement's handle.
+/// The state of a statement.
 pub(crate) struct StatementState {
     pub plan: Arc<Plan>,
-    /// What the texts of the structure point to that was filled last.
+    /// The values that the texts of the last filled structure point to.
     pub held: Vec<Value>,
 }
 
@@ -104,7 +104,7 @@ impl Kind for sdx_statement {
     }
 }
 
-/// What was prepared.
+/// The prepared bindings.
 pub(crate) struct Plan {
     pub table: String,
     schema: Arc<Schema>,
@@ -131,7 +131,7 @@ pub(crate) fn writer<'v>(values: impl IntoIterator<Item = &'v (usize, Value)>) -
 }
 
 impl Plan {
-    /// Checks that a table is still the one that the statement was prepared for, as far as its columns go.
+    /// Checks that the table's bound columns are still those that the statement was prepared for.
     pub fn check(&self, now: &Arc<Schema>) -> Result<(), Error> {
         if Arc::ptr_eq(now, &self.schema) {
             return Ok(());
@@ -216,7 +216,7 @@ impl Plan {
         key.iter().map(value).collect()
     }
 
-    /// Whether a column is in the primary key.
+    /// Returns true if a column is in the primary key.
     pub fn is_key(&self, column: usize) -> bool {
         let mut key = self.schema.primary.key.iter();
         key.any(|part| part.column == column)
@@ -232,7 +232,7 @@ impl Plan {
     /// Reads the values of a structure.
     ///
     /// # Safety
-    /// Null, or a structure as the statement was prepared for, whose texts are there.
+    /// Null, or a structure of the statement's layout, with valid texts.
     pub unsafe fn read(&self, row: *const c_void) -> Result<Values, Failure> {
         check_row(row)?;
         let mut values = Vec::with_capacity(self.fields.len());
@@ -261,7 +261,11 @@ impl Plan {
             Ok(match field.kind {
                 SDX_TYPE_BOOL => match place.read() {
                     flag @ (0 | 1) => Value::Bool(flag == 1),
-                    other => return Err(self.unfit(field, &format!("{other} is no bool"))),
+                    other => {
+                        return Err(
+                            self.unfit(field, &format!("{other} is not a bool: use 0 or 1"))
+                        );
+                    }
                 },
                 SDX_TYPE_INT64 => Value::Int(place.cast::<i64>().read_unaligned().into()),
                 SDX_TYPE_UINT64 => Value::Int(place.cast::<u64>().read_unaligned().into()),
@@ -299,7 +303,7 @@ impl Plan {
     }
 
     /// # Safety
-    /// The text is there, as long as the result is used.
+    /// The text is valid as long as the result is used.
     unsafe fn read_bytes<'a>(&self, field: &Field, text: sdx_text) -> Result<&'a [u8], Failure> {
         if text.bytes == 0 {
             return Ok(&[]);
@@ -307,14 +311,14 @@ impl Plan {
         if text.data.is_null() || isize::try_from(text.bytes).is_err() {
             return Err(self.unfit(field, "its text is null, or longer than memory"));
         }
-        // SAFETY: not null, so many bytes are there, which is the caller's promise.
+        // SAFETY: not null, with so many valid bytes, which is the caller's promise.
         Ok(unsafe { std::slice::from_raw_parts(text.data.cast(), text.bytes) })
     }
 
     /// Stores values, in the order of the fields, in a structure; its texts point into the values.
     ///
     /// # Safety
-    /// Null, or memory for a structure as the statement was prepared for.
+    /// Null, or memory for a structure of the statement's layout.
     pub unsafe fn write(&self, values: &[Value], row: *mut c_void) -> Result<(), Failure> {
         check_row(row)?;
         for (field, value) in self.fields.iter().zip(values) {
@@ -427,7 +431,7 @@ fn width(kind: u32) -> usize {
     }
 }
 
-/// Whether a field can be of a column of this type.
+/// Returns true if a field can hold a column of this type.
 fn is_of(field: u32, column: Type) -> bool {
     use Type::{I8, I16, I32, I64, I128, U8, U16, U32, U64};
     let is_integer = matches!(column, I8 | I16 | I32 | I64 | I128 | U8 | U16 | U32 | U64);
@@ -446,9 +450,9 @@ fn is_of(field: u32, column: Type) -> bool {
     }
 }
 
-/// Binds columns of a table to fields of a structure of `row_bytes` bytes (`sizeof` it), for operations on its
-/// rows. Columns that are not bound get their defaults in new rows, and are not touched otherwise. A change of
-/// these columns makes the statement `SDX_REFUSED`: prepare it again then.
+/// Binds columns of a table to fields of a structure of `row_bytes` bytes (`sizeof` it), for operations on
+/// its rows. Unbound columns get their defaults in new rows, and keep their values otherwise. After a change
+/// of these columns the statement is `SDX_REFUSED`: prepare it again.
 ///
 /// # Safety
 /// As for `sdx_open`; `bindings` are `count` ones.
@@ -471,7 +475,7 @@ pub unsafe extern "C" fn sdx_prepare(
             Ok(rows.schema().clone())
         })?;
         if count > schema.columns.len() {
-            let message = format!("{count} bindings are more than table {table:?} has columns");
+            let message = format!("{count} bindings: table {table:?} has fewer columns");
             return Err(Failure::argument(message));
         }
         let mut fields: Vec<Field> = Vec::with_capacity(count);
@@ -540,7 +544,7 @@ fn bind(
     })
 }
 
-/// Gives a statement back. Texts that it stored in structures are gone.
+/// Closes a statement. Texts that it stored in structures are freed.
 ///
 /// # Safety
 /// As for `sdx_open`.

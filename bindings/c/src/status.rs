@@ -1,19 +1,19 @@
-//! What a call returns: a code whose number never changes, and a message for people.
+//! The result of a call: a code whose number never changes, and a message for people.
 
 use sardonyx_mapped::SegmentError;
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::memory::GrowError;
 use std::ffi::{CStr, c_char};
 
-/// How a call ended. The numbers are stable; new ones are added at the end.
+/// The outcome of a call. The numbers are stable; new ones are added at the end.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum sdx_status {
-    /// It did what was asked.
+    /// The call succeeded.
     SDX_OK = 0,
-    /// Another transaction changed what this one used. It is over and had no effect: run it again.
+    /// Another transaction changed data that this one used. It is over and had no effect: run it again.
     SDX_CONFLICT = 1,
-    /// An argument that cannot be: null, unknown flags, no UTF-8.
+    /// An argument that is not valid: null, unknown flags, no UTF-8.
     SDX_INVALID_ARGUMENT = 2,
     /// The handle is null, closed, or of another kind.
     SDX_INVALID_HANDLE = 3,
@@ -31,9 +31,9 @@ pub enum sdx_status {
     SDX_READ_ONLY = 9,
     /// The range is not inside of the segment.
     SDX_OUTSIDE = 10,
-    /// Someone wrote to the memory while no transaction was running; that was undone.
+    /// The program wrote to the memory while no transaction was running; that was undone.
     SDX_WRITTEN_OUTSIDE = 11,
-    /// The transaction changed more than fits. It is over and had no effect.
+    /// The transaction changed more bytes than fit. It is over and had no effect.
     SDX_TOO_LARGE = 12,
     /// The segment would be longer than its address space.
     SDX_ADDRESS_SPACE_FULL = 13,
@@ -43,15 +43,15 @@ pub enum sdx_status {
     SDX_LOG_FULL = 15,
     /// A snapshot is kept for so long that there is no room for new versions.
     SDX_SLOW_READER = 16,
-    /// The log cannot be written: whether what was waited for is there after a restart is not known.
+    /// The log cannot be written: it is not known if the awaited transaction survives a restart.
     SDX_POISONED = 17,
-    /// The shared memory is not one that this library can use.
+    /// This library cannot use the shared memory.
     SDX_INCOMPATIBLE = 18,
-    /// The kernel does not offer the mechanism that was asked for.
+    /// The kernel does not offer the requested mechanism.
     SDX_MECHANISM_UNAVAILABLE = 19,
     /// All places for sessions or processes are taken.
     SDX_TOO_MANY = 20,
-    /// The operating system refused something.
+    /// The operating system returned an error.
     SDX_SYSTEM = 21,
     /// The database cannot be opened.
     SDX_CANNOT_OPEN = 22,
@@ -61,23 +61,24 @@ pub enum sdx_status {
     SDX_NOT_A_HEAP = 24,
     /// The heap's data is damaged. Abort.
     SDX_DAMAGED = 25,
-    /// What is freed is not allocated, or with another size.
+    /// The freed memory is not allocated, or has another size.
     SDX_NOT_ALLOCATED = 26,
     /// The root is of another type.
     SDX_ROOT_TYPE = 27,
-    /// A fault of the library's own. Close the handle.
+    /// A fault of the library. Close the handle.
     SDX_PANICKED = 28,
     /// An error that this version has no code for; see the message.
     SDX_OTHER = 29,
-    /// There is a row with this key already, in the primary key or a unique index. Nothing was done.
+    /// There is a row with this key already, in the primary key or a unique index. The call had no effect.
     SDX_DUPLICATE = 30,
-    /// A value, a column, a table or a schema that cannot be; the message names it. Nothing was done.
+    /// A value, a column, a table or a schema that is not valid; the message names it. The call had no
+    /// effect.
     SDX_REFUSED = 31,
-    /// Beyond a limit, which the message names: a value, a key, a transaction. Nothing was done.
+    /// Beyond a limit, which the message names: a value, a key, a transaction. The call had no effect.
     SDX_LIMIT = 32,
-    /// No memory, or no room on the disk. Nothing was done.
+    /// No memory, or no room on the disk. The call had no effect.
     SDX_FULL = 33,
-    /// The database is open elsewhere, in a way that does not go with this one.
+    /// The database is open elsewhere, in an incompatible way.
     SDX_LOCKED = 34,
     /// The database was closed.
     SDX_CLOSED = 35,
@@ -85,13 +86,13 @@ pub enum sdx_status {
     SDX_SNAPSHOT_ENDED = 36,
     /// There are no more rows.
     SDX_END = 37,
-    /// Others have to act first. Try again then.
+    /// Other processes must act first. Try again then.
     SDX_UNAVAILABLE = 38,
 }
 
 use sdx_status::*;
 
-/// What went wrong in a call.
+/// An error of a call.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub status: sdx_status,
@@ -160,7 +161,7 @@ fn is_of_ended_snapshot(error: &sardonyx::Error) -> bool {
     causes.any(|error| error.is::<sardonyx::errors::SnapshotEnded>())
 }
 
-/// The error and what it comes from, which the libraries' messages contain mostly.
+/// The error and its causes, most of which are in the libraries' messages.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();
@@ -219,8 +220,8 @@ fn of_heap(error: &HeapError) -> sdx_status {
     }
 }
 
-/// The message of the last call of this thread that failed: what is wrong, where, and what to do.
-/// Never null. Valid until the next call of this thread that fails. A call that succeeds leaves it.
+/// The message of this thread's last failed call: the error, its place, and a remedy. Never null. Valid until
+/// the next failed call of this thread; a successful call does not change it.
 #[unsafe(no_mangle)]
 pub extern "C" fn sdx_error_message() -> *const c_char {
     crate::boundary::last_message()

@@ -1,4 +1,4 @@
-//! Transactions on tables, and what is done to rows in them.
+//! Transactions on tables, and operations on their rows.
 
 use crate::boundary::{attempt, call, check_place, store};
 use crate::cursor::{CursorState, Wanted, sdx_cursor, sdx_range};
@@ -23,7 +23,7 @@ pub struct sdx_transaction {
     _private: [u8; 0],
 }
 
-/// What is behind a transaction's handle.
+/// The state of a transaction.
 pub(crate) struct TransactionState {
     way: Way,
     home: TablesState,
@@ -42,7 +42,7 @@ enum Target<'t> {
     Called(&'t mut Transaction<'static>),
 }
 
-/// Does something to the rows of a statement's table in a transaction, whichever has them.
+/// Calls a method on the rows of a statement's table, in either kind of transaction.
 macro_rules! in_rows {
     ($running:ident, $plan:ident, |$rows:pat_param| $act:expr) => {{
         let done: Result<_, Error> = match $running.target()? {
@@ -61,13 +61,13 @@ macro_rules! in_rows {
     }};
 }
 
-/// A transaction that runs in this thread, below on the stack.
+/// A transaction that runs in this thread, in a caller's frame.
 struct Called {
     transaction: NonNull<Transaction<'static>>,
     thread: ThreadId,
 }
 
-// SAFETY: the pointer is used in `thread` only, which is checked at each use.
+// SAFETY: only `thread` uses the pointer, which is checked at each use.
 unsafe impl Send for Called {}
 
 impl Kind for sdx_transaction {
@@ -82,28 +82,28 @@ impl Kind for sdx_transaction {
 }
 
 impl TransactionState {
-    /// What has its rows.
+    /// The rows of the transaction.
     fn target(&mut self) -> Result<Target<'_>, Failure> {
         match &mut self.way {
             Way::Open(open) => Ok(Target::Open(open)),
             Way::Called(called) if called.thread == std::thread::current().id() => {
-                // SAFETY: `sdx_transaction_run` closes the handle before the transaction ends, so the pointer is
-                // valid. Only this thread uses it, one call at a time: `sdx_transaction_run` waits for the
-                // function, and `alone` lends the handle to one call. `'static` stands for the lifetime that the
-                // handle cannot name, and no reference of that length leaves this: the transaction's methods give
-                // and take references of the length of its borrow (`&self`, `&mut self`) only, this borrow is as
-                // long as that of the handle, and the calls store only copies of values (`in_rows!`).
+                // SAFETY: `sdx_transaction_run` closes the handle before the transaction ends, so the pointer
+                // is valid. Only this thread uses it, one call at a time: `sdx_transaction_run` waits for the
+                // function, and `alone` lends the handle to one call. `'static` replaces the lifetime that
+                // the handle cannot name, and no reference of that length leaves this. The transaction's
+                // methods only take and return references of the length of its borrow (`&self`, `&mut self`).
+                // This borrow is as long as that of the handle, and the calls store only copies of values
+                // (`in_rows!`).
                 Ok(Target::Called(unsafe { called.transaction.as_mut() }))
             }
             Way::Called(_) => {
-                let message =
-                    "the transaction is used by the thread whose function it was given to";
+                let message = "only the thread whose function has this transaction can use it";
                 Err(Failure::new(SDX_WRONG_THREAD, message))
             }
         }
     }
 
-    /// That `sdx_transaction_begin` began it.
+    /// Checks that `sdx_transaction_begin` began it.
     fn ending(&self) -> Result<(), Failure> {
         match self.way {
             Way::Open(_) => Ok(()),
@@ -117,7 +117,7 @@ impl TransactionState {
 fn durability(flags: u32, ticket: *mut *mut sdx_ticket) -> Result<Durability, Failure> {
     if flags > SDX_COMMIT_LATER {
         return Err(Failure::argument(format!(
-            "{flags:#x} are no flags of a commit"
+            "a commit has no flags {flags:#x}"
         )));
     }
     if !ticket.is_null() {
@@ -144,13 +144,14 @@ unsafe fn store_ticket(home: &TablesState, ticket: *mut *mut sdx_ticket) -> Resu
     unsafe { store("the ticket", ticket, claim) }
 }
 
-/// Begins a transaction in the state that is committed now. End it by `sdx_transaction_commit` or
-/// `sdx_transaction_abort`. It blocks no other transaction, however long it lives, and may go from one thread to another between
-/// calls: it sees the state of its begin and its own changes, and its commit is `SDX_CONFLICT` if something that it read was
-/// changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`, where nothing can be in its way.
+/// Begins a transaction in the committed state. End it by `sdx_transaction_commit` or
+/// `sdx_transaction_abort`. It blocks no other transaction, however long it lives, and may move between
+/// threads between calls. It sees the state of its begin and its own changes. Its commit is `SDX_CONFLICT` if
+/// data that it read was changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`,
+/// which cannot conflict.
 ///
-/// Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. When the database is closed it
-/// is over: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
+/// Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. Closing the
+/// database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -175,12 +176,13 @@ pub unsafe extern "C" fn sdx_transaction_begin(
     })
 }
 
-/// Ends the transaction and makes what it did visible to all: all of it, or, if the result is an error, nothing. `flags`: `SDX_COMMIT_WAIT` returns when it is on
-/// stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
+/// Ends the transaction and makes all its changes visible, or, if the result is an error, none. `flags`: with
+/// `SDX_COMMIT_WAIT` it returns when it is on stable storage, with `SDX_COMMIT_LATER` before. Then `ticket`
+/// may be given to wait for that, or null.
 ///
 /// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
-/// `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, but for `SDX_POISONED`:
-/// that it happened was visible, and whether it is there after a restart is not known.
+/// `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, except with
+/// `SDX_POISONED`: its changes were visible, and it is not known if they survive a restart.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -219,7 +221,7 @@ pub unsafe extern "C" fn sdx_transaction_abort(transaction: *mut sdx_transaction
     })
 }
 
-/// What a program's function returned.
+/// The result of a program's function.
 #[derive(Debug)]
 struct Said(c_int);
 
@@ -231,11 +233,11 @@ impl fmt::Display for Said {
 
 impl std::error::Error for Said {}
 
-/// Calls a function as a transaction, in this thread: the fastest way. What the function returns is returned; 0
+/// Calls a function as a transaction, in this thread: the fastest way. Returns the function's result; 0
 /// commits the transaction, anything else undoes it. `flags` and `ticket` are those of
 /// `sdx_transaction_commit`. An error of the commit is returned as an `sdx_status`.
 ///
-/// The transaction that the function is given is over when it returns. It must return: no `longjmp`, no C++
+/// The transaction passed to the function is over when it returns. It must return: no `longjmp`, no C++
 /// exception, no `exit`.
 ///
 /// # Safety
@@ -268,8 +270,7 @@ pub unsafe extern "C" fn sdx_transaction_run(
                     home: home.clone(),
                 });
                 let said = body(handle, user);
-                // In a forked child the handle is the parent's.
-                // SAFETY: it was just given out.
+                // In a forked child the handle is the parent's. SAFETY: it was just issued.
                 if let Ok(used) = unsafe { shared(handle) } {
                     drop(used.close::<sdx_transaction>());
                 }
@@ -290,7 +291,7 @@ pub unsafe extern "C" fn sdx_transaction_run(
     outcome.unwrap_or_else(|status| status as c_int)
 }
 
-/// What an operation uses.
+/// The handles of an operation.
 type Both = (Used<TransactionState>, Used<StatementState>);
 
 /// # Safety
@@ -311,7 +312,7 @@ pub(crate) fn no_row(plan: &Plan) -> Failure {
 /// Inserts the row of a structure. `SDX_DUPLICATE` if there is one with its key.
 ///
 /// # Safety
-/// As for `sdx_open`; `row` is a structure as the statement was prepared for. So for the others.
+/// As for `sdx_open`; `row` is a structure of the statement's layout. So for the others.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sdx_insert(
     transaction: *mut sdx_transaction,
@@ -329,8 +330,8 @@ pub unsafe extern "C" fn sdx_insert(
     })
 }
 
-/// Puts the row of a structure in the place of the one with its key, if there is one: columns that are not
-/// bound get their defaults. Sets `replaced`, which may be null, to 1 if there was one, and else to 0.
+/// Inserts the row of a structure, or replaces the one with its key: unbound columns get their defaults. Sets
+/// `replaced`, which may be null, to 1 if there was one, and otherwise to 0.
 ///
 /// # Safety
 /// As for `sdx_insert`.
@@ -359,7 +360,7 @@ pub unsafe extern "C" fn sdx_put(
     })
 }
 
-/// Changes the row with the key in a structure: the other columns that are bound become what stands there.
+/// Changes the row with the key in a structure: the other bound columns get the structure's values.
 /// `SDX_NOT_FOUND` if there is none.
 ///
 /// # Safety
@@ -386,8 +387,8 @@ pub unsafe extern "C" fn sdx_update(
     })
 }
 
-/// Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none. Texts
-/// are there until the statement gets another row, or is closed.
+/// Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none.
+/// Texts are valid until the statement reads another row, or is closed.
 ///
 /// # Safety
 /// As for `sdx_insert`.
@@ -438,7 +439,7 @@ pub unsafe extern "C" fn sdx_delete(
     })
 }
 
-/// Opens a cursor on rows of the statement's table, as they are now: the transaction may change them while the
+/// Opens a cursor on the present rows of the statement's table: the transaction may change them while the
 /// cursor is read. `range` may be null for all rows in no particular order.
 ///
 /// # Safety

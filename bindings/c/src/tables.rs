@@ -1,4 +1,4 @@
-//! Databases of tables: opening, closing, what tables there are.
+//! Databases of tables: opening, closing, listing tables.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::handle::{Kind, Pool, issue, shared};
@@ -17,7 +17,7 @@ pub struct sdx_tables {
     _private: [u8; 0],
 }
 
-/// What is behind the handle of a database.
+/// The state of a database's handle.
 #[derive(Clone)]
 pub(crate) struct TablesState {
     pub tables: Arc<Tables>,
@@ -44,7 +44,7 @@ pub(crate) unsafe fn database(tables: *const sdx_tables) -> Result<TablesState, 
     Ok(unsafe { shared(tables)? }.clone())
 }
 
-/// The same, for what would wait for the transaction of this very thread.
+/// The same, for calls that would wait for this thread's own transaction.
 ///
 /// # Safety
 /// As for [`shared`].
@@ -77,8 +77,8 @@ pub unsafe extern "C" fn sdx_tables_open(
     })
 }
 
-/// Makes everything durable and closes the database. Statements, views and cursors of it are still to be
-/// closed by themselves, and so are transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
+/// Makes everything durable and closes the database. Its statements, views and cursors must still be closed,
+/// and so must transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
 /// `sdx_transaction_run` runs.
 ///
 /// # Safety
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn sdx_tables_close(tables: *mut sdx_tables) -> sdx_status
     })
 }
 
-/// Waits until everything that was committed so far is on stable storage.
+/// Waits until everything committed so far is on stable storage.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn sdx_tables_flush(tables: *mut sdx_tables) -> sdx_status
     call(|| Ok(unsafe { outside(tables)? }.tables.flush()?))
 }
 
-/// Writes a backup into a directory, which is absent or empty, while transactions go on.
+/// Writes a backup into a directory, which is absent or empty, while transactions continue.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -124,8 +124,8 @@ pub unsafe extern "C" fn sdx_tables_backup(
     })
 }
 
-/// Creates a table with a schema, durably. If there is one of this name with the same schema, nothing is done;
-/// with another, `SDX_REFUSED`.
+/// Creates a table with a schema, durably. No effect if there is one of this name with the same schema;
+/// `SDX_REFUSED` if it has another.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn sdx_table_drop(
 }
 
 /// Stores the name of the table with this number, counted from 0, as a string in `name`, which has room for
-/// `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are not so many.
+/// `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are fewer tables.
 ///
 /// # Safety
 /// As for `sdx_open`; `name` is memory for `bytes` bytes.
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn sdx_table_name(
     })
 }
 
-/// Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are not so many
+/// Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are fewer
 /// columns; `SDX_REFUSED` if there is no such table. The program sets `size` before.
 ///
 /// # Safety
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn sdx_table_column(
     })
 }
 
-/// How many rows a table has, as committed now.
+/// The number of committed rows of a table.
 ///
 /// # Safety
 /// As for `sdx_open`.

@@ -1,4 +1,4 @@
-//! Transactions: begin, commit, abort, savepoints, and what helps them.
+//! Transactions: begin, commit, abort, savepoints, and advice.
 
 use crate::boundary::{call, check_place, store};
 use crate::session::{SessionState, sdx_session, used};
@@ -8,12 +8,12 @@ use sardonyx_mapped::memory::Memory;
 use sardonyx_mapped::{Access, Begin, SegmentError, Transaction};
 use std::ffi::c_void;
 
-/// Nobody else commits while it runs, so that it cannot conflict. The same thread must end it.
+/// No other transaction commits while it runs, so that it cannot conflict. The same thread must end it.
 pub const SDX_BEGIN_EXCLUSIVE: u32 = 1;
-/// It only reads. It never conflicts and holds nobody up.
+/// Read-only. It never conflicts and never blocks others.
 pub const SDX_BEGIN_READ_ONLY: u32 = 2;
-/// Nothing is done to find out whether the memory was written while no transaction was running, which
-/// costs a little. Such a store then becomes part of the transaction, or is lost.
+/// Stores that were made while no transaction was running are not searched, which saves a little. Such a
+/// store then becomes part of the transaction, or is lost.
 pub const SDX_BEGIN_UNCHECKED: u32 = 4;
 
 /// The commit returns when the transaction is on stable storage.
@@ -26,7 +26,7 @@ pub const SDX_READ: u32 = 0;
 /// The pages are going to be read and written.
 pub const SDX_READ_WRITE: u32 = 1;
 
-/// Runs something in a session's turn.
+/// Calls `body` with a session.
 ///
 /// # Safety
 /// As for [`used`].
@@ -38,11 +38,11 @@ unsafe fn with(
     call(|| body(&mut *unsafe { used(session)? }))
 }
 
-/// Begins a transaction. What it reads is the state of this moment and does not change, also if it
-/// cannot commit any more. `flags`: `SDX_BEGIN_...`, or 0.
+/// Begins a transaction. It reads the state of this moment, which does not change, even if it cannot commit
+/// any more. `flags`: `SDX_BEGIN_...`, or 0.
 ///
-/// `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running:
-/// that was undone now, and the next call begins one.
+/// `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running: that
+/// was undone now, and the next call begins one.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn sdx_begin(session: *mut sdx_session, flags: u32) -> sdx
         with(session, |session| {
             let known = SDX_BEGIN_EXCLUSIVE | SDX_BEGIN_READ_ONLY | SDX_BEGIN_UNCHECKED;
             if flags & !known != 0 || begin.exclusive && begin.read_only {
-                let message = format!("{flags:#x} are no flags of sdx_begin");
+                let message = format!("sdx_begin has no flags {flags:#x}");
                 return Err(Failure::argument(message));
             }
             session.begin(begin, flags & SDX_BEGIN_UNCHECKED == 0)
@@ -65,15 +65,15 @@ pub unsafe extern "C" fn sdx_begin(session: *mut sdx_session, flags: u32) -> sdx
     }
 }
 
-/// Ends the transaction and makes what it did visible to all.
+/// Ends the transaction and makes its changes visible to all.
 ///
-/// `flags`: `SDX_COMMIT_WAIT` or `SDX_COMMIT_LATER`. With the latter, `ticket` may be given to wait
-/// for durability when that is wanted; null if it is not. With the former it must be null.
+/// `flags`: `SDX_COMMIT_WAIT` or `SDX_COMMIT_LATER`. With the latter, `ticket` may be given to wait for
+/// durability later, or null. With the former it must be null.
 ///
-/// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`,
-/// `SDX_BUSY`, `SDX_WRONG_THREAD`, `SDX_FORKED`, `SDX_NO_TRANSACTION`) the transaction is over. It
-/// then had no effect, but for `SDX_POISONED`: that it happened is visible, and whether it is there
-/// after a restart is not known. After `SDX_CONFLICT`, run it again.
+/// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
+/// `SDX_WRONG_THREAD`, `SDX_FORKED`, `SDX_NO_TRANSACTION`) the transaction is over. It then had no effect,
+/// except with `SDX_POISONED`: its changes are visible, and it is not known if they survive a restart. After
+/// `SDX_CONFLICT`, run it again.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn sdx_commit(
     unsafe {
         with(session, |session| {
             if flags > SDX_COMMIT_LATER {
-                let message = format!("{flags:#x} are no flags of sdx_commit");
+                let message = format!("sdx_commit has no flags {flags:#x}");
                 return Err(Failure::argument(message));
             }
             if !ticket.is_null() {
@@ -138,8 +138,8 @@ pub unsafe extern "C" fn sdx_savepoint(
     }
 }
 
-/// Undoes what was written since a savepoint. It stays, so that one can go back to it again; those
-/// made after it are gone.
+/// Undoes all writes since a savepoint. The savepoint stays, so that it can be used again; later ones are
+/// removed.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn sdx_roll_back_to(session: *mut sdx_session, savepoint: 
     unsafe { with(session, |session| session.roll_back_to(savepoint)) }
 }
 
-/// Forgets a savepoint and those made after it. What was written stays.
+/// Removes a savepoint and later ones. Writes since then stay.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -159,8 +159,8 @@ pub unsafe extern "C" fn sdx_release(session: *mut sdx_session, savepoint: u64) 
     unsafe { with(session, |session| session.release(savepoint)) }
 }
 
-/// Gives the segment at least so many bytes; what is added is zero. It stays also if the transaction
-/// aborts.
+/// Enlarges the segment to at least so many bytes; the new ones are zero. It stays enlarged even if the
+/// transaction aborts.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -175,8 +175,8 @@ pub unsafe extern "C" fn sdx_grow(session: *mut sdx_session, bytes: u64) -> sdx_
     }
 }
 
-/// Says that a range is going to be touched, which is cheaper than finding out page by page.
-/// `access`: `SDX_READ` or `SDX_READ_WRITE`. Only advice: what is not announced may be touched, too.
+/// Announces that a range is going to be touched, which is cheaper than detecting it page by page. `access`:
+/// `SDX_READ` or `SDX_READ_WRITE`. Only advice: other pages may be touched, too.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -225,8 +225,8 @@ pub unsafe extern "C" fn sdx_read(
     }
 }
 
-/// Copies bytes into the segment: with the explicit mechanism the way to write, with the others the
-/// same as storing them at the session's address.
+/// Copies bytes into the segment: with the explicit mechanism the way to write, with the others the same as
+/// storing them at the session's address.
 ///
 /// # Safety
 /// As for `sdx_open`; `data` is memory of `length` bytes.
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn sdx_write(
             let place = place
                 .ok_or_else(|| outside(offset, length, bytes))?
                 .as_mut_ptr();
-            // What is copied may itself stand in the segment.
+            // The source may itself be in the segment.
             std::ptr::copy(data.cast(), place, length);
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Views: all tables as they were at one commit, to read from any thread while transactions go on.
+//! Views: all tables as they were at one commit, to read from any thread while transactions continue.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::cursor::{CursorState, Wanted, sdx_cursor, sdx_range};
@@ -36,8 +36,8 @@ unsafe fn snapshot(view: *mut sdx_view) -> Result<Arc<Snapshot>, Failure> {
     Ok(unsafe { shared(view)? }.clone())
 }
 
-/// Opens a view of everything that is committed now. Nobody waits for it; what changes meanwhile is kept for it
-/// in memory, up to a bound: then the oldest view is ended, and reading it is `SDX_SNAPSHOT_ENDED`.
+/// Opens a view of the committed state. It blocks no other transaction. Later changes keep old versions for
+/// it in memory, up to a bound: then the oldest view is ended, and reading it is `SDX_SNAPSHOT_ENDED`.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn sdx_view_get(
     })
 }
 
-/// As `sdx_find`, of the view's rows. The cursor may be read when the view was closed.
+/// As `sdx_find`, of the view's rows. The cursor may be read after the view was closed.
 ///
 /// # Safety
 /// As for `sdx_find`.
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn sdx_view_find(
     })
 }
 
-/// How many rows a table has in the view.
+/// The number of rows of a table in the view.
 ///
 /// # Safety
 /// As for `sdx_open`.

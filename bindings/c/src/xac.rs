@@ -1,8 +1,8 @@
-//! The names of LIBXAC, the library of the LIBXAC thesis: one file is mapped at a time, and one transaction
-//! at a time runs in a process, so that no call needs to name a handle.
+//! The names of LIBXAC, the library of the LIBXAC thesis. One file is mapped at a time, and one transaction
+//! at a time runs in a process, so that no call needs a handle.
 //!
-//! Figures 4-1, 4-3, 4-5 and 4-6 compile and run as printed. What the thesis does not print is ours:
-//! the values returned, `xabort`, `xMunmap`, `xDurable`.
+//! Figures 4-1, 4-3, 4-5 and 4-6 compile and run as printed. Parts that the thesis does not print are ours:
+//! the return values, `xabort`, `xMunmap`, `xDurable`.
 
 use crate::boundary::{attempt, last_message, process, text};
 use crate::segment::SegmentState;
@@ -23,7 +23,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::ThreadId;
 
-/// Bytes of a page: what conflicts are found by.
+/// Bytes of a page, the unit of conflicts.
 pub const PAGESIZE: c_int = 4096;
 
 /// For `setPageAccess`: the page is going to be read.
@@ -31,18 +31,18 @@ pub const READ: c_int = 0;
 /// For `setPageAccess`: the page is going to be read and written.
 pub const READ_WRITE: c_int = 1;
 
-/// The transaction happened.
+/// The transaction is committed.
 pub const COMMITTED: c_int = 0;
-/// Another transaction changed what this one used. It had no effect; run it again.
+/// Another transaction changed data that this one used. It had no effect; run it again.
 pub const ABORTED: c_int = 1;
-/// It could not be done; `xErrorMessage()` says why. A transaction that was to be committed had no
-/// effect, unless the message says that its fate is not known.
+/// The call failed; `xErrorMessage()` gives the reason. A transaction that was to be committed had no effect,
+/// unless the message says that its fate is not known.
 pub const FAILED: c_int = -1;
 
-/// A transaction that was aborted so often in a row runs as the only one.
+/// A transaction that was aborted so often in a row runs exclusively.
 const ABORTS_BEFORE_PRIORITY: u32 = 6;
 
-/// What `xDurable` said: -1 if nothing yet.
+/// The setting of `xDurable`; -1 if it was not called.
 static DURABLE: AtomicI32 = AtomicI32::new(-1);
 
 static MAPPED: Mutex<Option<Mapped>> = Mutex::new(None);
@@ -52,23 +52,22 @@ struct Mapped {
     session: SessionState,
     file: PathBuf,
     process: u32,
-    /// Whoever runs the transaction.
+    /// The thread that runs the transaction.
     thread: Option<ThreadId>,
     /// A savepoint for each `xbegin` inside of the first.
     nested: Vec<u64>,
     aborts_in_a_row: u32,
 }
 
-/// Maps a file: makes it, if there is none, and at least `length` bytes long. Returns the address of
-/// its first byte, null on failure. A page can be used between `xbegin` and `xend`.
+/// Maps a file: creates it, if there is none, and makes it at least `length` bytes long. Returns the address
+/// of its first byte, null on failure. A page can be used between `xbegin` and `xend`.
 ///
-/// Durable, the file is a directory with a database. Not durable, it is memory that all have in common
-/// that map the same path meanwhile, and is gone with the last of them. An existing file is refused either
-/// way, since its contents would not be there; and so is a database's directory if the memory is not to be
-/// durable.
+/// If durable, the file is a directory with a database. Otherwise it is memory that all processes share that
+/// map the same path meanwhile; the last of them removes it. An existing file is refused either way, since
+/// its contents would not be in the memory. So is a database's directory if the memory is not durable.
 ///
 /// Mapping the same file again makes it longer, at the same address. Another one can be mapped after
-/// `xMunmap`. A forked child must map anew.
+/// `xMunmap`. A forked child must map it again.
 ///
 /// # Safety
 /// `file` is a string that ends with a zero byte; so in sardonyx.h.
@@ -82,12 +81,12 @@ pub unsafe extern "C" fn xMmap(file: *const c_char, length: usize) -> *mut c_voi
             .as_ref()
             .is_some_and(|mapped| mapped.process != process())
         {
-            // The parent's; nothing of it may be touched here.
+            // The parent's; it must not be touched here.
             std::mem::forget(mapped.take());
         }
         if let Some(other) = mapped.as_ref().filter(|mapped| mapped.file != file) {
             let message = format!(
-                "{} is mapped, and one file is at a time: xMunmap it first",
+                "{} is mapped, and only one file can be at a time: call xMunmap first",
                 other.file.display()
             );
             return Err(Failure::new(SDX_INVALID_ARGUMENT, message));
@@ -125,8 +124,8 @@ pub extern "C" fn xMunmap(start: *const c_void) -> c_int {
     })
 }
 
-/// Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`: also if the program wrote
-/// to the file while no transaction was running, which was undone now; the next call begins one.
+/// Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`: also if the program wrote to
+/// the file while no transaction was running, which was undone now; the next call begins one.
 #[unsafe(no_mangle)]
 pub extern "C" fn xbegin() -> c_int {
     outcome(|| {
@@ -155,7 +154,7 @@ pub extern "C" fn xbegin() -> c_int {
 /// do { xbegin(); x[0]++; } while (xend() == ABORTED);
 /// ```
 ///
-/// One that was aborted six times in a row runs as the only one, and is not aborted again.
+/// One that was aborted six times in a row runs exclusively, and is not aborted again.
 #[unsafe(no_mangle)]
 pub extern "C" fn xend() -> c_int {
     outcome(|| {
@@ -182,8 +181,7 @@ pub extern "C" fn xend() -> c_int {
     })
 }
 
-/// Undoes the transaction that was begun last, and ends it; there is no `xend` for it then. Returns 0,
-/// or `FAILED`.
+/// Undoes the transaction that was begun last, and ends it, without `xend`. Returns 0, or `FAILED`.
 #[unsafe(no_mangle)]
 pub extern "C" fn xabort() -> c_int {
     outcome(|| {
@@ -201,8 +199,9 @@ pub extern "C" fn xabort() -> c_int {
     })
 }
 
-/// Says that the page with this address is going to be read (`READ`), or read and written
-/// (`READ_WRITE`), by the running transaction: cheaper than finding out. Returns 0, or `FAILED`.
+/// Announces that the running transaction is going to read the page with this address
+/// (`READ`), or to read and write it (`READ_WRITE`): cheaper than detecting it. Returns 0, or
+/// `FAILED`.
 #[unsafe(no_mangle)]
 pub extern "C" fn setPageAccess(pointer: *const c_void, access: c_int) -> c_int {
     outcome(|| {
@@ -222,8 +221,8 @@ pub extern "C" fn setPageAccess(pointer: *const c_void, access: c_int) -> c_int 
     })
 }
 
-/// Whether what is mapped from now on is durable: 1, or 0. Said by nobody, the environment's
-/// `XAC_DURABLE` counts, and without it, it is. Returns 0, or `FAILED` if a file is mapped.
+/// Sets the durability of later mappings: 1, or 0. Without a call, the environment's `XAC_DURABLE` decides,
+/// and without that, they are durable. Returns 0, or `FAILED` if a file is mapped.
 #[unsafe(no_mangle)]
 pub extern "C" fn xDurable(durable: c_int) -> c_int {
     outcome(|| {
@@ -232,7 +231,7 @@ pub extern "C" fn xDurable(durable: c_int) -> c_int {
             .as_ref()
             .is_some_and(|mapped| mapped.process == process())
         {
-            let message = "a file is mapped already; say xDurable before xMmap";
+            let message = "a file is mapped already; call xDurable before xMmap";
             return Err(Failure::new(SDX_INVALID_ARGUMENT, message));
         }
         DURABLE.store(i32::from(durable != 0), Ordering::Relaxed);
@@ -240,7 +239,7 @@ pub extern "C" fn xDurable(durable: c_int) -> c_int {
     })
 }
 
-/// Why the last call of this thread failed, or returned null.
+/// The reason why this thread's last call failed, or returned null.
 #[unsafe(no_mangle)]
 pub extern "C" fn xErrorMessage() -> *const c_char {
     last_message()
@@ -253,7 +252,7 @@ fn outcome(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
 fn current<'a>(mapped: &'a mut MutexGuard<'_, Option<Mapped>>) -> Result<&'a mut Mapped, Failure> {
     let mapped = mapped
         .as_mut()
-        .ok_or_else(|| Failure::new(SDX_NOT_FOUND, "no file is mapped; xMmap one first"))?;
+        .ok_or_else(|| Failure::new(SDX_NOT_FOUND, "no file is mapped; call xMmap first"))?;
     if mapped.process != process() {
         let message = "this process was forked after xMmap; map the file again in it";
         return Err(Failure::new(SDX_FORKED, message));
@@ -282,7 +281,7 @@ impl Mapped {
 
     fn grow(&mut self, length: usize) -> Result<(), Failure> {
         if self.thread.is_some() {
-            let message = "a transaction is running; xMmap outside of one";
+            let message = "a transaction is running; call xMmap outside of it";
             return Err(Failure::new(SDX_INSIDE_TRANSACTION, message));
         }
         self.session.begin(Begin::default(), true)?;
@@ -291,17 +290,17 @@ impl Mapped {
         Ok(grown?)
     }
 
-    /// That this thread runs a transaction.
+    /// Checks that this thread runs a transaction.
     fn check_thread(&self) -> Result<(), Failure> {
         match self.thread {
             Some(thread) if thread == std::thread::current().id() => Ok(()),
             Some(_) => Err(Failure::new(
                 SDX_BUSY,
-                "another thread of this process is in a transaction; one is at a time",
+                "another thread of this process is in a transaction; only one can be",
             )),
             None => Err(Failure::new(
                 SDX_NO_TRANSACTION,
-                "no transaction is running; xbegin one first",
+                "no transaction is running; call xbegin first",
             )),
         }
     }
@@ -313,36 +312,36 @@ fn is_durable() -> Result<bool, Failure> {
             Ok("0") => Ok(false),
             Ok("1" | "") | Err(_) => Ok(true),
             Ok(other) => Err(Failure::argument(format!(
-                "the environment's XAC_DURABLE is {other:?}; it may be 0 or 1"
+                "the environment's XAC_DURABLE is {other:?}; set it to 0 or 1"
             ))),
         },
         said => Ok(said != 0),
     }
 }
 
-/// Refuses a path under which something stands that the program would not find in the memory.
+/// Refuses the path of a file whose contents the program would not find in the memory.
 fn refuse_what_is_there(file: &Path, durable: bool) -> Result<(), Failure> {
     let name = file.display();
     let message = match file.metadata() {
         Ok(found) if !found.is_dir() => format!(
-            "{name} is a file, and what a file holds is not mapped: durable, memory is kept in a directory of \
-             its own; not durable, it begins with zeroes and is never written to a file. Map another name, \
+            "{name} is a file, and a file's contents are not mapped: durable memory is kept in a directory of \
+             its own; other memory begins with zeroes and is never written to a file. Map another name, \
              and copy the file's contents into the memory in a transaction"
         ),
         Ok(_) if !durable && file.join(MANIFEST_FILE).exists() => format!(
-            "{name} is a durable database, and memory that is not durable would not show its contents: say \
+            "{name} is a durable database, and memory that is not durable would not show its contents: call \
              xDurable(1) (or XAC_DURABLE=1), or map another name"
         ),
-        // What else is wrong with it, whoever opens it says.
+        // The opening reports any other fault.
         _ => return Ok(()),
     };
     Err(Failure::argument(message))
 }
 
-/// The file's path, the same for all who mean it.
+/// The file's path, the same for all spellings.
 fn resolve(file: &Path) -> Result<PathBuf, Failure> {
     let Some(name) = file.file_name() else {
-        let message = format!("{:?} is no name of a file", file.display());
+        let message = format!("{:?} is not a file name", file.display());
         return Err(Failure::argument(message));
     };
     let parent = match file.parent() {
@@ -352,7 +351,7 @@ fn resolve(file: &Path) -> Result<PathBuf, Failure> {
     Ok(in_directory(parent, parent.canonicalize())?.join(name))
 }
 
-/// The name under which a file that is not durable is shared.
+/// The name under which a non-durable file is shared.
 fn volatile_name(file: &Path) -> Result<String, Failure> {
     let parent = file.parent().unwrap_or(Path::new("/"));
     let found = in_directory(parent, parent.metadata())?;
@@ -371,7 +370,7 @@ fn in_directory<T>(directory: &Path, found: std::io::Result<T>) -> Result<T, Fai
 fn unmap_at_exit() {
     static ONCE: Once = Once::new();
     extern "C" fn unmap() {
-        // Another thread may be in a call still; then the kernel cleans up, as after a crash.
+        // Another thread may still be in a call; then the kernel cleans up, as after a crash.
         let _ = attempt(|| {
             if let Some(mut mapped) = MAPPED.try_lock() {
                 match mapped.take() {

@@ -1,7 +1,7 @@
-//! A table's columns as buffers, which NumPy and Arrow take as they are: no Python object is made for a row.
+//! A table's columns as buffers, which NumPy and Arrow use directly: no Python object is created for a row.
 //!
-//! Values of a fixed width stand one behind the other, text and bytes as Arrow has them: all bytes in one
-//! buffer, and where each value begins in another. Which values are there is a bit for each, as in Arrow.
+//! Values of a fixed width are contiguous. Text and bytes have Arrow's form: all bytes in one buffer, and the
+//! start of each value in another. A bit for each value is set if it is not null, as in Arrow.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -15,13 +15,13 @@ pub struct Buffers {
     kind: Type,
     count: usize,
     data: Vec<u8>,
-    /// Of text and bytes: where each value begins in `data`, and where the last ends.
+    /// For text and bytes: the start of each value in `data`, and the end of the last.
     offsets: Option<Vec<u8>>,
-    /// A bit for each value, from the lowest: whether it is there.
+    /// A bit for each value, from the lowest on; it is set if the value is not null.
     validity: Option<Vec<u8>>,
 }
 
-/// What Python gets of a column: name, type, number of values, data, offsets, validity.
+/// The parts of a column for Python: name, type, number of values, data, offsets, validity.
 pub type Parts<'py> = (
     String,
     String,
@@ -73,7 +73,7 @@ impl Buffers {
             (ValueRef::Int(value) | ValueRef::Decimal(value, _), kind) => {
                 data.extend_from_slice(&value.to_le_bytes()[..kind.bytes()]);
             }
-            // No value: zeroes, or nothing where values have any length.
+            // A null: zeroes, or nothing for values of variable length.
             (_, kind) if !kind.is_variable() => data.resize(data.len() + kind.bytes(), 0),
             _ => {}
         }

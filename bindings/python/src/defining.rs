@@ -1,6 +1,6 @@
-//! A transaction with the serial stage, for changes of tables and for calls that met another transaction each time before.
-//! The engine runs such transactions in closures, and Python has a block's begin and end in two calls; so a thread of its own
-//! has the closure, and receives its steps by a queue.
+//! A transaction with the serial stage, for changes of tables, and for calls that conflicted every time
+//! before. The engine runs such transactions in closures, whereas Python's block begins and ends in two
+//! calls. So a thread of its own runs the closure, and receives its steps from a queue.
 //!
 //! Dropping it closes the queue, which aborts it.
 
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The time between two questions whether to wait longer.
+/// The time between two questions about waiting longer.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 type Step = Box<dyn for<'t, 'a> FnOnce(&'t mut Transaction<'a>) + Send>;
@@ -23,7 +23,7 @@ enum Command {
     Commit,
 }
 
-/// What the closure ends with to be undone.
+/// The closure's error that undoes it.
 #[derive(Debug)]
 struct Undone;
 
@@ -46,11 +46,12 @@ pub struct Defining {
 }
 
 impl Defining {
-    /// Begins when its turn comes; with what an open transaction has done, if there is one. `waits` is asked from time to time
-    /// whether to wait longer; `None` if not: nothing was done then.
+    /// Begins when its turn comes; with the changes of an open transaction, if there is one. `waits` is asked
+    /// at times and returns true to wait longer. Otherwise this returns `None`, without an effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if something that it read was changed; [`Error::Nested`] if this thread has the stage already.
+    /// [`Error::Conflict`] if data that it read was changed; [`Error::Nested`] if this thread has the stage
+    /// already.
     pub fn begin_while(
         tables: &Arc<Tables>,
         inside: &Inside,
@@ -92,7 +93,7 @@ impl Defining {
         }))
     }
 
-    /// Does something in it and returns what that returned.
+    /// Runs a function in it and returns the function's result.
     ///
     /// # Errors
     /// [`Error::Panicked`] if its thread has ended; [`Error::Forked`] in a child of the process that began it.
@@ -110,10 +111,11 @@ impl Defining {
         is_there.recv().map_err(|_| died())
     }
 
-    /// Commits it; it is as durable as was asked for when this returns.
+    /// Commits it with the requested durability.
     ///
     /// # Errors
-    /// The errors of [`Tables::run`]; [`Error::Forked`] in a child of the process that began it, which goes on with it.
+    /// The errors of [`Tables::run`]; [`Error::Forked`] in a child of the process that began it, where the
+    /// parent continues it.
     pub fn commit(mut self) -> Result<(), Error> {
         self.process.check()?;
         if let Some(commands) = &self.commands {

@@ -1,5 +1,5 @@
-//! Changes of what tables are, from what Python says: in a transaction of their own (``Tables``), and in one that runs
-//! (``TableTransaction``). Both classes have their methods from one, [`Definitions`].
+//! Changes of tables' definitions by Python: in a transaction of their own (``Tables``), and in a running one
+//! (``TableTransaction``). Both classes inherit their methods from one, [`Definitions`].
 
 use crate::row::names;
 use crate::table_transaction::TableTransaction;
@@ -15,12 +15,12 @@ use sardonyx::schema::{
 use sardonyx::{Error, Transaction};
 use std::sync::Arc;
 
-/// A change of what tables are.
+/// A change of tables' definitions.
 pub trait Change: FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'static {}
 
 impl<F: FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'static> Change for F {}
 
-/// Changes of what tables are, as ``Tables`` and ``TableTransaction`` have them.
+/// Changes of tables' definitions, the base of ``Tables`` and ``TableTransaction``.
 #[pyclass(subclass, frozen, module = "sardonyx", name = "_Definitions")]
 pub struct Definitions;
 
@@ -31,7 +31,7 @@ impl Definitions {
     }
 }
 
-/// Makes a change: in a transaction of its own, or in the one that runs.
+/// Makes a change: in a transaction of its own, or in the running one.
 fn define(definitions: &Bound<'_, Definitions>, change: impl Change) -> PyResult<()> {
     let py = definitions.py();
     match definitions.cast::<Tables>() {
@@ -45,8 +45,8 @@ fn define(definitions: &Bound<'_, Definitions>, change: impl Change) -> PyResult
 
 #[pymethods]
 impl Definitions {
-    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with
-    /// a question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
+    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with a
+    /// question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
     #[pyo3(signature = (name, columns, *, key, ordered = false, indexes = None, unique = None, checks = None))]
     #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
     fn create_table(
@@ -63,7 +63,7 @@ impl Definitions {
         define(slf, create_table(name, schema))
     }
 
-    /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
+    /// Adds a column to a table: existing rows get the default, or ``None`` (``"text?"``).
     #[pyo3(signature = (table, column, kind, *, default = None))]
     fn add_column(
         slf: &Bound<'_, Self>,
@@ -102,7 +102,7 @@ impl Definitions {
         define(slf, create_index(table, name, names(columns)?, unique))
     }
 
-    /// Takes an index from a table.
+    /// Drops an index of a table.
     fn drop_index(slf: &Bound<'_, Self>, table: String, name: String) -> PyResult<()> {
         define(slf, drop_index(table, name))
     }
@@ -130,7 +130,7 @@ impl Definitions {
         define(slf, add_reference(table, reference))
     }
 
-    /// Takes a foreign key from a table.
+    /// Drops a foreign key of a table.
     fn drop_foreign_key(slf: &Bound<'_, Self>, table: String, name: String) -> PyResult<()> {
         define(slf, drop_reference(table, name))
     }
@@ -192,12 +192,12 @@ fn schema_of(
     Ok(schema)
 }
 
-/// Makes a table, or finds it as it is to be.
+/// Makes a table, or accepts an equal one.
 fn create_table(name: String, schema: SchemaBuilder) -> impl Change {
     move |tx: &mut Transaction<'_>| tx.create_table(&name, schema).map(drop)
 }
 
-/// Adds a column of a type, which Python may say with a question mark.
+/// Adds a column of a type, which may have a question mark.
 fn add_column(
     table: String,
     column: String,
@@ -231,7 +231,7 @@ fn create_index(table: String, name: String, columns: Vec<String>, unique: bool)
     }
 }
 
-/// Takes an index from a table.
+/// Drops an index of a table.
 fn drop_index(table: String, name: String) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, _) = definition_of(tx, &table)?;
@@ -265,7 +265,7 @@ fn add_reference(table: String, reference: Reference) -> impl Change {
     }
 }
 
-/// Takes a foreign key from a table.
+/// Drops a foreign key of a table.
 fn drop_reference(table: String, name: String) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, _) = definition_of(tx, &table)?;
@@ -286,7 +286,7 @@ fn rule_of(said: &str) -> PyResult<OnDelete> {
     }
 }
 
-/// A column's type, and whether it may be ``None``: with a question mark.
+/// A column's type, and true if it may be ``None``: with a question mark.
 fn column_type(text: &str) -> PyResult<(Type, bool)> {
     let name = text.strip_suffix('?').unwrap_or(text);
     let kind = name.parse::<Type>();
@@ -294,7 +294,7 @@ fn column_type(text: &str) -> PyResult<(Type, bool)> {
     Ok((kind, name.len() < text.len()))
 }
 
-/// A table's number, and what it is.
+/// A table's number and schema.
 fn definition_of(tx: &mut Transaction<'_>, table: &str) -> Result<(u16, Arc<Schema>), Error> {
     let schema = tx.rows(table)?.schema().clone();
     let definitions = tx.view().definitions();

@@ -1,8 +1,8 @@
 //! Arrays by name: roots of the segment's heap, which other programs see as such.
 //!
-//! Invariant: a transaction that uses arrays has read the count of removals; so one that removes an
-//! array conflicts with all that run meanwhile, and nobody writes to memory that is another array's
-//! by now. Whoever finds the count changed looks up all arrays again.
+//! Invariant: a transaction that uses arrays has read the count of removals. So one that removes an array
+//! conflicts with all concurrent ones, and none writes to memory that has become another array's. A session
+//! that finds the count changed looks up all arrays again.
 
 use crate::error::Failure;
 use crate::record::{Array, ArrayRecord, DIMENSIONS_MAX, fits};
@@ -12,32 +12,32 @@ use sardonyx_mapped::{Memory, MemoryAccess, P};
 /// The tag of roots that are arrays.
 const ARRAY_TAG: &str = "sardonyx.array.v1";
 
-/// The root of the count of removals, which stands on a page of its own.
+/// The root of the count of removals, which is on a page of its own.
 const REMOVALS: &str = "sardonyx.removals";
 const REMOVALS_TAG: &str = "sardonyx.removals.v1";
 
 const PAGE: u64 = 4096;
 
-/// What can be wrong with an array.
+/// The faults of arrays.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
-    /// There is none of this name.
+    /// There is no array of this name.
     #[error("there is no array {name:?}; give its shape to make it")]
     NotFound {
         /// The name.
         name: String,
     },
-    /// It is another than was asked for.
+    /// The array differs from the requested one.
     #[error("the array {name:?} has {what} {stored}, not {asked}")]
     Mismatch {
         /// The name.
         name: String,
         /// `shape` or `type`.
         what: &'static str,
-        /// What it has.
+        /// The array's value.
         stored: String,
-        /// What was asked for.
+        /// The requested value.
         asked: String,
     },
     /// No array can have this shape or type.
@@ -49,11 +49,11 @@ pub enum ArrayError {
         shape: Vec<u64>,
         /// Bytes of an element.
         element_bytes: u64,
-        /// What is too large.
+        /// The part that is too large.
         what: &'static str,
     },
-    /// The name is kept for the package itself.
-    #[error("names that begin with \"sardonyx.\" are kept; choose another than {name:?}")]
+    /// The name is reserved for the package itself.
+    #[error("names that begin with \"sardonyx.\" are reserved; choose another than {name:?}")]
     Reserved {
         /// The name.
         name: String,
@@ -65,7 +65,7 @@ pub enum ArrayError {
         name: String,
         /// The record's offset in bytes.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -113,14 +113,14 @@ pub fn names<M: Memory + ?Sized>(memory: &M) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// FNV-1a with 64 bits, as roots have it.
+/// FNV-1a with 64 bits, as for roots.
 fn tag_hash(tag: &str) -> u64 {
     tag.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// Where the count of removals is; `None` if there never was an array.
+/// The place of the count of removals; `None` if there never was an array.
 pub fn removals<M: Memory + ?Sized>(memory: &M) -> Result<Option<P<u64>>, Failure> {
     match heap(memory)? {
         Some(heap) => Ok(heap.root(memory, REMOVALS, REMOVALS_TAG)?),
@@ -128,7 +128,7 @@ pub fn removals<M: Memory + ?Sized>(memory: &M) -> Result<Option<P<u64>>, Failur
     }
 }
 
-/// What a new array is to be.
+/// The properties of a new array.
 pub struct New<'a> {
     /// Its name.
     pub name: &'a str,
@@ -138,7 +138,7 @@ pub struct New<'a> {
     pub element_bytes: u64,
     /// The element type's description.
     pub description: String,
-    /// Whether its elements are to be zero; else they are what was there before.
+    /// True if its elements must be zero; otherwise they are undefined.
     pub zeroed: bool,
 }
 
@@ -155,7 +155,7 @@ impl New<'_> {
         if !fits(&self.description) {
             return Err(shape("the type's description is too long"));
         }
-        // As NumPy judges it: dimensions of length 0 do not excuse the others.
+        // As in NumPy: dimensions of length 0 do not excuse the others.
         let factors = self.shape.iter().filter(|length| **length != 0);
         let bytes = factors
             .copied()
@@ -187,7 +187,7 @@ impl New<'_> {
             memory.write(count, 0)?;
             heap.set_root(memory, REMOVALS, count, REMOVALS_TAG)?;
         }
-        // What lies behind was never handed out and holds zeroes.
+        // Memory beyond was never handed out and holds zeroes.
         let used = heap.usage(memory)?.high_water;
         let data = heap
             .allocate_bytes(memory, data_bytes.max(1), PAGE)?
@@ -208,7 +208,7 @@ impl New<'_> {
     }
 }
 
-/// Makes the bytes from `start` to `end` zero; writes only to pages where they are not.
+/// Sets the bytes from `start` to `end` to zero; writes only to pages with other bytes.
 fn clear<M: Memory + ?Sized>(memory: &mut M, start: u64, end: u64) -> Result<(), Failure> {
     let mut at = start;
     while at < end {
@@ -224,7 +224,7 @@ fn clear<M: Memory + ?Sized>(memory: &mut M, start: u64, end: u64) -> Result<(),
     Ok(())
 }
 
-/// Removes an array and frees its memory. Says whether it was there.
+/// Removes an array and frees its memory. Returns true if it existed.
 pub fn remove<M: Memory + ?Sized>(memory: &mut M, name: &str) -> Result<bool, Failure> {
     let Some((heap, place)) = place(memory, name)? else {
         return Ok(false);

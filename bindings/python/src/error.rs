@@ -1,4 +1,4 @@
-//! What went wrong, and which Python exception says so.
+//! Errors, and their Python exceptions.
 
 use crate::directory::ArrayError;
 use crate::value::to_python;
@@ -29,28 +29,28 @@ mod python {
     pyo3::import_exception!(sardonyx._exceptions, WrittenOutside);
 }
 
-/// Anything that can go wrong here.
+/// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The engine said so.
+    /// An error of the engine.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// The heap in the segment said so.
+    /// An error of the heap in the segment.
     #[error(transparent)]
     Heap(#[from] HeapError),
-    /// A place in the segment is none.
+    /// A place that is not in the segment.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// What was asked of an array cannot be.
+    /// A request for an array that is not possible.
     #[error(transparent)]
     Array(#[from] ArrayError),
-    /// Python said so.
+    /// An exception of Python.
     #[error(transparent)]
     Python(#[from] PyErr),
-    /// The engine said so, of tables.
+    /// An error of the engine on tables.
     #[error(transparent)]
     Tables(#[from] sardonyx::Error),
-    /// The engine said so, of a snapshot of tables.
+    /// An error of the engine on a snapshot of tables.
     #[error(transparent)]
     OfSnapshot(sardonyx::Error),
     /// The transaction on tables is over, or did not begin.
@@ -62,7 +62,7 @@ pub enum Failure {
     /// The handle was closed.
     #[error("this database was closed; open it again")]
     Closed,
-    /// What is to be opened as tables has arrays.
+    /// The directory to open as tables has arrays.
     #[error(
         "the database in {} is a segment with arrays, and not one of tables: open it by \
          sardonyx.segment(path)", path.display()
@@ -71,12 +71,12 @@ pub enum Failure {
         /// Its directory.
         path: PathBuf,
     },
-    /// Another transaction changed what this one used.
+    /// Another transaction changed data that this one used.
     #[error("{}", conflict(*page, array.as_deref()))]
     Conflict {
         /// The page.
         page: u64,
-        /// The array, if it is one's elements.
+        /// The array, if the page has one's elements.
         array: Option<String>,
     },
     /// The snapshot was closed.
@@ -88,7 +88,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether the transaction is to be run again.
+    /// Returns true if the transaction must be run again.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
@@ -97,7 +97,8 @@ impl Failure {
     }
 }
 
-/// True if what was raised says that others were in a transaction's way, so that it may end if it is run again.
+/// True if an exception says that other transactions were in the way, so that it may succeed if it is run
+/// again.
 pub fn is_to_run_again(py: Python<'_>, raised: &PyErr) -> bool {
     raised.is_instance_of::<python::Conflict>(py)
         || raised.is_instance_of::<python::TransactionEnded>(py)
@@ -179,7 +180,7 @@ fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
         Error::NotFound(_) => python::NotFound::new_err(message),
         Error::Refused(_) => python::Refused::new_err(message),
         Error::Conflict(_) => conflict_of_tables(error, message),
-        // Its types are those that `is_to_run_again` knows.
+        // The errors that `is_to_run_again` knows.
         _ if sardonyx::low_level::is_to_run_again(error) => {
             python::TransactionEnded::new_err(message)
         }

@@ -1,4 +1,5 @@
-//! Tables that another program has open, read beside it: `with sardonyx.follow(path) as reader: reader.snapshot()`.
+//! Tables that another program has open, for reading: `with sardonyx.follow(path) as reader:
+//! reader.snapshot()`.
 
 use crate::error::Failure;
 use crate::lent::lock;
@@ -11,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Follows the database of tables in a directory, which another program has open: what that has committed is read here, at
-/// most some milliseconds behind. Nothing is written, and the program does not know of it. ``memory_bytes_max`` bounds the
-/// tables, ``snapshot_bytes_max`` the pages that are kept for snapshots.
+/// Follows the database of tables in a directory, which another program has open: its commits are read here,
+/// usually some milliseconds later. Read-only; the program does not notice it. ``memory_bytes_max`` bounds
+/// the tables, ``snapshot_bytes_max`` the pages that are kept for snapshots.
 #[pyfunction]
 #[pyo3(signature = (path, *, memory_bytes_max = None, snapshot_bytes_max = None))]
 pub fn follow(
@@ -37,8 +38,9 @@ pub fn follow(
     })
 }
 
-/// The tables of a database that another program has open, from ``sardonyx.follow(path)``. If following fails, such as by
-/// damage, each call raises that from then on: follow anew when the cause is removed. Any thread may use it.
+/// The tables of a database that another program has open, from ``sardonyx.follow(path)``. If following
+/// fails, such as by damage, each call raises that from then on: follow again when the cause is removed. Any
+/// thread may use it.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Follower {
     path: PathBuf,
@@ -52,7 +54,7 @@ impl Follower {
     }
 }
 
-/// A time in seconds that a program gives.
+/// A time in seconds from a program.
 fn seconds(name: &str, seconds: f64) -> PyResult<Duration> {
     let wait = Duration::try_from_secs_f64(seconds);
     wait.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
@@ -60,8 +62,8 @@ fn seconds(name: &str, seconds: f64) -> PyResult<Duration> {
 
 #[pymethods]
 impl Follower {
-    /// All tables at one commit, to read for as long as you like: ``with reader.snapshot() as s:``. With ``within`` it is at
-    /// most so many seconds behind what is committed, or ``Error`` is raised.
+    /// All tables at one commit, to read for as long as you like: ``with reader.snapshot() as s:``. With
+    /// ``within`` it is at most so many seconds behind the last commit, or ``Error`` is raised.
     #[pyo3(signature = (*, within = None))]
     fn snapshot(&self, py: Python<'_>, within: Option<f64>) -> PyResult<TablesSnapshot> {
         let follower = self.open()?;
@@ -73,15 +75,16 @@ impl Follower {
         Ok(TablesSnapshot::new(snapshot.map_err(Failure::from)?))
     }
 
-    /// The position up to which this has read; the writer's ``Tables.position()`` is mostly some milliseconds ahead.
+    /// The position up to which this has read; the writer's ``Tables.position()`` is usually some
+    /// milliseconds ahead.
     fn position(&self, py: Python<'_>) -> PyResult<String> {
         let follower = self.open()?;
         let position = py.detach(|| follower.position());
         Ok(position.map_err(Failure::from)?.to_string())
     }
 
-    /// Waits until a snapshot has everything before a position, which ``Tables.position()`` of the program that writes
-    /// gave; ``Error`` is raised if that takes more than ``timeout`` seconds.
+    /// Waits until a snapshot has everything before a position, from ``Tables.position()`` of the program
+    /// that writes; ``Error`` is raised if that takes more than ``timeout`` seconds.
     #[pyo3(signature = (position, timeout = 10.0))]
     fn wait_for(&self, py: Python<'_>, position: &str, timeout: f64) -> PyResult<()> {
         let follower = self.open()?;
@@ -93,7 +96,7 @@ impl Follower {
         Ok(waited.map_err(Failure::from)?)
     }
 
-    /// For how many seconds a snapshot may be behind what is committed; ``None`` if nothing says that.
+    /// The seconds by which a snapshot may be behind the last commit; ``None`` if that is not known.
     fn lag(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let follower = self.open()?;
         let lag = py.detach(|| follower.lag()).map_err(Failure::from)?;

@@ -1,7 +1,7 @@
 //! The memory of a session that is lent to NumPy, and the buffers on it.
 //!
-//! Invariants: a view stays mapped as long as a buffer on it lives; buffers are writable only while
-//! the session's transaction runs; a session is used again only when no buffer on it is left.
+//! Invariants: a view stays mapped as long as a buffer on it lives; buffers are writable only while the
+//! session's transaction runs; a session is reused only when no buffer on it is left.
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
@@ -14,15 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A session whose memory is lent.
 pub struct Lent {
     home: Segment,
-    /// Never `None` but while it is dropped.
+    /// `None` only while it is dropped.
     session: Mutex<Option<Session>>,
     base: usize,
     writable: AtomicBool,
-    /// Whether the session is given back for others when nobody has it any more.
+    /// True if the session is returned to a pool after its last use.
     pooled: bool,
 }
 
-/// A lock that outlives panics: what it protects is changed by whole assignments.
+/// A lock that survives panics: its contents are changed by whole assignments.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -44,7 +44,7 @@ impl Lent {
         &self.home
     }
 
-    /// Uses the session. Only its own thread does, but for ending a snapshot, so nobody waits here.
+    /// Uses the session. Only its own thread does, except to end a snapshot, so no thread waits here.
     pub fn with<R>(&self, part: impl FnOnce(&mut Session) -> R) -> R {
         let mut session = lock(&self.session);
         part(
@@ -54,7 +54,7 @@ impl Lent {
         )
     }
 
-    /// Says whether buffers may be written from now on.
+    /// Sets if buffers may be written from now on.
     pub fn set_writable(&self, writable: bool) {
         self.writable.store(writable, Ordering::SeqCst);
     }
@@ -70,7 +70,7 @@ impl Drop for Lent {
     }
 }
 
-/// A range of a view, as Python's buffers have it: the base of an array.
+/// A range of a view as a Python buffer: the base of an array.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Place {
     lent: Arc<Lent>,
@@ -79,7 +79,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A range of a view, which has it.
+    /// A range of a view.
     pub fn new(lent: Arc<Lent>, offset: u64, bytes: u64) -> Self {
         Place {
             lent,
@@ -92,7 +92,7 @@ impl Place {
 #[pymethods]
 impl Place {
     /// # Safety
-    /// Python calls this, with a structure that it may fill.
+    /// Python calls this, with a structure to fill.
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,
@@ -107,8 +107,8 @@ impl Place {
             place.lent.base + place.offset as usize,
         );
         let bytes = place.bytes as ffi::Py_ssize_t;
-        // SAFETY: the range is mapped as long as `slf` lives, of which the buffer takes a reference;
-        // a buffer that must be writable is refused if it may not be.
+        // SAFETY: the range is mapped as long as `slf` lives, to which the buffer takes a reference; a buffer
+        // that must be writable is refused if it may not be written.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(
                 view,

@@ -1,8 +1,8 @@
 //! Tables, and NumPy arrays that live in a segment.
 //!
-//! An array handed out is an ordinary `numpy.ndarray` whose memory is the view of the calling
-//! thread's session: what NumPy does with it are the ordinary loads and stores of which the engine
-//! finds out by itself. It is writable only inside of a transaction of that thread.
+//! An array handed out is an ordinary `numpy.ndarray` whose memory is the view of the calling thread's
+//! session. NumPy uses ordinary loads and stores, which the engine detects by itself. It is writable only
+//! inside of a transaction of that thread.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -1,7 +1,7 @@
-//! How an array is written down in the segment: a record that a root leads to.
+//! The record of an array in the segment, which a root leads to.
 //!
-//! The record has a fixed part, then the element type's description, as NumPy's file format has it,
-//! in UTF-8. The elements stand elsewhere, at a page's start, in C order.
+//! The record has a fixed part, then the element type's description in the form of NumPy's file format, in
+//! UTF-8. The elements are elsewhere, at a page's start, in C order.
 
 use crate::directory::ArrayError;
 use crate::error::Failure;
@@ -27,21 +27,21 @@ pub struct ArrayRecord {
     shape: [u64; DIMENSIONS_MAX],
 }
 
-/// An array, as its record says.
+/// An array, from its record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Array {
     /// The first element's offset in the segment, in bytes.
     pub data: u64,
     /// Bytes of all elements.
     pub data_bytes: u64,
-    /// The element type, as NumPy's file format describes it.
+    /// The element type, in the form of NumPy's file format.
     pub description: String,
     /// Its length in each dimension.
     pub shape: Vec<u64>,
 }
 
 impl Array {
-    /// Whether its elements are on this page. Every array begins on a page of its own.
+    /// Returns true if its elements are on this page. Every array begins on a page of its own.
     pub fn is_on(&self, page: u64) -> bool {
         let bytes = page.saturating_mul(4096)..page.saturating_add(1).saturating_mul(4096);
         let end = self.data.saturating_add(self.data_bytes);
@@ -120,7 +120,7 @@ fn description(place: P<ArrayRecord>, bytes: u32) -> Slice<u8> {
     }
 }
 
-/// The longest description that a record takes.
+/// Returns true if a record has room for the description.
 pub fn fits(description: &str) -> bool {
     description.len() <= DESCRIPTION_BYTES_MAX as usize
 }

@@ -1,4 +1,4 @@
-//! Rows and keys as Python has them: dictionaries, tuples, keywords.
+//! Rows and keys in Python's forms: dictionaries, tuples, keywords.
 
 use crate::value::{from_python, to_python};
 use pyo3::exceptions::PyKeyError;
@@ -9,10 +9,10 @@ use sardonyx::rows::ReadRow;
 use sardonyx::schema::{Schema, Value};
 use std::sync::Arc;
 
-/// A row's values, with what says their names.
+/// A row's values, with the schema that has their names.
 pub type Found = (Arc<Schema>, Vec<Value>);
 
-/// The values of a row that was looked for.
+/// The values of a row that was searched.
 pub fn found(schema: &Arc<Schema>, row: Option<impl ReadRow>) -> Result<Option<Found>, Error> {
     let values = row.map(|row| values_of(schema, &row)).transpose()?;
     Ok(values.map(|values| (schema.clone(), values)))
@@ -95,12 +95,12 @@ pub fn names(names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
 }
 
-/// That there is no row with a key.
+/// The error that there is no row with a key.
 pub fn no_row(key: &Bound<'_, PyTuple>) -> PyErr {
     PyKeyError::new_err(key.clone().unbind())
 }
 
-/// Whether a ``with`` block was left by an exception, of which its end is told.
+/// Returns true if an exception left a ``with`` block, from the arguments of ``__exit__``.
 pub fn failed(exception: &Bound<'_, PyTuple>) -> bool {
     exception.get_item(0).is_ok_and(|kind| !kind.is_none())
 }

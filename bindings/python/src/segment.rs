@@ -1,4 +1,4 @@
-//! What a program opens.
+//! Segments of arrays.
 
 use crate::directory::{self, ArrayError};
 use crate::error::Failure;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// A transaction that conflicts so often gets the right to go first.
+/// A transaction that conflicts so often gets priority.
 const ATTEMPTS_BEFORE_PRIORITY: u32 = 6;
 
 /// Arrays by name in memory that is shared, transactional and, if it has a directory, durable. Made
@@ -134,12 +134,12 @@ fn conflicts_by_array(
     Ok((counts, elsewhere))
 }
 
-/// A coroutine would do its work when the transaction is over.
+/// A coroutine would run after the end of the transaction.
 fn refuse_coroutine(result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     match result.hasattr("__await__")? {
         true => {
-            // A coroutine that is closed does not complain that nobody awaited it. Others need not
-            // have the method.
+            // A closed coroutine does not warn that it was never awaited. Other objects need not have the
+            // method.
             let _ = result.call_method0("close");
             let message =
                 "the function is asynchronous and has done nothing yet: run one that is not";
@@ -149,7 +149,7 @@ fn refuse_coroutine(result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// Waits a little, longer each time: whoever won should be out of the way.
+/// Waits a little, longer each time: by then the other transaction should be over.
 fn back_off(attempt: u32) {
     for _ in 0..1_u32 << attempt.min(10) {
         std::hint::spin_loop();
@@ -161,8 +161,8 @@ fn back_off(attempt: u32) {
 
 #[pymethods]
 impl Segment {
-    /// The array of a name. If there is none, it is made, full of zeroes, of the given shape and
-    /// element type (``"f8"`` if none is given); without a shape that is a ``NotFound``.
+    /// The array of a name. If there is none, it is made, full of zeroes, of the given shape and element type
+    /// (``"f8"`` if none is given); without a shape ``NotFound`` is raised.
     ///
     /// It is a plain ``numpy.ndarray``, of the calling thread, writable inside of the thread's
     /// transactions, now and later.
@@ -196,9 +196,9 @@ impl Segment {
         self.array(py, name, None, None, true)
     }
 
-    /// A transaction for a ``with`` block: committed at its end, and undone if an exception leaves
-    /// it. ``exclusive`` keeps others from committing meanwhile, so that it cannot conflict. With
-    /// ``wait=False`` the end does not wait for stable storage: see ``Transaction.ticket``.
+    /// A transaction for a ``with`` block: committed at its end, and undone if an exception leaves it.
+    /// ``exclusive`` keeps others from committing meanwhile, so that it cannot conflict. With ``wait=False``
+    /// the end does not wait for stable storage: see ``Transaction.ticket``.
     #[pyo3(signature = (*, exclusive=false, wait=true))]
     fn transaction(&self, py: Python<'_>, exclusive: bool, wait: bool) -> PyResult<Transaction> {
         Ok(Transaction::new(
@@ -213,9 +213,9 @@ impl Segment {
         Ok(Nested::new(self.session(py)?.unbind()))
     }
 
-    /// Calls ``function(*args, **kwargs)`` in a transaction, again after a conflict until it commits,
-    /// and returns what it returned when it is durable. The function must bear being called several
-    /// times: what it does outside of the segment is not undone.
+    /// Calls ``function(*args, **kwargs)`` in a transaction, again after a conflict until it commits, and
+    /// returns its result when it is durable. The function may be called several times: its effects outside
+    /// of the segment are not undone.
     #[pyo3(signature = (function, /, *args, **kwargs))]
     fn run<'py>(
         &self,
@@ -231,7 +231,7 @@ impl Segment {
         Ok(result)
     }
 
-    /// As ``run``, but returns when it is visible to all: what the function returned, and a ticket.
+    /// As ``run``, but returns when it is visible to all: the function's result, and a ticket.
     #[pyo3(signature = (function, /, *args, **kwargs))]
     fn run_later<'py>(
         &self,
@@ -243,7 +243,7 @@ impl Segment {
         Ok((result, Ticket::new(ticket)))
     }
 
-    /// The arrays as they are now, to be read.
+    /// The arrays in their present state, for reading.
     fn snapshot(&self) -> PyResult<Snapshot> {
         Ok(Snapshot::new(&self.segment()?)?)
     }
@@ -264,13 +264,13 @@ impl Segment {
         Ok(found.is_some())
     }
 
-    /// Removes an array and says whether it was there. Arrays handed out, in any process, can never
-    /// be written again.
+    /// Removes an array; returns ``True`` if it existed. Arrays handed out, in any process, can never be
+    /// written again.
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         Ok(self.session(py)?.get().remove(py, name)?)
     }
 
-    /// Arrays are made by ``array``: raises ``TypeError``, which says how.
+    /// Arrays are made by ``array``: raises ``TypeError``, which says so.
     fn __setitem__(&self, name: &str, _value: Bound<'_, PyAny>) -> PyResult<()> {
         let message = format!(
             "an array is not set as a whole: `segment.array({name:?}, data.shape, data.dtype)[...] = data` \
@@ -286,9 +286,9 @@ impl Segment {
         }
     }
 
-    /// Says that an array, or a part of one, is going to be read or written in the running
-    /// transaction: cheaper than finding out page by page, and needed before a system call writes
-    /// into it (``file.readinto``), or, by the mechanism ``"signal"``, reads from it in a transaction
+    /// Announces that the running transaction is going to read or write an array, or a part of one. That is
+    /// cheaper than detecting it page by page. It is needed before a system call writes into the array
+    /// (``file.readinto``), or, with the mechanism ``"signal"``, reads from it in a transaction
     /// (``file.write``). Returns the array: ``segment.touch(prices).tofile(path)``.
     #[pyo3(signature = (array, *, write=false))]
     fn touch<'py>(
@@ -305,10 +305,10 @@ impl Segment {
         Ok(array)
     }
 
-    /// How often this process' transactions conflicted with others, since it opened the segment: a
-    /// dictionary from the names of arrays to numbers, the largest first. Under ``None`` stands what was
-    /// no array's elements: arrays that were made or removed, or too many different pages. Two
-    /// transactions conflict if they use one page of 4096 bytes that one of them changes: see ``spread``.
+    /// The number of conflicts of this process' transactions with others, since it opened the segment: a
+    /// dictionary from the names of arrays to numbers, the largest first. ``None`` has the conflicts outside
+    /// of arrays' elements: arrays that were made or removed, or too many different pages. Two transactions
+    /// conflict if they use one page of 4096 bytes that one of them changes: see ``spread``.
     fn conflicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let segment = self.segment()?;
         let (counts, elsewhere) = py.detach(|| conflicts_by_array(&segment))?;
@@ -322,13 +322,13 @@ impl Segment {
         Ok(by_name)
     }
 
-    /// Takes a checkpoint, so that less is to be redone when the segment is opened after a crash.
+    /// Takes a checkpoint, so that the next opening after a crash has less to redo.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
         let segment = self.segment()?;
         Ok(py.detach(|| segment.checkpoint()).map_err(Failure::from)?)
     }
 
-    /// Which mechanism finds out what transactions touch.
+    /// The mechanism that detects the pages of transactions.
     #[getter]
     fn mechanism(&self) -> PyResult<&'static str> {
         Ok(match self.segment()?.mechanism() {
@@ -344,13 +344,13 @@ impl Segment {
         Ok(self.segment()?.length())
     }
 
-    /// Whether it outlives its processes.
+    /// ``True`` if it outlives its processes.
     #[getter]
     fn durable(&self) -> PyResult<bool> {
         Ok(self.segment()?.is_durable())
     }
 
-    /// Closes this handle. The memory is given back when its last array is gone, too.
+    /// Closes this handle. The memory is freed with its last array.
     fn close(&self) {
         let handle = lock(&self.handle).take();
         drop(handle);
@@ -378,7 +378,7 @@ impl Segment {
     }
 }
 
-/// The options that a segment is opened with.
+/// The options of a segment.
 fn options(
     mechanism: &str,
     versions_bytes: Option<u64>,
@@ -399,7 +399,7 @@ fn options(
             return Err(PyValueError::new_err(message));
         }
     };
-    // NumPy writes arrays to files by system calls, and nobody can say so before.
+    // NumPy writes arrays to files by system calls, which the program cannot announce.
     let mut options = Options::new()
         .mechanism(mechanism)
         .ready_for_system_calls(true);
@@ -423,8 +423,8 @@ fn options(
     Ok(options)
 }
 
-/// The segment in a directory, which is made if there is none. Several processes can have it open at
-/// once; what is committed is durable.
+/// The segment in a directory, which is made if there is none. Several processes can have it open at once;
+/// commits are durable.
 #[expect(clippy::too_many_arguments, reason = "one for each keyword")]
 #[pyfunction]
 #[pyo3(signature = (
@@ -483,7 +483,7 @@ pub fn volatile(
     slow_reader_wait: Option<f64>,
 ) -> PyResult<Segment> {
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-        let message = format!("{name:?} is no name of a segment: it must be a file's name");
+        let message = format!("{name:?} cannot be a segment's name: it must be a file name");
         return Err(PyValueError::new_err(message));
     }
     let options = options(

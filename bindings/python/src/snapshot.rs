@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use sardonyx_mapped::{Begin, Segment, Transaction};
 use std::sync::{Arc, Mutex};
 
-/// The arrays as they were at one moment, read-only, from ``segment.snapshot()``. It never fails for
-/// what others do and holds nobody up, but that old versions are kept for it until it is closed.
+/// The arrays as they were at one moment, read-only, from ``segment.snapshot()``. It never fails because of
+/// others and never blocks them, but old versions are kept for it until it is closed.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Snapshot {
     /// `None` when it is over.
@@ -81,8 +81,8 @@ impl Snapshot {
         Ok(self.find(name)?.is_some())
     }
 
-    /// Ends it, so that nothing is kept for it any more. Its arrays can still be read, but show some
-    /// committed state from now on, not one moment: copy what you want to keep.
+    /// Ends it, so that no versions are kept for it any more. Its arrays can still be read, but show some
+    /// committed state from now on, not one moment: copy the data that you want to keep.
     fn close(&self) -> PyResult<()> {
         Ok(self.end()?)
     }
@@ -100,7 +100,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        // There is nobody to tell; an aborted session that failed is not used again.
+        // The error has no receiver; an aborted session that failed is not used again.
         let _ = self.end();
     }
 }

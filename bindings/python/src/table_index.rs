@@ -14,11 +14,11 @@ use sardonyx::schema::{Schema, Value};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 
-/// Where rows are read.
+/// The source of rows.
 pub enum Source {
-    /// In a transaction, as it sees them when they are asked for.
+    /// A transaction, in its state at the time of reading.
     Transaction(Py<TableTransaction>),
-    /// In a snapshot.
+    /// A snapshot.
     Snapshot(Py<TablesSnapshot>),
 }
 
@@ -39,7 +39,7 @@ pub struct Index {
     pub(crate) name: String,
 }
 
-/// Rows of a table, from an index's ``range`` and its like. They are read when they are asked for.
+/// Rows of a table, from an index's ``range`` and similar methods. They are read on demand.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Rows {
     pub(crate) source: Source,
@@ -47,10 +47,10 @@ pub struct Rows {
     pub(crate) range: Range,
 }
 
-/// Which rows.
+/// The selection of rows.
 #[derive(Clone)]
 pub struct Range {
-    /// In no particular order without one.
+    /// `None`: in no particular order.
     index: Option<String>,
     keys: Keys,
     reverse: bool,
@@ -64,7 +64,7 @@ enum Keys {
     StartsWith(Vec<Value>),
 }
 
-/// As what they are wanted.
+/// The form of the result.
 #[derive(Clone)]
 pub enum Want {
     /// One by one.
@@ -75,7 +75,7 @@ pub enum Want {
     Count,
 }
 
-/// What was found.
+/// The result.
 pub enum Got {
     /// Values of the columns that are not dropped.
     Rows(Arc<Schema>, Vec<Vec<Value>>),
@@ -101,7 +101,7 @@ impl Range {
         self.index.as_deref()
     }
 
-    /// What is wanted of the rows of an index.
+    /// Reads the selected rows of an index.
     pub fn of_index<I: ReadIndex<Row: ReadRow>>(
         &self,
         schema: &Arc<Schema>,
@@ -112,7 +112,7 @@ impl Range {
             Keys::Between(from, to) => {
                 let range = (from.clone(), to.clone());
                 if matches!(want, Want::Count) {
-                    // Refused if it ends before it begins.
+                    // A range that ends before it begins is refused.
                     drop(index.forward_range(range.clone())?);
                     let count = index.count_range(range)?;
                     return Ok(Got::Count(count.min(self.limit as u64)));
@@ -128,7 +128,7 @@ impl Range {
         }
     }
 
-    /// What is wanted of the rows of a table.
+    /// Reads the selected rows of a table.
     pub fn of_rows<S: CountedRows>(
         &self,
         rows: &sardonyx::rows::Rows<S>,
@@ -142,7 +142,7 @@ impl Range {
 }
 
 impl Want {
-    /// Reads rows, about so many.
+    /// Reads about so many rows.
     pub fn collect<W: ReadRow>(
         &self,
         schema: &Arc<Schema>,
@@ -188,9 +188,10 @@ impl Index {
 
 #[pymethods]
 impl Index {
-    /// The rows whose keys are between two, in the index's order: ``range(3, 7)``, ``range(("Ada", 3))``. ``None`` is
-    /// no bound; one of fewer values than the index has columns stands for all keys that begin with them.
-    /// ``inclusive`` says which bounds are in it: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
+    /// The rows whose keys are between two, in the index's order: ``range(3, 7)``, ``range(("Ada", 3))``.
+    /// ``None`` is no bound; a bound of fewer values than the index has columns means all keys that begin
+    /// with them. ``inclusive`` names the included bounds: ``"both"``, ``"left"``, ``"right"`` or
+    /// ``"neither"``.
     #[pyo3(signature = (first = None, last = None, *, inclusive = "both", reverse = false, limit = None))]
     fn range(
         &self,
@@ -238,7 +239,7 @@ impl Index {
         self.rows(py, Keys::Prefix(values(key)?), reverse, limit)
     }
 
-    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on:
+    /// The rows whose keys begin with these values, the last of which, a text or bytes, is a prefix:
     /// ``starts_with("Ad")``.
     #[pyo3(signature = (*key, reverse = false, limit = None))]
     fn starts_with(
@@ -309,7 +310,7 @@ impl Rows {
         self.list(py)?.try_iter()
     }
 
-    /// The first of them as a dictionary, or ``None``.
+    /// The first row as a dictionary, or ``None``.
     fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let mut range = self.range.clone();
         range.limit = range.limit.min(1);
@@ -319,7 +320,7 @@ impl Rows {
         }
     }
 
-    /// How many they are.
+    /// The number of rows.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         match self.read(py, self.range.clone(), Want::Count)? {
             Got::Count(count) => Ok(count),
@@ -337,7 +338,7 @@ impl Rows {
         self.columns(py, columns, "to_numpy")
     }
 
-    /// They as a ``pyarrow.Table``, without an object for each row.
+    /// The rows as a ``pyarrow.Table``, without an object for each row.
     #[pyo3(signature = (columns = None))]
     pub(crate) fn arrow<'py>(
         &self,

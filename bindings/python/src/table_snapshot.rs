@@ -10,8 +10,8 @@ use sardonyx::rows::{Rows as Reading, SpaceSnapshot};
 use sardonyx::{Error, Snapshot};
 use std::sync::Mutex;
 
-/// All tables at one commit, from ``tables.snapshot()``. Nobody waits for it; what changes meanwhile is kept
-/// for it until it is closed. Any thread may read it.
+/// All tables at one commit, from ``tables.snapshot()``. It blocks no transaction; old versions are kept for
+/// it until it is closed. Any thread may read it.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct TablesSnapshot {
     /// `None` when it was closed.
@@ -84,7 +84,7 @@ impl TablesSnapshot {
         dictionary_of(py, row)
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
         self.read(py, table, |rows| Ok(rows.count()))
     }

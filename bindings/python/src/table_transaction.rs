@@ -22,15 +22,16 @@ pub struct TableTransaction {
     running: Mutex<Option<Running>>,
 }
 
-/// A transaction that runs.
+/// A running transaction.
 enum Running {
     /// It blocks no other transaction.
     Open(OpenTransaction),
-    /// It has the serial stage: it has changed what tables are, or is the last run of a call that met others each time.
+    /// It has the serial stage: it has changed tables' definitions, or is the last run of a call that
+    /// conflicted every time before.
     Defining(Defining),
 }
 
-/// Does something to the rows of a table in a transaction, whichever has them.
+/// Calls a method on the rows of a table, in either kind of transaction.
 macro_rules! in_rows {
     ($this:expr, $py:ident, $table:expr, |$rows:pat_param| $act:expr) => {{
         let table: String = $table.to_string();
@@ -58,7 +59,8 @@ macro_rules! in_rows {
     }};
 }
 
-/// Asks whether to wait longer: a signal's handler, such as that of Ctrl-C, ends the waiting by what it raises.
+/// Asks if it should wait longer: the exception of a signal's handler, such as that of Ctrl-C, ends the
+/// waiting.
 pub(crate) fn unless_raised<T>(
     py: Python<'_>,
     wait: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<T>, Error> + Send,
@@ -104,14 +106,14 @@ impl TableTransaction {
         }
     }
 
-    /// One that runs already.
+    /// A transaction that runs already.
     fn running(tables: &Arc<Tables>, inside: &Inside, running: Running) -> Self {
         let this = TableTransaction::new(Arc::clone(tables), inside.clone());
         *lock(&this.running) = Some(running);
         this
     }
 
-    /// Does something in the serial stage, which it has from the first time on.
+    /// Runs a function in the serial stage, which it keeps from the first time on.
     fn step<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -141,12 +143,12 @@ impl TableTransaction {
         Ok(result?)
     }
 
-    /// Changes what tables are.
+    /// Changes tables' definitions.
     pub(crate) fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         self.step(py, change)
     }
 
-    /// Ends it. The thread that has the stage for another one must not wait for it here.
+    /// Ends it. A thread that has the stage for another transaction must not wait for it here.
     fn end(&self, py: Python<'_>, commits: bool) -> PyResult<()> {
         let running = lock(&self.running).take().ok_or(Failure::NotRunning)?;
         let (tables, inside) = (&self.tables, &self.inside);
@@ -169,7 +171,7 @@ impl TableTransaction {
         self.end(py, false)
     }
 
-    /// Calls a function with a transaction until it meets no other one.
+    /// Calls a function with a transaction until it does not conflict.
     pub(crate) fn retry<'py>(
         py: Python<'py>,
         tables: &Arc<Tables>,
@@ -256,7 +258,7 @@ impl TableTransaction {
     #[pyo3(signature = (*exception))]
     fn __exit__(&self, py: Python<'_>, exception: Bound<'_, PyTuple>) -> PyResult<bool> {
         match failed(&exception) {
-            // What was raised may have ended it.
+            // The exception may have ended it.
             true => self.give_up(py)?,
             false => self.end(py, true)?,
         }
@@ -291,7 +293,7 @@ pub struct Table {
 
 #[pymethods]
 impl Table {
-    /// Inserts a row; columns that are not named get their defaults.
+    /// Inserts a row; missing columns get their defaults.
     #[pyo3(signature = (**columns))]
     fn insert(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let columns = named(columns)?;
@@ -301,7 +303,7 @@ impl Table {
         })?)
     }
 
-    /// Inserts many rows, each a dictionary; returns how many.
+    /// Inserts many rows, each a dictionary; returns their number.
     fn insert_many(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<u64> {
         let mut all = Vec::new();
         for row in rows.try_iter()? {
@@ -314,7 +316,7 @@ impl Table {
         })?)
     }
 
-    /// Puts a row in the place of the one with its key; returns whether there was one.
+    /// Inserts a row, or replaces the one with its key; returns ``True`` if there was one.
     #[pyo3(signature = (**columns))]
     fn put(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
         let columns = named(columns)?;
@@ -340,7 +342,7 @@ impl Table {
         there.then_some(()).ok_or_else(|| no_row(key))
     }
 
-    /// Deletes the row with a key; returns whether there was one.
+    /// Deletes the row with a key; returns ``True`` if there was one.
     #[pyo3(signature = (*key))]
     fn delete(&self, py: Python<'_>, key: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let key = values(key)?;
@@ -405,7 +407,7 @@ impl Table {
         })
     }
 
-    /// All rows, in no particular order: they are read when they are asked for.
+    /// All rows, in no particular order, read on demand.
     fn rows(&self, py: Python<'_>) -> Rows {
         Rows {
             source: Source::Transaction(self.transaction.clone_ref(py)),

@@ -1,4 +1,4 @@
-//! A database of tables: opening, making tables, reading what is committed.
+//! A database of tables: opening, making tables, reading the committed state.
 
 use crate::definition::{Change, Definitions};
 use crate::error::Failure;
@@ -18,9 +18,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Opens the database of tables in a directory, or makes it. (Arrays live in a segment: ``sardonyx.segment``.)
-/// ``wait_for_lock`` is for how many seconds another process may have it open still, ``create`` whether it is made
-/// where there is none, ``memory_bytes_max`` and ``log_bytes_max`` its bounds.
+/// Opens the database of tables in a directory, or makes it. (Arrays live in a segment:
+/// ``sardonyx.segment``.) ``wait_for_lock`` is the number of seconds to wait for another process that has it
+/// open. With ``create`` it is made if there is none. ``memory_bytes_max`` and ``log_bytes_max`` are its
+/// bounds.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, wait_for_lock = None, create = true, memory_bytes_max = None, log_bytes_max = None, **options
@@ -60,7 +61,7 @@ pub fn open(
     open_with(py, path, options)
 }
 
-/// The same.
+/// Opens the database of tables in a directory, as ``open``.
 #[pyfunction]
 pub fn tables(py: Python<'_>, path: PathBuf) -> PyResult<Py<Tables>> {
     open_with(py, path, Options::new())
@@ -81,7 +82,7 @@ fn open_with(py: Python<'_>, path: PathBuf, options: Options) -> PyResult<Py<Tab
     Py::new(py, Definitions::of(tables))
 }
 
-/// Whether what stands there is a segment with arrays.
+/// Returns true if the directory has a segment with arrays.
 fn is_segment(error: &Error) -> bool {
     error.to_string().contains("heap of a mapped segment")
 }
@@ -92,7 +93,7 @@ pub struct Tables {
     path: PathBuf,
     /// `None` when it was closed.
     tables: Mutex<Option<Arc<sardonyx::Tables>>>,
-    /// Which thread is inside of a transaction.
+    /// The thread that is inside of a transaction.
     inside: Inside,
 }
 
@@ -101,13 +102,13 @@ impl Tables {
         lock(&self.tables).clone().ok_or(Failure::Closed)
     }
 
-    /// For what would wait for the transaction of this very thread.
+    /// The tables, for calls that would wait for this thread's own transaction.
     fn outside(&self) -> Result<Arc<sardonyx::Tables>, Failure> {
         self.inside.check_outside()?;
         self.open()
     }
 
-    /// Changes what the tables are, in a transaction of its own.
+    /// Changes tables' definitions, in a transaction of its own.
     pub(crate) fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         let tables = self.outside()?;
         unless_raised(py, |waits| {
@@ -117,7 +118,7 @@ impl Tables {
         })
     }
 
-    /// Reads what is committed now.
+    /// Reads the committed state.
     fn read<T: Send>(
         &self,
         py: Python<'_>,
@@ -130,7 +131,7 @@ impl Tables {
         })
     }
 
-    /// The same, of a table.
+    /// Reads the committed state of a table.
     fn read_rows<T: Send>(
         &self,
         py: Python<'_>,
@@ -143,18 +144,19 @@ impl Tables {
 
 #[pymethods]
 impl Tables {
-    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It blocks no
-    /// other transaction, however long it takes: it sees the state of its begin and its own changes. If something that it read was changed
-    /// meanwhile, the block's end raises ``Conflict``, and nothing was done: see ``retry``.
+    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It
+    /// blocks no other transaction, however long it takes: it sees the state of its begin and its own
+    /// changes. If data that it read was changed meanwhile, the block's end raises ``Conflict``, and the
+    /// transaction had no effect: see ``retry``.
     fn transaction(&self, py: Python<'_>) -> PyResult<Py<TableTransaction>> {
         let transaction = TableTransaction::new(self.open()?, self.inside.clone());
         Py::new(py, Definitions::of(transaction))
     }
 
-    /// Calls ``function(tx)`` in a transaction, again whenever that meets another one, and returns what it returned, when
-    /// the transaction is on stable storage. It is also called again if it was ended at a bound (``TransactionEnded``). After
-    /// five times it is called once more in the serial stage, where nothing can be in its way. An exception undoes the
-    /// transaction and is raised.
+    /// Calls ``function(tx)`` in a transaction, again after each conflict, and returns its result when the
+    /// transaction is on stable storage. It is also called again if it was ended at a bound
+    /// (``TransactionEnded``). After five times it is called once more in the serial stage, where it cannot
+    /// conflict. An exception undoes the transaction and is raised.
     fn retry<'py>(
         &self,
         py: Python<'py>,
@@ -164,10 +166,10 @@ impl Tables {
         TableTransaction::retry(py, &tables, &self.inside, function)
     }
 
-    /// Brings the database to the program's schema: ``db.migrate([("customers", add_customers), ...])`` calls the
-    /// functions that have not run in it yet, in their order, each with a transaction of its own, in which it is noted,
-    /// too. Give all migrations that the program ever had; one that ran keeps its name and its place. Returns the schema
-    /// version: how many there are.
+    /// Brings the database to the program's schema: ``db.migrate([("customers", add_customers), ...])`` calls
+    /// the functions that have not run in it yet, in their order. Each has a transaction of its own, which
+    /// also records it. Give all migrations that the program ever had; one that ran keeps its name and its
+    /// place. Returns the schema version: their number.
     fn migrate(&self, py: Python<'_>, migrations: &Bound<'_, PyAny>) -> PyResult<u32> {
         let tables = self.outside()?;
         let (names, bodies) = migrations_of(migrations)?;
@@ -189,7 +191,8 @@ impl Tables {
             .map_err(Failure::from)?)
     }
 
-    /// Writes a backup, a database of its own, into a directory that is absent or empty, while transactions go on.
+    /// Writes a backup, a database of its own, into a directory that is absent or empty, while transactions
+    /// continue.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let tables = self.outside()?;
         let written = py.detach(|| tables.backup(path).map(drop));
@@ -234,7 +237,7 @@ impl Tables {
         Ok(all)
     }
 
-    /// The row with a key, as it is committed now: a dictionary, or ``None``.
+    /// The committed row with a key: a dictionary, or ``None``.
     #[pyo3(signature = (table, *key))]
     fn get<'py>(
         &self,
@@ -247,7 +250,7 @@ impl Tables {
         dictionary_of(py, row)
     }
 
-    /// All tables as they are committed now, to read for as long as you like: ``with tables.snapshot() as s:``.
+    /// All tables at the last commit, to read for as long as you like: ``with tables.snapshot() as s:``.
     fn snapshot(&self, py: Python<'_>) -> PyResult<TablesSnapshot> {
         let tables = self.outside()?;
         let snapshot = unless_raised(py, |waits| {
@@ -263,7 +266,7 @@ impl Tables {
         Ok(position.to_string())
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
         self.read_rows(py, table, |rows| Ok(rows.count()))
     }
@@ -275,7 +278,7 @@ impl Tables {
         Ok(py.detach(|| tables.close()).map_err(Failure::from)?)
     }
 
-    /// Programs of before, when ``open`` opened a segment, are told so.
+    /// Older programs, for which ``open`` opened a segment, get an error that says so.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         let of_segment = PyType::new::<Segment>(py).hasattr(name)?;
         let hint = match of_segment {

@@ -1,7 +1,7 @@
-//! The session of a Python thread on a segment, and the arrays that were handed out on it.
+//! The session of a Python thread on a segment, and the arrays handed out on it.
 //!
-//! Invariant: an array handed out is writable only while a transaction of this thread runs, and only
-//! if the array of its name is still the same: same place, same shape, same type.
+//! Invariant: an array handed out is writable only while a transaction of this thread runs, and only if the
+//! array of its name is still the same, in place, shape and type.
 
 use crate::directory::{self, ArrayError, New};
 use crate::error::Failure;
@@ -21,22 +21,22 @@ use std::thread::ThreadId;
 pub struct ThreadSession {
     lent: Arc<Lent>,
     handed: Mutex<Handed>,
-    /// The transaction's object is gone, and nobody can end it any more.
+    /// The transaction's object was dropped, so that the program cannot end it any more.
     abandoned: AtomicBool,
     arena: u64,
 }
 
-/// What was handed out.
+/// The arrays handed out.
 #[derive(Default)]
 struct Handed {
     arrays: Vec<HandedArray>,
     /// The thread whose transaction runs.
     runner: Option<ThreadId>,
-    /// Where the count of removals is, and how many there were when the arrays were looked up.
+    /// The place of the count of removals, and its value when the arrays were looked up.
     removals: Option<(P<u64>, u64)>,
     /// The running transaction made or removed arrays.
     changed: bool,
-    /// The arrays are to be looked up before they are written again.
+    /// The arrays must be looked up before they are written again.
     doubtful: bool,
 }
 
@@ -44,11 +44,11 @@ struct HandedArray {
     name: String,
     array: Array,
     object: Py<PyWeakrefReference>,
-    /// Whether it is still the array of this name.
+    /// True if it is still the array of this name.
     valid: bool,
 }
 
-/// What is asked of an array.
+/// A request for an array.
 pub struct Asked<'py> {
     /// Its name.
     pub name: String,
@@ -56,7 +56,7 @@ pub struct Asked<'py> {
     pub shape: Option<Vec<u64>>,
     /// Its element type and the description of that.
     pub dtype: Option<(Bound<'py, PyAny>, String)>,
-    /// Whether a new one is to be zero.
+    /// True if a new one must be zero.
     pub zeroed: bool,
 }
 
@@ -105,7 +105,7 @@ impl ThreadSession {
         handed.set_flags(py, true)
     }
 
-    /// Lets arrays be written no more.
+    /// Makes arrays read-only.
     fn close(&self, py: Python<'_>, handed: &mut Handed) -> Result<(), Failure> {
         self.lent.set_writable(false);
         handed.set_flags(py, false)
@@ -145,7 +145,7 @@ impl ThreadSession {
         closed
     }
 
-    /// Commits. Returns where its records end, which is what to wait for.
+    /// Commits. Returns the end of its records, to wait for.
     pub fn commit(&self, py: Python<'_>) -> Result<Option<u64>, Failure> {
         let mut handed = lock(&self.handed);
         self.check_runner(&handed)?;
@@ -166,18 +166,18 @@ impl ThreadSession {
         }
     }
 
-    /// Says that nobody can end the running transaction any more.
+    /// Marks the running transaction as one that the program cannot end any more.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::SeqCst);
     }
 
-    /// A place in the running transaction to go back to.
+    /// Creates a savepoint in the running transaction.
     pub fn savepoint(&self) -> Result<Savepoint, Failure> {
         self.check_runner(&lock(&self.handed))?;
         Ok(self.lent.with(|session| session.savepoint())?)
     }
 
-    /// Goes back to it.
+    /// Rolls back to a savepoint.
     pub fn roll_back_to(&self, py: Python<'_>, savepoint: &Savepoint) -> Result<(), Failure> {
         let mut handed = lock(&self.handed);
         self.check_runner(&handed)?;
@@ -195,7 +195,7 @@ impl ThreadSession {
         handed.set_flags(py, true)
     }
 
-    /// Uses the running transaction; if none is running, one of its own, which is repeated until it
+    /// Uses the running transaction. If none is running, it uses one of its own, which is repeated until it
     /// commits, and returns when it is durable.
     pub fn in_transaction<R>(
         &self,
@@ -231,7 +231,7 @@ impl ThreadSession {
         }
     }
 
-    /// Says that the bytes between two addresses are going to be touched.
+    /// Announces that the bytes between two addresses are going to be touched.
     pub fn touch(&self, (low, high): (usize, usize), access: Access) -> Result<(), Failure> {
         self.check_runner(&lock(&self.handed))?;
         self.lent.with(|session| {
@@ -289,7 +289,7 @@ impl ThreadSession {
         if let Some(object) = handed.known(py, &asked.name, &array) {
             return Ok(object);
         }
-        // Others are as they were looked up before; that is seen at the next begin.
+        // Others are as they were looked up before; the next begin checks that.
         handed.removals = handed.removals.or(removals);
         handed.changed |= made && handed.runner.is_some();
         let object = ndarray(py, &self.lent, &asked.name, &array)?;
@@ -321,7 +321,7 @@ impl ThreadSession {
 impl Handed {
     /// An error of the engine; a conflict with the name of the array.
     fn failure(&self, error: SegmentError) -> Failure {
-        // Page 0 is the heap's: there it says that the snapshot was in the way for too long.
+        // Page 0 is the heap's: there it means that the snapshot kept old versions for too long.
         let SegmentError::Conflict { page: page @ 1.. } = error else {
             return error.into();
         };
@@ -336,7 +336,7 @@ impl Handed {
     /// The transaction is over.
     fn ended(&mut self, committed: bool) {
         self.runner = None;
-        // What it had made or removed is as before, as are the places that it had looked up.
+        // The arrays that it had made or removed are as before, as are the places that it had looked up.
         let changed = std::mem::take(&mut self.changed);
         if !committed && changed {
             self.doubtful = true;
@@ -344,7 +344,7 @@ impl Handed {
         }
     }
 
-    /// The array that was handed out under a name, if it is that one and somebody still has it.
+    /// The array that was handed out under a name, if it is that one and is still referenced.
     fn known<'py>(&self, py: Python<'py>, name: &str, array: &Array) -> Option<Bound<'py, PyAny>> {
         let known = self
             .arrays
@@ -353,7 +353,7 @@ impl Handed {
         known?.object.bind(py).upgrade()
     }
 
-    /// Finds out which arrays still are those of their names.
+    /// Checks which arrays still are those of their names.
     fn look_up(&mut self, transaction: &Transaction<'_>) -> Result<(), Failure> {
         for handed in &mut self.arrays {
             let found = directory::find(transaction, &handed.name)?;
@@ -422,7 +422,7 @@ pub fn ndarray<'py>(
 }
 
 impl Asked<'_> {
-    /// Whether an array is what was asked for.
+    /// Checks that an array is the requested one.
     pub fn check(&self, py: Python<'_>, array: &Array) -> Result<(), Failure> {
         let mismatch = |what, stored: String, asked: String| ArrayError::Mismatch {
             name: self.name.clone(),

@@ -3,8 +3,8 @@
 use crate::error::Failure;
 use pyo3::prelude::*;
 
-/// A committed transaction's claim to be on stable storage: ``ticket.wait()``, or ``await ticket``
-/// in asyncio. It will be durable anyway, after all that was committed before it.
+/// A committed transaction's claim to be on stable storage: ``ticket.wait()``, or ``await ticket`` in
+/// asyncio. It becomes durable anyway, after all earlier commits.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Ticket(sardonyx_mapped::Ticket);
 

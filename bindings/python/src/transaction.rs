@@ -41,7 +41,7 @@ impl Transaction {
     }
 }
 
-/// The outcome of an undoing, which is none in a forked child.
+/// The outcome of an undoing, which is not an error in a forked child.
 fn without_forked(undone: Result<(), Failure>) -> Result<(), Failure> {
     match undone {
         Err(Failure::Segment(SegmentError::Forked)) => Ok(()),
@@ -69,10 +69,10 @@ impl Transaction {
         let session = self.session.get();
         let ended = match failed(&exception) {
             false => session.commit(py).map(Some),
-            // A forked child has nothing to undo: what it is told is what went wrong there.
+            // A forked child has nothing to undo: the exception is the error there.
             true => without_forked(session.abort(py)).map(|()| None),
         };
-        // The one failure after which it is running still.
+        // Only after this failure it is still running.
         if let Err(Failure::OtherThread) = ended {
             return Err(Failure::OtherThread.into());
         }
@@ -102,8 +102,8 @@ impl Drop for Transaction {
     }
 }
 
-/// A part of a transaction that can fail alone, from ``segment.nested()``: an exception that leaves
-/// its block undoes the part, and the transaction goes on if someone catches it.
+/// A part of a transaction that can fail alone, from ``segment.nested()``: an exception that leaves its block
+/// undoes the part, and the transaction continues if the program catches it.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Nested {
     session: Py<ThreadSession>,

@@ -62,7 +62,7 @@ pub fn to_python<'py>(py: Python<'py>, value: ValueRef<'_>) -> PyResult<Bound<'p
     })
 }
 
-/// A Python object as a value. Whether it fits a column is told by the engine.
+/// A Python object as a value. The engine checks that it fits a column.
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let py = object.py();
     if object.is_none() {
@@ -153,7 +153,7 @@ fn timestamp(moment: &Bound<'_, PyDateTime>) -> PyResult<i64> {
 }
 
 fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let refused = || PyValueError::new_err(format!("{object} is no decimal of at most 38 digits"));
+    let refused = || PyValueError::new_err(format!("{object} is not a decimal of at most 38 digits"));
     let tuple = object.call_method0("as_tuple")?;
     let exponent = tuple.getattr("exponent")?;
     let exponent: i32 = exponent.extract().map_err(|_| refused())?;

@@ -1,4 +1,4 @@
-"""Which arrays there can be, and how they come and go."""
+"""The possible arrays: creating, finding and removing them."""
 
 import gc
 import threading
@@ -84,7 +84,7 @@ def test_shapes_that_cannot_be_are_refused(segment):
     for name in ["", "x" * 256]:
         with pytest.raises(ValueError, match="1 to 255 bytes"):
             segment.array(name, shape=3)
-    with pytest.raises(ValueError, match="are kept"):
+    with pytest.raises(ValueError, match="are reserved"):
         segment.array("sardonyx.x", shape=3)
     assert segment.names() == []
 
@@ -278,7 +278,7 @@ def test_a_system_call_can_write_into_a_touched_array(segment, tmp_path):
 def test_names_of_mechanisms_and_segments():
     with pytest.raises(ValueError, match="no mechanism"):
         sardonyx.private(mechanism="explicit")
-    with pytest.raises(ValueError, match="file's name"):
+    with pytest.raises(ValueError, match="file name"):
         sardonyx.volatile("a/b")
     with pytest.raises(ValueError):
         sardonyx.private(slow_reader_wait=-1)

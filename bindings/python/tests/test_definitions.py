@@ -275,7 +275,7 @@ def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
         begun, end = threading.Event(), threading.Event()
 
         def other():
-            # One that changes what tables are has the stage.
+            # A transaction that changes tables' definitions has the stage.
             with shop.transaction() as tx:
                 tx.rename_column("orders", "n", "m")
                 tx.rename_column("orders", "m", "n")
@@ -330,7 +330,7 @@ def test_a_task_s_block_does_not_wait_for_the_task_that_has_the_stage(shop):
 
 
 def child(body):
-    """Runs a function in a forked child. Returns whether it was content."""
+    """Runs a function in a forked child. Returns ``True`` if it succeeded."""
     process = os.fork()
     if process == 0:
         code = 1
@@ -373,6 +373,6 @@ def test_a_child_forked_inside_of_a_transaction_is_refused_at_once(shop):
 
         assert child(left_by_an_exception)
         assert child(lambda: None)
-        # The parent goes on.
+        # The parent continues.
         orders.update(7, n=orders[7]["n"] + 1)
     assert shop.get("orders", 7)["n"] == 5

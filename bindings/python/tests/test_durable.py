@@ -1,4 +1,4 @@
-"""What is there after a restart."""
+"""The arrays after a restart."""
 
 import asyncio
 import signal
@@ -49,7 +49,7 @@ def test_the_log_and_the_backup_can_be_on_disks_of_their_own(tmp_path):
     with sardonyx.segment(home, log_directory=fast, backup_directory=slow, **workers.SMALL) as segment:
         with segment.transaction():
             segment.array("prices", shape=10)[:] = 7
-        # The backup is made by the first checkpoint.
+        # The first checkpoint makes the backup.
         segment.checkpoint()
     del segment
     assert (fast / "log").is_dir() and (slow / "backup").is_dir()

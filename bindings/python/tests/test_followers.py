@@ -1,4 +1,4 @@
-"""Tables that another process has open, read beside it."""
+"""Tables that another process has open, read meanwhile."""
 
 import multiprocessing
 
@@ -10,7 +10,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 def write(path, pipe):
-    """Another program: it writes what it is asked to, and tells how far it is."""
+    """Another program: it writes on request, and reports its progress."""
     with sardonyx.open(path) as bank:
         bank.create_table("accounts", {"id": "u64", "balance": "i64"}, key="id")
         while (balance := pipe.recv()) is not None:
@@ -24,7 +24,7 @@ def test_another_process_is_read_while_it_writes(tmp_path):
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=write, args=(path, there), daemon=True)
     process.start()
-    # Else the end of the process would not end a wait for its answer.
+    # Otherwise the end of the process would not end a wait for its answer.
     there.close()
     here.send(100)
     position = here.recv()
@@ -40,7 +40,7 @@ def test_another_process_is_read_while_it_writes(tmp_path):
             with reader.snapshot(within=60) as now:
                 assert now["accounts"][1]["balance"] == 70
             assert then["accounts"][1]["balance"] == 100
-        # It is killed, and what it has acknowledged is there.
+        # It is killed, and its acknowledged rows are found.
         process.kill()
         process.join()
         assert reader.snapshot().get("accounts", 1) == {"id": 1, "balance": 70}

@@ -102,7 +102,7 @@ def test_what_a_killed_process_had_not_committed_was_never_done(where, mechanism
 
 
 def in_child(function):
-    """The exit code of a forked child that runs a function, and what it says."""
+    """The exit code of a forked child that runs a function, and its output."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -137,7 +137,7 @@ def test_a_forked_child_is_told_so_and_can_open_again(where, mechanism):
     with segment.transaction():
         assert prices[0] == 1
         prices[0] += 1
-        assert in_child(child)[0] == 1, "the transaction of the parent conflicts with nobody's"
+        assert in_child(child)[0] == 1, "the transaction of the parent conflicts with no other"
     with segment.snapshot() as snapshot:
         assert snapshot["prices"][0] == 2
 

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The README's examples give the outputs that it shows."""
 
 import doctest
 import pathlib

@@ -14,7 +14,7 @@ SHAPE = (16, 512)
 
 
 def written_by(write, nbytes):
-    """What a function writes to a descriptor."""
+    """The bytes that a function writes to a descriptor."""
     reading, writing = os.pipe()
     try:
         assert write(writing) == nbytes
@@ -25,7 +25,7 @@ def written_by(write, nbytes):
 
 
 def check_everywhere(array, value, directory):
-    """The array's bytes are the value's, by whatever call they are written."""
+    """The array's bytes are the value's, with every call that writes them."""
     expected = np.full(SHAPE, float(value)).tobytes()
     path = directory / "array"
     array.tofile(path)
@@ -52,7 +52,7 @@ def test_what_is_written_is_the_snapshot(name, mechanism, tmp_path):
         assert pipe.recv() == value
 
     for value in range(1, 8):
-        # An old snapshot keeps what comes from being folded, every other time.
+        # Every other time an old snapshot keeps later changes from being folded.
         old = segment.snapshot() if value % 2 else None
         fill(value)
         with segment.snapshot() as snapshot:

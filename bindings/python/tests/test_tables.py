@@ -242,7 +242,7 @@ def test_a_call_that_always_meets_another_ends_in_the_stage(bank):
     assert bank.retry(pay_if_possible) == 501
     assert bank.get("accounts", 1)["balance"] == 501
 
-    # What it raises undoes it, wherever it runs.
+    # An exception of the function undoes it, wherever it runs.
     def fails(tx):
         tx["accounts"].update(1, balance=7)
         raise ZeroDivisionError

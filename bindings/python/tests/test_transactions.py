@@ -147,7 +147,7 @@ def test_a_transaction_is_ended_by_its_own_thread(segment):
 
 
 def in_thread(function):
-    """What a function returns or raises in another thread."""
+    """The result or exception of a function in another thread."""
     outcome = []
 
     def call():
@@ -279,7 +279,7 @@ def test_a_snapshot_does_not_change(segment):
             snapshot["none"]
     with pytest.raises(sardonyx.NoTransaction, match="over"):
         snapshot.names()
-    # Its arrays can be read still.
+    # Its arrays can still be read.
     assert before.shape == (3, 1024) and before.sum() > 0
 
 
@@ -347,7 +347,7 @@ def test_a_thread_goes_on_seeing_what_it_committed(segment):
 
 
 def test_conflicts_are_told_by_array(segment):
-    """Who conflicts is told on which array, and the segment counts them."""
+    """A conflict names the array, and the segment counts the conflicts."""
     quiet = segment.array("quiet", shape=(600,))
     busy = segment.array("busy", shape=(600,))
     assert segment.conflicts() == {}

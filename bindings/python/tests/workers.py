@@ -1,4 +1,4 @@
-"""What the other processes of the tests do. They are spawned, so it must be importable."""
+"""The other processes of the tests. They are spawned, so this must be importable."""
 
 import random
 
@@ -29,7 +29,7 @@ def count(where, mechanism, times, each):
 
 
 def transfer(where, mechanism, seed, pipe):
-    """Moves money between accounts for ever; says how many moves were acknowledged."""
+    """Moves money between accounts for ever; reports the number of acknowledged moves."""
     segment = attach(where, mechanism)
     accounts, moves = segment["accounts"], segment["moves"]
     dice = random.Random(seed)
@@ -48,7 +48,7 @@ def transfer(where, mechanism, seed, pipe):
 
 
 def observe(where, mechanism, pipe):
-    """Looks at the sum of all accounts, by transactions and by snapshots, until it is told to end."""
+    """Reads the sum of all accounts, by transactions and by snapshots, until it must end."""
     segment = attach(where, mechanism)
     accounts = segment["accounts"]
     sums = set()
@@ -74,7 +74,7 @@ def hold(where, mechanism, exclusive, pipe):
 
 
 def fill(where, mechanism, pipe):
-    """Makes all elements what it is sent, and says so; ends at None."""
+    """Sets all elements to each received value, and confirms it; ends at None."""
     segment = attach(where, mechanism)
     prices = segment["prices"]
     while (value := pipe.recv()) is not None:

@@ -1,11 +1,11 @@
-//! How an experiment opens a database, where it does not say otherwise.
+//! The default options of an experiment's database.
 
 use sardonyx::Options;
 use sardonyx::disk::GroupLimits;
 
-/// The log of an experiment, unless it is told otherwise, in bytes.
+/// The default size of an experiment's log, in bytes.
 pub const LOG_BYTES: u64 = 2 << 30;
-/// Below this a transaction of a loading would not fit.
+/// Below this a loading transaction would not fit.
 pub const LOG_BYTES_MIN: u64 = 32 << 20;
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
 const PREPARED_BYTES_MAX: u64 = 512 << 20;

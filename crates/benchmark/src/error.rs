@@ -3,7 +3,7 @@
 use crate::floor::FloorError;
 use std::path::PathBuf;
 
-/// Why an experiment has no figures, where that has nothing to do with its subject.
+/// The reason why an experiment has no figures, apart from its subject.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchmarkError {
@@ -13,7 +13,7 @@ pub enum BenchmarkError {
     /// Options that do not fit together, or a value that is not possible.
     #[error("{0}")]
     Usage(String),
-    /// There is something where a new database should be made.
+    /// The path for a new database exists already.
     #[error(
         "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
          name another place with --directory",
@@ -23,7 +23,7 @@ pub enum BenchmarkError {
         /// The path.
         path: PathBuf,
     },
-    /// The directory for what is measured cannot be made.
+    /// The directory for the measurement cannot be created.
     #[error("making the directory {}: {source}", path.display())]
     Place {
         /// The directory.

@@ -1,7 +1,7 @@
-//! What all experiments have in common: their names and papers, their conditions, and what they report.
+//! The common part of all experiments: their names and papers, their conditions, and their reports.
 //!
-//! An experiment is the type of its options: [`Experiment::run`] measures, checks what was measured,
-//! and returns [`Findings`], which are printed and written in one place ([`run`]).
+//! An experiment is the type of its options: [`Experiment::run`] measures, checks the results, and returns
+//! [`Findings`], which are printed and written in one place ([`run`]).
 
 use crate::error::BenchmarkError;
 use crate::floor::{Face, SyncLatency, sync_latency};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bare durable writes that are timed in each face of the disk.
+/// The number of bare durable writes timed in each state of the disk.
 const SYNC_COUNT: usize = 200;
 
 /// The papers that experiments come from.
@@ -43,7 +43,7 @@ impl fmt::Display for Paper {
 pub struct About {
     /// Its name, which is its verb.
     pub name: &'static str,
-    /// The paper and the sections whose measurements it repeats; `None`: it is our own.
+    /// The paper and the sections whose measurements it repeats; `None` for one of our own.
     pub source: Option<(Paper, &'static str)>,
 }
 
@@ -58,16 +58,16 @@ impl fmt::Display for About {
 
 /// An experiment, which is the type of its options.
 pub trait Experiment: clap::Args {
-    /// What it is for.
+    /// Its name and source.
     const ABOUT: About;
 
-    /// What it has in common with others.
+    /// Its common options.
     fn conditions(&self) -> &Conditions;
 
-    /// Measures, and checks what was measured.
+    /// Measures, and checks the results.
     ///
     /// # Errors
-    /// Whatever keeps it from having figures: [`BenchmarkError`] for its own reasons.
+    /// The reason why it has no figures: [`BenchmarkError`] for reasons that any experiment can have.
     fn run(&self) -> anyhow::Result<Findings>;
 }
 
@@ -83,7 +83,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// In which face of the disk the experiment runs.
+    /// The state of the disk in which the experiment runs.
     pub fn face(&self) -> Face {
         if self.busy { Face::Busy } else { Face::Idle }
     }
@@ -92,24 +92,24 @@ impl Conditions {
 /// Options of experiments that make databases for themselves and remove them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnDatabases {
-    /// The seed of what is drawn; the same draws the same
+    /// The seed of the draws; the same seed draws the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Where to make the databases (they are removed) [default: the system's temporary directory]
+    /// The directory for the databases, which are removed [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
     #[arg(hide_default_value = true)]
     pub directory: PathBuf,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub conditions: Conditions,
 }
 
-/// What was measured, with the face of the disk in which it was.
+/// Figures with the state of the disk in which they were measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<F> {
-    /// In which face of the disk all of it ran.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Bare durable writes of the same run, in both faces; absent if nothing was durable.
+    /// Bare durable writes of the same run, in both states; absent if nothing was durable.
     pub sync_latency: Option<SyncLatency>,
     /// The figures.
     #[serde(flatten)]
@@ -117,10 +117,10 @@ pub struct Report<F> {
 }
 
 impl<F> Report<F> {
-    /// Times bare durable writes in `directory`, if there is one, and then measures in this face.
+    /// Times bare durable writes in `directory`, if one is given, and then measures in this state.
     ///
     /// # Errors
-    /// What the disk, the system or `measure` says.
+    /// The error of the disk, the system or `measure`.
     pub fn measured<E: From<BenchmarkError>>(
         face: Face,
         directory: Option<&Path>,
@@ -152,8 +152,8 @@ impl<F> Report<F> {
     }
 }
 
-/// Runs an experiment; prints the findings, as `json` or as text, and writes them to files if that is asked for. Returns
-/// true if the claim of the experiment holds.
+/// Runs an experiment; prints the findings, as `json` or as text, and writes them to files if the options ask for it.
+/// Returns true if the claim of the experiment holds.
 ///
 /// # Errors
 /// The experiment's own, and those of printing and writing.
@@ -163,12 +163,12 @@ pub fn run<E: Experiment>(
     output: &mut impl Write,
 ) -> anyhow::Result<bool> {
     let directory = experiment.conditions().output.as_deref();
-    // Before what takes long.
+    // Before the long part.
     directory.map(make_directory).transpose()?;
     let findings = experiment.run()?;
     findings.print(json, &mut *output)?;
     let written = findings.write(directory).context("after the run")?;
-    // Programs know, and get nothing else in their JSON.
+    // Programs know the files; their JSON has nothing else.
     for file in written.iter().filter(|_| !json) {
         writeln!(output, "written: {}", file.display())?;
     }
@@ -191,7 +191,7 @@ pub fn check_seconds(seconds: f64) -> Result<(), BenchmarkError> {
 /// Options as the command line gives them, for tests.
 ///
 /// # Panics
-/// The line is no command line of these options.
+/// The line is not valid for these options.
 #[doc(hidden)]
 pub fn options<O: clap::Args>(line: &str) -> O {
     let command = O::augment_args(clap::Command::new("experiment"));

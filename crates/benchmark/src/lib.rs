@@ -2,10 +2,10 @@
 //!
 //! - [`debit_credit`]: the benchmark of the TPK paper (section 4), and the proof of its outcome;
 //! - [`floor`]: the rate of bare loops and bare writes on this machine, to set beside each figure;
-//! - [`experiment`]: an experiment, as the type of its options; how one is run, printed and written;
+//! - [`experiment`]: an experiment, as the type of its options; running, printing and writing it;
 //! - [`open_loop`]: requests that arrive independently of earlier answers;
-//! - [`place`], [`engine_options`], [`remote_store`]: where and how an experiment opens its database;
-//! - [`progress`], [`responses`], [`window`]: what it counts and shows.
+//! - [`place`], [`engine_options`], [`remote_store`]: the place and the options of an experiment's database;
+//! - [`progress`], [`responses`], [`window`]: its progress and its measurements.
 //!
 //! Users run this benchmark first, so it belongs to the product. The papers' other experiments are the crate `lab`.
 

@@ -1,5 +1,5 @@
-//! Where an experiment makes its database or segments, and that they go away again, also when a signal
-//! ends the program that watches for them ([`sardonyx_command::ending`]).
+//! The place of an experiment's database or segments, which is removed at the end, even if a signal ends a program that
+//! watches for signals ([`sardonyx_command::ending`]).
 
 use crate::BenchmarkError;
 use sardonyx_command::ending;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
-    /// Directories elsewhere that have parts of it, and go with it.
+    /// Directories elsewhere with parts of it, which are removed with it.
     elsewhere: Vec<PathBuf>,
     keep: bool,
 }
 
 impl Place {
-    /// Claims a path where nothing is.
+    /// Claims a path that does not exist.
     ///
     /// # Errors
-    /// If there is something: it is not ours to remove.
+    /// The path exists: it is not ours to remove.
     pub fn claim(path: &Path) -> Result<Place, BenchmarkError> {
         if path.symlink_metadata().is_ok() {
             return Err(BenchmarkError::Exists {
@@ -29,7 +29,7 @@ impl Place {
         Ok(Place::at(path.to_path_buf()))
     }
 
-    /// Claims a path where nothing is, and others, which go with it.
+    /// Claims a path that does not exist, and others, which are removed with it.
     ///
     /// # Errors
     /// As [`Place::claim`].
@@ -43,10 +43,10 @@ impl Place {
         Ok(place)
     }
 
-    /// Makes a directory with a name of its own, which begins with `prefix`, in another one.
+    /// Creates a directory with a name of its own, which begins with `prefix`, in another one.
     ///
     /// # Errors
-    /// What the system says if it cannot be made.
+    /// The system's error, if it cannot be created.
     pub fn temporary(within: &Path, prefix: &str) -> io::Result<Place> {
         let made = tempfile::Builder::new().prefix(prefix).tempdir_in(within)?;
         Ok(Place::at(made.keep()))
@@ -61,10 +61,10 @@ impl Place {
         }
     }
 
-    /// Claims a path where nothing is and makes a directory there, if a path is given.
+    /// Claims a path that does not exist and creates a directory there, if a path is given.
     ///
     /// # Errors
-    /// As [`Place::claim`]; what the system says if the directory cannot be made.
+    /// As [`Place::claim`]; the system's error, if the directory cannot be created.
     pub fn directory(path: Option<&Path>) -> Result<Option<Place>, BenchmarkError> {
         let Some(path) = path else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Place {
         &self.path
     }
 
-    /// Leaves the directory where it is.
+    /// Keeps the directory.
     pub fn keep(&mut self) {
         self.keep = true;
         for path in self.all() {
@@ -90,15 +90,15 @@ impl Place {
         }
     }
 
-    /// The path and those elsewhere.
+    /// The path and the directories elsewhere.
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.path).chain(&self.elsewhere)
     }
 
-    /// Removes it, and says if that fails.
+    /// Removes it, and reports an error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn close(mut self) -> io::Result<()> {
         self.keep = true;
         self.remove()
@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-/// The directory that a path is in, which is on the same disk.
+/// The parent directory of a path, which is on the same disk.
 pub fn beside(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),

@@ -15,7 +15,7 @@ pub fn bar(what: &'static str, steps: u64) -> ProgressBar {
     bar.with_prefix(what)
 }
 
-/// Something whose end is not known beforehand.
+/// A spinner for work whose end is not known in advance.
 pub fn spinner(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{prefix:<10} {spinner}");
@@ -24,7 +24,7 @@ pub fn spinner(what: &'static str) -> ProgressBar {
     bar.with_prefix(what)
 }
 
-/// Runs `body`, and shows meanwhile what it says that begins.
+/// Runs `body`, and shows the steps that it reports.
 pub fn told<T>(body: impl FnOnce(&mut dyn FnMut(&str)) -> T) -> T {
     let bar = spinner("running");
     let result = body(&mut |what| bar.set_message(what.to_string()));
@@ -32,7 +32,7 @@ pub fn told<T>(body: impl FnOnce(&mut dyn FnMut(&str)) -> T) -> T {
     result
 }
 
-/// Runs `body` and shows meanwhile how far the clients are.
+/// Runs `body` and shows the clients' progress meanwhile.
 pub fn watched<T>(until: Until, progress: &Progress, body: impl FnOnce() -> T) -> T {
     let (bar, started) = match until {
         Until::Transactions(transactions) => (bar("running", transactions), Instant::now()),

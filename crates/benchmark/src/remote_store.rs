@@ -1,5 +1,5 @@
-//! A store in which an experiment's database has its log, too, with the time of a put if one is to be imposed: so that
-//! stores of any distance can be had on one machine.
+//! A store for the log of an experiment's database, with an imposed time of a put, so that one machine can measure
+//! stores at any distance.
 
 use sardonyx::hosts::{DurableAt, RemoteLog, RemotePlace};
 use sardonyx_base::random::system_random;
@@ -13,25 +13,25 @@ use sardonyx_storage::remote_log::store::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Where the log is, beside the directory.
+/// The store of the log.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StoreOptions {
     /// Put the log into a store, too, in a new part for each run (tcp:// and copies: need new servers for each)
     #[arg(long, value_name = "PLACE", help_heading = "Store")]
     pub store: Option<String>,
-    /// Where a transaction is durable when it is acknowledged [default: both]
+    /// The copies that a transaction waits for before it is acknowledged [default: both]
     #[arg(long, value_enum, requires = "store", help_heading = "Store")]
     pub durable_at: Option<DurableAtChoice>,
     /// Have each put take at least so long, such as 10ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store", help_heading = "Store")]
     pub put_time: Option<Duration>,
-    /// The part of the store that a run has, for programs that look at it; one that no other run has, if it is not said
+    /// The part of the store for a run, for programs that read it; `None`: a part that no other run has
     #[arg(skip)]
     pub part: Option<String>,
 }
 
 impl StoreOptions {
-    /// Where a transaction is durable, as users write it.
+    /// The places where a transaction is durable, in the users' notation.
     pub fn durable_at(&self) -> &'static str {
         match self.durable_at {
             Some(DurableAtChoice::Local) => "local",
@@ -40,7 +40,7 @@ impl StoreOptions {
         }
     }
 
-    /// The store of a new run, if one was named.
+    /// The store of a new run, if one was given.
     ///
     /// # Errors
     /// It cannot be opened, or cannot keep a log.
@@ -66,7 +66,7 @@ impl StoreOptions {
     }
 }
 
-/// A store whose puts take a while.
+/// A store whose puts take a given time.
 #[derive(Debug)]
 struct Slowed {
     store: Arc<dyn RemotePlace>,

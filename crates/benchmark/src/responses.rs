@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// The longest response time that is told apart from longer ones: one hour.
+/// The longest response time that is distinguished from longer ones: one hour.
 pub const MAX_RESPONSE: Duration = Duration::from_secs(3_600);
 
 /// A histogram of response times.
@@ -24,7 +24,7 @@ pub struct Responses {
 /// The figures of a [`Responses`] that a report shows. All times are in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Summary {
-    /// How many transactions were recorded.
+    /// The number of recorded transactions.
     pub count: u64,
     /// Average.
     pub average_microseconds: f64,
@@ -51,7 +51,7 @@ impl Responses {
         }
     }
 
-    /// Records that each of `count` transactions took `duration`. Zero transactions change nothing.
+    /// Records that each of `count` transactions took `duration`. A count of zero has no effect.
     pub fn record_n(&mut self, duration: Duration, count: u64) {
         if count == 0 {
             return;
@@ -72,7 +72,7 @@ impl Responses {
         self.max = self.max.max(other.max);
     }
 
-    /// How many transactions were recorded.
+    /// The number of recorded transactions.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
@@ -103,8 +103,8 @@ impl Responses {
         (self.count() > 0).then_some(self.max)
     }
 
-    /// The share, 0.0 to 1.0, of transactions that took at most `duration` (times that the
-    /// resolution cannot tell from it count as within); `None` if nothing was recorded.
+    /// The share, 0.0 to 1.0, of transactions that took at most `duration` (times within its resolution count, too);
+    /// `None` if nothing was recorded.
     pub fn share_within(&self, duration: Duration) -> Option<f64> {
         let within = self
             .histogram
@@ -112,7 +112,7 @@ impl Responses {
         (self.count() > 0).then(|| within as f64 / self.count() as f64)
     }
 
-    /// What a report shows; `None` if nothing was recorded.
+    /// The figures of a report; `None` if nothing was recorded.
     pub fn summary(&self) -> Option<Summary> {
         let microseconds = |duration: Duration| duration.as_nanos() as f64 / 1_000.0;
         Some(Summary {

@@ -1,11 +1,11 @@
-//! Batches of requests on their way, at most so many of a client at once.
+//! Batches of requests in flight, at most so many of a client at once.
 
 use sardonyx::Error;
 use sardonyx::procedures::{BatchTicket, ProcedureError};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Batches on their way, the oldest first.
+/// Batches in flight, the oldest first.
 #[derive(Debug)]
 pub struct Window<T, E> {
     in_flight_max: usize,
@@ -30,16 +30,16 @@ impl<T: Send + 'static, E: Send + 'static> Window<T, E> {
         }
     }
 
-    /// Adds a batch that was submitted.
+    /// Adds a submitted batch.
     pub fn push(&mut self, ticket: BatchTicket<T, E>, started: Instant) {
         self.waiting.push_back((ticket, started));
     }
 
-    /// The oldest batch, if it is answered. One that is not is waited for where the window is full, or
-    /// `is_last`: nothing more will come.
+    /// The oldest batch, if it is answered. If the window is full, or `is_last` says that no more will be added, this
+    /// waits for it.
     ///
     /// # Errors
-    /// What the database says.
+    /// The database's error.
     pub fn pop(&mut self, is_last: bool) -> Result<Option<Answered<T, E>>, Error> {
         let Some((first, _)) = self.waiting.front() else {
             return Ok(None);

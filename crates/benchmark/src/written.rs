@@ -1,7 +1,7 @@
-//! Bytes that the disk had to write, as the system counts them: those of the devices that directories are on, or, where
-//! such a directory is on no device that the system counts (a memory file system, an overlay), those of this process.
+//! Bytes written to the disk, as the system counts them: those of the devices of given directories. If the system does
+//! not count such a device (a memory file system, an overlay), those of this process.
 //!
-//! A device counts what everybody writes to it: the file system's own journal, and other programs, too.
+//! A device counts all writes to it: also the file system's journal and those of other programs.
 
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -9,20 +9,20 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Bytes of a sector in the system's counters, whatever the device's is.
+/// Bytes of a sector in the system's counters, for any device.
 const SECTOR_BYTES: u64 = 512;
 
-/// Whose writes are counted.
+/// The source of a count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CountedBy {
-    /// Everybody's to the devices.
+    /// All writes to the devices.
     Device,
     /// This process's, to any device.
     Process,
 }
 
-/// What counts the writes to some directories.
+/// A counter of the writes to some directories.
 #[derive(Clone, Debug)]
 pub struct Counter {
     /// Major and minor numbers; empty: this process is counted.
@@ -30,7 +30,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// What counts those to these directories; to one that is not there, those to the nearest one above it.
+    /// The counter of the writes to these directories; for one that does not exist, to the nearest existing parent.
     pub fn of<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Counter {
         let table = fs::read_to_string("/proc/diskstats").unwrap_or_default();
         let found = directories.into_iter().map(|directory| {
@@ -50,7 +50,7 @@ impl Counter {
         }
     }
 
-    /// Whose writes it counts.
+    /// The source of its counts.
     pub fn counted_by(&self) -> CountedBy {
         match self.devices.is_empty() {
             true => CountedBy::Process,
@@ -58,7 +58,7 @@ impl Counter {
         }
     }
 
-    /// The bytes so far; `None` if the system does not say.
+    /// The bytes so far; `None` if the system does not report them.
     pub fn read(&self) -> Option<u64> {
         if self.devices.is_empty() {
             let table = fs::read_to_string("/proc/self/io").ok()?;
@@ -76,12 +76,12 @@ fn sectors_written(table: &str, (major, minor): (u32, u32)) -> Option<u64> {
     table.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         let is_it = words.next() == Some(&*numbers.0) && words.next() == Some(&*numbers.1);
-        // The name; reads, merged, sectors, time; writes, merged, sectors.
+        // The fields are the name; reads, merged, sectors, time; writes, merged, sectors.
         is_it.then(|| words.nth(7)?.parse().ok())?
     })
 }
 
-/// Bytes that a process caused to be written to devices, in the system's table of it.
+/// Bytes that a process caused to be written to devices, from the system's table of it.
 fn bytes_of_process(table: &str) -> Option<u64> {
     let line = table
         .lines()
@@ -112,7 +112,7 @@ mod tests {
     fn a_directory_without_a_device_of_its_own_is_counted_by_the_process() {
         let counter = Counter::of([Path::new("/proc/self")]);
         assert_eq!(counter.counted_by(), CountedBy::Process);
-        // One that is there, and one that is not yet.
+        // A directory that exists, and one that does not yet.
         let here = Counter::of([Path::new("."), Path::new("not/there")]);
         assert_eq!(
             here.devices.len(),

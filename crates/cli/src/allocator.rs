@@ -1,8 +1,8 @@
-//! The program's allocator: mimalloc for what is small, the C library for what is large.
+//! The program's allocator: mimalloc for small blocks, the C library for large ones.
 //!
-//! Rows are small, and a statement on many rows gives back hundreds of thousands of them. The GNU C library puts these together
-//! when it is next asked for a larger piece, perhaps by another thread, which waits for that: up to 0.3 s. mimalloc has none
-//! of this, but keeps large blocks; the C library returns those to the system
+//! Rows are small, and a statement on many rows frees hundreds of thousands of them. The GNU C library merges these at
+//! the next request for a larger block, perhaps of another thread, which then waits up to 0.3 s. mimalloc does not
+//! merge, but keeps large blocks; the C library returns those to the system
 //! ([`return_large_blocks`](sardonyx_base::allocator::return_large_blocks)).
 
 use mimalloc::MiMalloc;
@@ -11,22 +11,22 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// Blocks of at least so many bytes are the C library's.
 const LARGE_BYTES: usize = sardonyx_base::allocator::LARGE_BYTES;
 
-/// Both allocators; the size of a block says whose it is.
+/// Both allocators; the size of a block determines its owner.
 pub struct BySize;
 
 fn is_large(bytes: usize) -> bool {
     bytes >= LARGE_BYTES
 }
 
-// SAFETY: each block is one of an allocator that keeps the contract, and goes back to the same one: the layout has the same
+// SAFETY: each block is of an allocator that keeps the contract, and returns to the same one: its layout has the same
 // size at the end as at the beginning, and after `realloc` that of the new block.
 unsafe impl GlobalAlloc for BySize {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match is_large(layout.size()) {
-            // SAFETY: as the caller says.
+            // SAFETY: by the caller's contract.
             false => unsafe { MiMalloc.alloc(layout) },
-            // SAFETY: as the caller says.
+            // SAFETY: by the caller's contract.
             true => unsafe { System.alloc(layout) },
         }
     }
@@ -34,9 +34,9 @@ unsafe impl GlobalAlloc for BySize {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match is_large(layout.size()) {
-            // SAFETY: as the caller says.
+            // SAFETY: by the caller's contract.
             false => unsafe { MiMalloc.alloc_zeroed(layout) },
-            // SAFETY: as the caller says.
+            // SAFETY: by the caller's contract.
             true => unsafe { System.alloc_zeroed(layout) },
         }
     }
@@ -44,9 +44,9 @@ unsafe impl GlobalAlloc for BySize {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match is_large(layout.size()) {
-            // SAFETY: the block is this allocator's, as its size says.
+            // SAFETY: the block is this allocator's, by its size.
             false => unsafe { MiMalloc.dealloc(block, layout) },
-            // SAFETY: the block is this allocator's, as its size says.
+            // SAFETY: the block is this allocator's, by its size.
             true => unsafe { System.dealloc(block, layout) },
         }
     }
@@ -54,11 +54,11 @@ unsafe impl GlobalAlloc for BySize {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         match (is_large(layout.size()), is_large(bytes)) {
-            // SAFETY: the block is of this allocator, and so will be the new one.
+            // SAFETY: the block is this allocator's, and so will be the new one.
             (false, false) => unsafe { MiMalloc.realloc(block, layout, bytes) },
             // SAFETY: the same.
             (true, true) => unsafe { System.realloc(block, layout, bytes) },
-            // SAFETY: as the caller says.
+            // SAFETY: by the caller's contract.
             _ => unsafe { self.change_owner(block, layout, bytes) },
         }
     }
@@ -69,12 +69,12 @@ impl BySize {
     /// That of [`GlobalAlloc::realloc`].
     #[cold]
     unsafe fn change_owner(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: the caller gives a size that, rounded up to the alignment, is no overflow, and not 0.
+        // SAFETY: the caller's size is not 0 and, rounded up to the alignment, does not overflow.
         let changed = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
         // SAFETY: as before.
         let new = unsafe { self.alloc(changed) };
         if !new.is_null() {
-            // SAFETY: both blocks have so many bytes, and are not the same; the old one is not used any more.
+            // SAFETY: both blocks have so many bytes and do not overlap; the old one is not used any more.
             unsafe {
                 block.copy_to_nonoverlapping(new, layout.size().min(bytes));
                 self.dealloc(block, layout);

@@ -1,4 +1,4 @@
-//! `backup`: writes a database again, as it was at one commit, into a directory of its own.
+//! `backup`: copies a database, as it was at one commit, into a directory of its own.
 
 use crate::target::Target;
 use anyhow::Context;
@@ -22,9 +22,8 @@ use std::time::Instant;
 /// Back up a database, also while it is open.
 ///
 /// The backup is consistent at one commit: everything that the log had made durable. The database may be open in
-/// another program, which goes on; only the reading of its files costs it time. The backup is a database of its
-/// own, with another identity; its journals are in it. A database with unfinished multi-level transactions is
-/// refused.
+/// another program, which continues; only the reading of its files costs it time. The backup is a database of its own,
+/// with another identity; it includes the journals. A database with unfinished multi-level transactions is refused.
 ///
 /// Examples:
 ///   sardonyx backup bank.sdx /backups/bank-monday.sdx
@@ -44,7 +43,7 @@ pub struct Report {
     pages: u64,
     bytes: u64,
     journal_rows: u64,
-    /// Where the log ended whose transactions are in it.
+    /// The end of the log whose transactions it contains.
     log_end_lsn: u64,
     seconds: f64,
 }
@@ -61,7 +60,7 @@ impl Arguments {
     }
 }
 
-/// Writes a database again, as it was at one commit, into a directory that is absent or empty.
+/// Copies a database, as it was at one commit, into a directory that is absent or empty.
 ///
 /// # Errors
 /// There is no database, or it is damaged; the directory has files; the disk's.

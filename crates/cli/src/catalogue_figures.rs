@@ -1,4 +1,4 @@
-//! What the catalogue of a database lists, as it is printed by every verb that recovers.
+//! The catalogue of a database, as every verb that recovers prints it.
 
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
@@ -9,12 +9,12 @@ use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
 use serde::Serialize;
 
-/// Tables, journals and areas, and whether multi-level transactions have not ended.
+/// Tables, journals and areas, and unfinished multi-level transactions.
 #[derive(Clone, Serialize, Debug)]
 pub struct CatalogueFigures {
     /// In the order of their numbers.
     pub definitions: Vec<Line>,
-    /// Multi-level transactions that have not ended: what they did may still be undone.
+    /// Multi-level transactions that have not ended: their changes may still be undone.
     pub unfinished_transactions: u64,
 }
 
@@ -29,10 +29,10 @@ pub struct Line {
     record_bytes: usize,
     extents: usize,
     pages: u64,
-    /// Of a table, if its pages were looked at.
+    /// Of a table whose pages were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
-    /// Of a table whose pages were looked at: names and types.
+    /// Of a table whose pages were read: names and types.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     columns: Vec<Column>,
 }
@@ -79,7 +79,7 @@ impl Line {
 }
 
 impl CatalogueFigures {
-    /// Of the pages of a catalogue.
+    /// The figures of a catalogue's pages.
     pub fn of(pages: &[u8], catalogue: &Catalogue) -> Self {
         let definitions = catalogue.definitions.iter().enumerate();
         CatalogueFigures {
@@ -90,11 +90,11 @@ impl CatalogueFigures {
         }
     }
 
-    /// Of recovered pages; `None` if they hold no tables: there is nothing yet, or the mapped way
-    /// made the database.
+    /// The figures of recovered pages; `None` if they hold no tables: the database is empty, or the mapped way created
+    /// it.
     ///
     /// # Errors
-    /// If the catalogue is not sound.
+    /// The catalogue is not valid.
     pub fn of_store(store: &mut PageStore) -> Result<Option<Self>, CatalogueError> {
         if !Catalogue::is_in(store.bytes()) {
             return Ok(None);
@@ -103,7 +103,7 @@ impl CatalogueFigures {
         Ok(Some(Self::of(store.bytes(), &catalogue)))
     }
 
-    /// Adds what only the tables' pages tell: how many rows there are, and which columns.
+    /// Adds the figures that need the tables' pages: the number of rows, and the columns.
     pub fn look_into(&mut self, space: &TableSpace) {
         let view = space.view();
         for line in &mut self.definitions {
@@ -121,14 +121,14 @@ impl CatalogueFigures {
         }
     }
 
-    /// What to say of unfinished transactions, if there are any.
+    /// The warning about unfinished transactions, if there are any.
     pub fn warning(&self) -> Option<String> {
         let transactions = self.unfinished_transactions;
         let error = CatalogueError::Unfinished { transactions };
         (transactions > 0).then(|| error.to_string())
     }
 
-    /// Adds how many there are to a sheet.
+    /// Adds the numbers to a sheet.
     pub fn print(&self, sheet: &mut Sheet) {
         sheet.heading("Catalogue");
         for (plural, kind) in [
@@ -151,7 +151,7 @@ impl CatalogueFigures {
         }
     }
 
-    /// All of it, a line for each.
+    /// The catalogue as a table, a line for each definition.
     pub fn table(&self) -> Table {
         let names = [
             "#number",

@@ -23,16 +23,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// So often what was changed under a reader is read again without coming further.
+/// The most readings without progress, when files change under the reader.
 const READINGS_MAX: usize = 8;
 
 /// Print committed changes of rows as JSON.
 ///
-/// Each changed row is a line, in the order of commits. Changes are kept of the tables that --keep names, from then on, with the row before and after; they take room in the log
-/// and in the journals' archive. Beside a server that has the database open, all that was committed up to this moment is
-/// printed, and with --follow what is committed then, until an interrupt or a termination signal. Go on with --from and
-/// what the last line that you handled has as "next": no change is lost or comes twice. A position that is older than
-/// what is kept is an error that says the oldest.
+/// Each changed row is a line, in the order of commits. Changes are kept for the tables that --keep names, from then
+/// on, with the row before and after; they take room in the log and in the journals' archive. While a server has the
+/// database open, all transactions committed so far are printed, and with --follow the later ones, until an interrupt
+/// or a termination signal. Continue with --from and the "next" of the last line that you handled: no change is lost or
+/// comes twice. A position older than the kept changes is an error that names the oldest one.
 ///
 /// Examples:
 ///   sardonyx changes bank.sdx --keep accounts
@@ -43,19 +43,19 @@ const READINGS_MAX: usize = 8;
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
-    /// Only of this table, as it was called when the change was made; repeated, of several
+    /// Only of this table, by its name at the time of the change; repeat for several
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
-    /// From this position on, such as 17:4 [default: from the oldest that is kept]
+    /// From this position on, such as 17:4 [default: from the oldest kept one]
     #[arg(long, value_name = "POSITION")]
     from: Option<JournalPosition>,
-    /// Where nothing of these tables came: a line that has "next" alone, to go on behind the changes of others
+    /// After changes of other tables only, print a line with "next" alone, to continue after them
     #[arg(long, requires = "table")]
     positions: bool,
-    /// Go on with what is committed later
+    /// Continue with later commits
     #[arg(long)]
     follow: bool,
-    /// Between two looks with --follow
+    /// The time between two checks with --follow
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100ms", requires = "follow")]
     poll: Duration,
     /// End when standard input ends, too: for programs that start this
@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Keep the changes of this table from now on; the database must not be open elsewhere
     #[arg(long, value_name = "NAME", conflicts_with_all = ["forget", "follow", "from", "table"])]
     keep: Option<String>,
-    /// Keep the changes of this table no longer; those that are kept stay
+    /// Stop keeping the changes of this table; those kept so far stay
     #[arg(long, value_name = "NAME", conflicts_with_all = ["follow", "from", "table"])]
     forget: Option<String>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ impl Arguments {
         let home = self.target.disk()?;
         if home.list("")?.iter().any(|name| name == STORE_FILE) {
             return Err(UsageError::Arguments(
-                "the log of this database is in a store, too, and what is here alone may be cut off: make a copy by `sardonyx \
+                "the log of this database is in a store, too, and entries that only this directory has may be cut off: make a copy by `sardonyx \
                  store clone PLACE COPY`, and read its changes; their positions are the same"
                     .into(),
             )
@@ -112,7 +112,7 @@ impl Arguments {
             return Ok(Exit::Done);
         }
         let end = end_requested(self.until_input_ends);
-        // Without the database's lock: a server may come and go.
+        // Without the database's lock: a server may open and close it meanwhile.
         let manifest = Manifest::read(&*home)?;
         let disk = find_for_reading(&home, &manifest)?;
         let reading = Reading::new(disk, manifest, from, true);
@@ -192,7 +192,7 @@ impl Reading {
         }
     }
 
-    /// Gives what there is now. What was changed while it was read is read again.
+    /// Reads the changes that exist now. Files that changed during the reading are read again.
     fn read(&mut self, mut each: impl FnMut(&Change) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let mut failures = 0;
         loop {
@@ -243,7 +243,7 @@ impl Reading {
             self.from = change.next();
         }
         if let Some(group) = before_group {
-            // Nothing more comes of the groups before.
+            // The groups before have no further changes.
             self.from = self.from.max(JournalPosition { group, row: 0 });
         }
         self.changes = Some(changes);

@@ -31,7 +31,7 @@ struct Report {
     blocks: u64,
     bytes: u64,
     seconds: f64,
-    /// Where a redo pass would now begin, and where the log ends.
+    /// The start of a redo pass now, and the end of the log.
     log_needed_from_lsn: u64,
     log_end_lsn: u64,
 }

@@ -1,7 +1,6 @@
 //! `cluster`: several nodes on one database, as processes of this machine.
 //!
-//! The verbs are the crate `cluster`'s. The loads of the GEM paper, and the simulation beside them, are those of
-//! `sardonyx-lab`.
+//! The verbs are the crate `cluster`'s. The loads of the GEM paper, and the simulation, are those of `sardonyx-lab`.
 
 use sardonyx_cluster::command::NodesVerb;
 use sardonyx_command::exit::Exit;
@@ -9,10 +8,10 @@ use sardonyx_command::output::Output;
 
 /// Start, show, drain and stop nodes of a database.
 ///
-/// Each node is a process of this machine, with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
-/// one log. Loosely coupled ones (--coupling loose) talk over TCP, and one more process, the page server, in the slot
-/// behind the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it again.
-/// `sardonyx-lab cluster` has these verbs, too, and those that load and measure nodes.
+/// Each node is a process of this machine, with a buffer of its own. Closely coupled nodes share locks, messages and
+/// pages in memory, and one log. Loosely coupled nodes (--coupling loose) communicate over TCP. One more process, the
+/// page server, in the slot after the last node's, has the pages and the logs; it, too, can be drained and killed, and
+/// `up` starts it again. `sardonyx-lab cluster` has these verbs, too, and further ones that load and measure nodes.
 ///
 /// Examples:
 ///   sardonyx cluster up --nodes 4

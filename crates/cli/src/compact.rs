@@ -1,4 +1,4 @@
-//! `compact`: gives back the memory and the disk that deleted rows, dropped tables and old log still have.
+//! `compact`: frees the memory and the disk space of deleted rows, dropped tables and old log.
 
 use crate::target::Target;
 use anyhow::Context;
@@ -14,14 +14,14 @@ use std::time::Instant;
 
 /// Free the space of deleted rows and old log.
 ///
-/// Space of dropped tables is freed, too, in memory and on disk. The tables are packed and written again, into as
-/// many pages as a fresh database of the same rows has; then they take the place of the old files in one step. A
-/// crash at any moment leaves the database as it was, or compacted, with the same rows. The database must not be
-/// open elsewhere. The verb needs memory for the rows twice, and for a while room on the disk for both.
+/// Space of dropped tables is freed, too, in memory and on disk. The tables are packed and written again, into as many
+/// pages as a fresh database of the same rows has; then they replace the old files in one step. A crash at any moment
+/// leaves the database as it was, or compacted, with the same rows. The database must not be open elsewhere. The verb
+/// needs memory for the rows twice, and temporarily disk space for both.
 ///
-/// A database whose files would not be smaller stays as it is: one that was never used, or was compacted before.
-/// Journals stay as they are, and areas of operations where they are. One segment of the log is kept. The
-/// memory that processes share (`Memory`) is not compacted, and refused; so is a database whose log is in a store.
+/// A database whose files would not become smaller is not changed: it was never used, or compacted before. Journals and
+/// areas of operations are not compacted. One segment of the log is kept. The memory that processes share (`Memory`) is
+/// refused; so is a database whose log is in a store.
 ///
 /// Examples:
 ///   sardonyx compact bank.sdx
@@ -41,7 +41,7 @@ struct Report {
     /// Of the log and the backup.
     file_bytes_before: u64,
     file_bytes: u64,
-    /// False if there was nothing to give back.
+    /// False if no space could be freed.
     changed: bool,
     seconds: f64,
 }
@@ -76,7 +76,7 @@ impl Arguments {
         let mut sheet = Sheet::default();
         sheet.heading(match report.changed {
             true => "Compacted",
-            false => "Nothing to give back: the database stays as it is",
+            false => "No space to free: the database is not changed",
         });
         let before = |bytes: u64| format!("before: {}", units::bytes(bytes));
         sheet.remarked(

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// Write the rows of a table to a file.
 ///
-/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC, and whole or absent. The database is not changed; beside a program that has it open the rows are
-/// those of one state that it was in meanwhile. With --follow that is its last commit, found by its log however fast it
-/// writes. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
-/// hexadecimal digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
-/// compressed with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
+/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC, and whole or absent. The database is not changed; while a
+/// program has it open, the rows are those of one state that it had meanwhile. With --follow that is its last commit,
+/// found in its log at any write rate. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and hexadecimal
+/// digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times follow ISO 8601. Parquet is compressed
+/// with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
 /// 256. Any format may be written to a pipe.
 ///
 /// Examples:
@@ -34,7 +34,7 @@ pub struct Arguments {
     database: Readable,
     /// The table
     table: String,
-    /// The file; it must not be there yet. - is standard output
+    /// The file, which must not exist; - is standard output
     file: PathBuf,
     /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
@@ -49,12 +49,12 @@ pub fn parse_format(name: &str) -> Result<Format, String> {
     Format::named(name).ok_or_else(|| format!("one of {} is expected", Format::NAMES))
 }
 
-/// Whether a file's name stands for standard input or output.
+/// Returns true if a file's name means standard input or output.
 pub fn is_standard(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// The format that was asked for, or that a file's name says.
+/// The given format, or the one of a file's name.
 pub fn format_of(format: Option<Format>, file: &Path) -> anyhow::Result<Format> {
     let format = format.or_else(|| Format::of_path(file));
     format.ok_or_else(|| {
@@ -66,12 +66,12 @@ pub fn format_of(format: Option<Format>, file: &Path) -> anyhow::Result<Format> 
 }
 
 impl Arguments {
-    /// Writes them.
+    /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
         let source = self.database.source(output)?;
         if is_standard(&self.file) {
-            // Beside a writer the rows are read again after an error; what is printed stays printed.
+            // While a writer has the database open, the rows are read again after an error; printed rows stay printed.
             let begun = Cell::new(false);
             look_at(&source, |tables| {
                 anyhow::ensure!(!begun.replace(true), "the database cannot be read further");
@@ -83,7 +83,7 @@ impl Arguments {
         }
         let file = || self.file.display().to_string();
         if self.file.exists() {
-            let text = format!("{} is there already: name a new file, or remove it", file());
+            let text = format!("{} exists already: name a new file, or remove it", file());
             return Err(UsageError::Arguments(text).into());
         }
         let mut unfinished = self.file.clone().into_os_string();
@@ -117,7 +117,7 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    /// Writes the rows of the state that was recovered; how many there are.
+    /// Writes the rows of the recovered state; returns their number.
     fn write(
         &self,
         mut tables: Found<'_>,

@@ -1,4 +1,4 @@
-//! The groups of verbs in `--help`, by what one wants.
+//! The groups of verbs in `--help`, by the user's purpose.
 
 use crate::Arguments;
 use clap::{Command, CommandFactory};

@@ -1,8 +1,7 @@
 //! `history`: the account history of the debit-credit tables, read back from the journal.
 //!
-//! It recovers in memory, to learn the journal's number and the account's balance, and changes
-//! nothing on disk. The balance after each row is counted back from the balance the account has
-//! now, so it is right also where old rows are no longer kept.
+//! It recovers in memory, to find the journal's number and the account's balance; the disk is not changed. The balance
+//! after each row is computed backwards from the current balance. So it is correct also if old rows are no longer kept.
 
 use crate::target::{Files, Target};
 use sardonyx::journals::JournalRow;
@@ -23,8 +22,7 @@ use std::io::Write;
 
 /// Print an account's history of that benchmark.
 ///
-/// One row for each transaction, oldest first, with the balance after it. With --json, one object
-/// a line.
+/// One row for each transaction, oldest first, with the balance after it. With --json, one object a line.
 ///
 /// Examples:
 ///   sardonyx debit-credit --accounts 10000 --seconds 1 --keep --directory bank.sdx
@@ -45,7 +43,7 @@ pub struct Arguments {
 /// A row as it is printed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Line {
-    /// The commit group, and where it starts in the log.
+    /// The commit group and its start in the log.
     group: u64,
     lsn: u64,
     /// The client that asked for it, and its running number from 0.
@@ -97,7 +95,7 @@ impl Arguments {
         let manifest = Manifest::read(&*files.disk)?;
         let options = files.dry_run();
         let recovered = recover(&files.disk, &manifest, options)?;
-        // Beside a writer there may be rows already of groups that the balance does not have.
+        // While a writer has it open, there may already be rows of groups that the balance does not contain.
         let before_group = files.beside_writer().then_some(recovered.end.group);
         let (balance, journal) = {
             let (space, _) = TableSpace::open(recovered.store, options.workers)?;
@@ -122,7 +120,7 @@ impl Arguments {
         let path = self.target.path.display();
         let no_bank = || {
             UsageError::NotThere(format!(
-                "{path} has no debit-credit tables: history reads what debit-credit --keep made"
+                "{path} has no debit-credit tables: history reads the tables of debit-credit --keep"
             ))
         };
         let accounts = space.table::<Account>()?.ok_or_else(no_bank)?;
@@ -172,7 +170,7 @@ impl Arguments {
     }
 }
 
-/// The newest of what was pushed.
+/// The newest of the pushed items.
 struct Newest<T> {
     kept: VecDeque<T>,
     most: usize,
@@ -197,7 +195,7 @@ impl<T> Newest<T> {
     }
 }
 
-/// Turns rows, oldest first, into lines with the balance after each, counted back from the last.
+/// Turns rows, oldest first, into lines with the balance after each, computed backwards from the last.
 fn with_balances<P>(
     rows: VecDeque<(P, HistoryRow)>,
     last_balance: i64,

@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 /// The longest response that is read, in bytes.
 const RESPONSE_BYTES_MAX: usize = 10 << 20;
 
-/// A request without a response.
+/// The reason why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The URL has no host, or a scheme other than `http` and `https`.
@@ -37,7 +37,7 @@ pub enum HttpError {
     /// The response's body ended early, or is longer than [`RESPONSE_BYTES_MAX`].
     #[error("the response cannot be read: {0}")]
     Body(Box<dyn std::error::Error + Send + Sync>),
-    /// The time is over.
+    /// The time limit has passed.
     #[error("no response within {} s", .0.as_secs_f64())]
     Late(Duration),
 }
@@ -70,13 +70,14 @@ impl HttpClient {
         })
     }
 
-    /// Sends a request, whose URI is absolute, and waits for the response. A status of failure is a response, too.
+    /// Sends a request, whose URI is absolute, and waits for the response. A response with an error status is not an
+    /// error.
     ///
     /// # Errors
     /// [`HttpError`].
     ///
     /// # Panics
-    /// If a task of tokio calls it, as it blocks the thread.
+    /// If a task of tokio calls it, since it blocks the thread.
     pub fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -124,7 +125,7 @@ where
     let (mut parts, body) = request.into_parts();
     let address = || HttpError::Address(parts.uri.to_string());
     let host = parts.uri.authority().ok_or_else(address)?.as_str();
-    // A name and a password of the address are not the host's.
+    // The host follows a name and a password in the address.
     let host = host.rsplit('@').next().unwrap_or_default();
     let host = HeaderValue::from_str(host).map_err(|_| address())?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

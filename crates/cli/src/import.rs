@@ -25,36 +25,37 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rows that are read at once for a transaction that has all.
+/// The rows that are read at once for a single transaction.
 const ROWS_READ: usize = 1000;
 
-/// How many bad lines are told one by one.
+/// The most bad lines that are reported one by one.
 const TOLD_MAX: u64 = 20;
 
 /// Insert the rows of a file into a table.
 ///
-/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The header of CSV names the columns, each object of JSON does, Parquet and Arrow have a schema. Rows are stored as COPY
-/// and INSERT store them: values are read as the columns' declared types, columns that are not named get their defaults
-/// (also computed ones and the next number of a sequence), and all conditions are checked. A column of Parquet or Arrow
-/// whose type the table's column cannot take ends the import before any row is read.
+/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The columns' names are in the header of CSV, in each object
+/// of JSON, and in the schema of Parquet and Arrow. Rows are stored as by COPY and INSERT: values are read as the
+/// columns' declared types, missing columns get their defaults (also computed ones and the next number of a sequence),
+/// and all conditions are checked. Type mismatches of Parquet and Arrow columns are reported before any row is
+/// imported.
 ///
 /// Rows are inserted in transactions of --batch rows, or fewer where they are long. A bad row is reported with its line
-/// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With --on-error
-/// stop (the default) the first bad row ends the import: rows of earlier batches stay, its own batch is undone. With skip
-/// bad rows are reported, counted and left out.
+/// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With
+/// --on-error stop (the default) the first bad row ends the import: rows of earlier batches stay, its own batch is
+/// undone. With skip bad rows are reported, counted and left out.
 ///
 /// References are checked when a batch is inserted, so a row may refer to a later one of its batch. --batch all inserts
-/// the file as one transaction, as COPY does: whole or not at all, and with references in any order. With --on-error skip
-/// rows whose references are not there yet are inserted when the file has ended.
+/// the file as one transaction, as COPY does: whole or not at all, and with references in any order. With --on-error
+/// skip, rows whose referenced rows do not exist yet are inserted when the file has ended.
 ///
-/// CSV is UTF-8 with a header, and separated by commas; --delimiter says another one. An empty field is a null, "" an
-/// empty text. Blank lines are skipped.
+/// CSV is UTF-8 with a header, and separated by commas or by --delimiter. An empty field is a null, "" an empty text.
+/// Blank lines are skipped.
 ///
-/// --create declares the table with the file's columns, and creates the database if there is none. The first 10,000 rows
-/// of CSV and JSON decide the types: true and false are boolean; whole numbers bigint, or numeric(38,0) beyond 64 bits;
-/// numbers with a point numeric(38,s) with as many digits behind the point as the longest has; numbers with an exponent
-/// double precision; dates, timestamps with or without a zone and UUIDs are these; everything else is text, such as
-/// numbers with leading zeros (01234), with a plus sign (+49...) or of more than 38 digits.
+/// --create declares the table with the file's columns, and creates the database if there is none. The first 10,000
+/// rows of CSV and JSON decide the types. True and false are boolean; whole numbers bigint, or numeric(38,0) beyond 64
+/// bits; numbers with a point numeric(38,s) with the longest number of fractional digits; numbers with an exponent
+/// double precision; dates, timestamps with or without a zone and UUIDs have their types. Everything else is text, such
+/// as numbers with leading zeros (01234), with a plus sign (+49...) or of more than 38 digits.
 ///
 /// Exit code 1: rows were left out.
 ///
@@ -75,22 +76,22 @@ pub struct Arguments {
     /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
-    /// What separates the fields of CSV: a character, or tab [default: a comma]
+    /// The separator of CSV fields: a character, or tab [default: a comma]
     #[arg(long, value_parser = parse_delimiter, value_name = "CHARACTER")]
     delimiter: Option<u8>,
     /// Declare the table; create the database if there is none
     #[arg(long)]
     create: bool,
-    /// The primary key's columns, of a table that is declared [default: the first column]
+    /// The primary key's columns of a declared table [default: the first column]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", requires = "create")]
     key: Vec<String>,
-    /// What becomes of the import at a bad line
+    /// The effect of a bad line
     #[arg(long, value_enum, default_value_t = OnError::Stop, value_name = "WHAT")]
     on_error: OnError,
-    /// Rows of a transaction, up to 100000, or all
+    /// Rows per transaction, up to 100000, or all
     #[arg(long, default_value = "1000", value_name = "N", value_parser = parse_batch)]
     batch: Rows,
-    /// Where its parts were moved to
+    /// The directories of its moved parts
     #[command(flatten)]
     moved: Directories,
     #[command(flatten)]
@@ -101,7 +102,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum OnError {
-    /// It ends.
+    /// The import ends.
     Stop,
     /// The line is left out.
     Skip,
@@ -110,14 +111,14 @@ enum OnError {
 /// The rows of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rows {
-    /// So many.
+    /// So many rows.
     Some(u32),
-    /// The file's.
+    /// All rows of the file.
     All,
 }
 
 impl Arguments {
-    /// Inserts them.
+    /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
         anyhow::ensure!(
@@ -136,7 +137,7 @@ impl Arguments {
             false => None,
         };
         if !self.create {
-            // It has to be there.
+            // The file must exist.
             self.target.disk()?;
         }
         let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
@@ -184,7 +185,7 @@ impl Arguments {
         }
         bar.finish_and_clear();
         let (rows, bad) = (import.rows, import.bad);
-        // The node leaves before what it needs is closed.
+        // The node leaves before its database is closed.
         drop(import);
         // Nothing waited for the disk so far.
         opened.close()?;
@@ -198,7 +199,7 @@ impl Arguments {
         Ok(if bad == 0 { Exit::Done } else { Exit::Found })
     }
 
-    /// The table's columns, and how their texts are read.
+    /// The table's columns, and the parsers of their texts.
     fn columns(&self, table: &Arc<IncomingTable>) -> Columns {
         let (schema, table) = (table.schema().clone(), table.clone());
         let is_inferred = self.create;
@@ -216,7 +217,7 @@ impl Arguments {
         }
     }
 
-    /// The file, and how many bytes it has; 0 if that is not known.
+    /// The file, and its size in bytes; 0 if it is not known.
     fn source(&self) -> io::Result<(Source, u64)> {
         if is_standard(&self.file) {
             return Ok((Source::Stream(Box::new(io::stdin())), 0));
@@ -230,7 +231,7 @@ impl Arguments {
     }
 }
 
-/// Reads how many rows a transaction has.
+/// Reads the number of rows of a transaction.
 fn parse_batch(text: &str) -> Result<Rows, String> {
     match text.parse() {
         _ if text == "all" => Ok(Rows::All),
@@ -248,7 +249,7 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A number of a column whose digits behind the point were counted in the first rows: it is not rounded without a word.
+/// A number of a column whose fractional digits were counted in the first rows: it is not rounded silently.
 fn keeps_digits(schema: &Schema, number: usize, value: Value) -> Result<Value, String> {
     let kind = schema.columns.get(number).map(|column| column.kind);
     let (Some(Type::Decimal { scale }), Value::Decimal(units, digits)) = (kind, &value) else {
@@ -272,7 +273,7 @@ fn reason(error: &SqlError) -> String {
     }
 }
 
-/// Whether an error is one of a row: another one ends the import.
+/// Returns true if an error is one of a row: any other ends the import.
 fn is_of_row(error: &SqlError) -> bool {
     // Data, constraints, limits.
     ["22", "23", "54"]
@@ -280,18 +281,18 @@ fn is_of_row(error: &SqlError) -> bool {
         .any(|class| error.code.starts_with(class))
 }
 
-/// So often a batch is inserted again that met another node.
+/// The most attempts to insert a batch that conflicts with another node.
 const TRIES: usize = 32;
 /// `serialization_failure`.
 const CONFLICT: &str = "40001";
 
-/// An import on its way.
+/// An import in progress.
 struct Import<'a> {
     arguments: &'a Arguments,
     output: &'a mut Output,
     database: Arc<Database>,
     table: Arc<IncomingTable>,
-    /// Rows that refer to others which are not there yet.
+    /// Rows that refer to others which do not exist yet.
     later: Vec<Placed>,
     rows: u64,
     bad: u64,
@@ -301,17 +302,17 @@ struct Import<'a> {
 type Placed = (Place, IncomingRow);
 
 impl Import<'_> {
-    /// Inserts rows as one transaction. A bad one is left out, or ends the import.
+    /// Inserts rows as one transaction. A bad row is left out, or ends the import.
     fn batch(&mut self, batch: &Batch) -> anyhow::Result<()> {
         let stops = self.arguments.on_error == OnError::Stop;
         let mut bad = batch.bad.clone();
-        // What ends the import does so before anything of its batch is inserted.
+        // A bad row that ends the import does so before any row of its batch is inserted.
         if let (true, Some(bad)) = (stops, bad.first()) {
             return self.bad(bad);
         }
         let rows: Vec<Placed> = whole::rows_of(batch).collect();
         let count = match self.insert(&rows, stops, &mut bad) {
-            // What is checked at the transaction's end is not known to be of one row before it stands alone.
+            // A check at the transaction's end is not known to be of one row until the rows are inserted one by one.
             Err(Refused::Batch(error)) if !stops && is_of_row(&error) => {
                 bad.clone_from(&batch.bad);
                 self.insert_each(rows, &mut bad)?
@@ -342,7 +343,7 @@ impl Import<'_> {
         let before = bad.len();
         for _ in 0..TRIES {
             match self.insert_once(rows, stops, bad) {
-                // Another node was in the way.
+                // The transaction conflicted with another node's.
                 Err(Refused::Batch(error)) if error.code == CONFLICT => bad.truncate(before),
                 done => return done,
             }
@@ -383,7 +384,7 @@ impl Import<'_> {
         })
     }
 
-    /// Tells a bad line, or ends the import by it.
+    /// Reports a bad line, or ends the import by it.
     fn bad(&mut self, bad: &BadRow) -> anyhow::Result<()> {
         let file = self.arguments.file.display();
         if self.arguments.on_error == OnError::Stop {
@@ -412,12 +413,12 @@ fn told((place, _): &Placed, error: &SqlError) -> BadRow {
     }
 }
 
-/// Why rows were not inserted.
+/// The reason why rows were not inserted.
 #[derive(Debug)]
 enum Refused {
-    /// One of them.
+    /// One of the rows is bad.
     Row(BadRow),
-    /// All of them.
+    /// The batch is refused as a whole.
     Batch(SqlError),
 }
 

@@ -1,4 +1,4 @@
-//! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
+//! `leftovers`: the shared memory that killed processes left.
 
 use crate::nodes::leftovers as of_nodes;
 use sardonyx_base::leftovers::Leftover;
@@ -13,9 +13,9 @@ use std::path::PathBuf;
 
 /// List or remove shared memory of killed processes.
 ///
-/// Memory that processes share, and that of closely coupled nodes, is a file in a memory file system. Killed processes leave theirs; it is
-/// removed when the database is opened again, and when any other is that has its memory there. What belongs
-/// to a database holds nothing that the database's directory has not. What belongs to none ("volatile") is
+/// Memory that processes share, and that of closely coupled nodes, is a file in a memory file system. Killed processes
+/// leave theirs. It is removed when the database, or any other one with memory in the same place, is opened again. The
+/// memory of a database holds nothing that the database's directory lacks. Memory without a database ("volatile") is
 /// lost when it is removed.
 ///
 /// Examples:
@@ -24,10 +24,10 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// Where shared memory is
+    /// The directory of shared memory
     #[arg(long, value_name = "DIRECTORY", default_value = "/dev/shm")]
     shared_memory: PathBuf,
-    /// Remove what is found
+    /// Remove the leftovers
     #[arg(long)]
     remove: bool,
 }
@@ -36,7 +36,7 @@ pub struct Arguments {
 struct Line {
     path: String,
     bytes: u64,
-    /// Whether it is a database's.
+    /// True if it belongs to a database.
     durable: bool,
     removed: bool,
 }
@@ -47,7 +47,7 @@ impl Arguments {
         let place = &self.shared_memory;
         if !place.is_dir() {
             let text = format!(
-                "{} is not a directory: name the one where shared memory is, such as /dev/shm",
+                "{} is not a directory: name the directory of shared memory, such as /dev/shm",
                 place.display()
             );
             return Err(UsageError::NotThere(text).into());
@@ -87,7 +87,7 @@ impl Arguments {
         writeln!(output, "{table}")?;
         let said = match self.remove {
             true => "removed",
-            false => "nobody uses these; --remove removes them",
+            false => "unused; --remove removes them",
         };
         writeln!(output, "{said}")?;
         Ok(Exit::Done)

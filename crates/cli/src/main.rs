@@ -67,7 +67,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: allocator::BySize = allocator::BySize;
 
-/// A main-memory database: serve it, look into it, move its data, measure it.
+/// A main-memory database: serve it, inspect it, move its data, measure it.
 ///
 /// Examples:
 ///   sardonyx serve bank.sdx
@@ -171,7 +171,7 @@ fn benchmark(
 }
 
 fn main() -> ExitCode {
-    // Whichever verb writes rows, conditions of tables in SQL are tested.
+    // Every verb that writes rows checks the tables' conditions in SQL.
     sql_verbs::enforce_checks();
     program::main::<Arguments>(help::command())
 }

@@ -1,4 +1,4 @@
-//! `standby`, which is `store serve` and `store follow` now: it is refused by its name.
+//! `standby`, which was replaced by `store serve` and `store follow`: it is refused by its name.
 
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -7,7 +7,7 @@ use sardonyx_command::output::Output;
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
 pub struct Arguments {
-    /// The arguments of before
+    /// The former arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     arguments: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Verbs, exit codes and tables of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
+//! Verbs, exit codes and tables of several nodes; `without_nodes` replaces it in a build without the feature `nodes`.
 
 use crate::store::Held;
 use anyhow::Error;
@@ -15,13 +15,14 @@ pub use sardonyx_cluster::command::node::Arguments as Node;
 pub use sardonyx_cluster::exit;
 pub use sardonyx_sharing::node::{FrozenTables, leftovers};
 
-/// Bytes of redo on their way, of the process that opens a database first: statements on many rows are one transaction.
+/// The bytes of redo in flight, of the process that opens a database first: a statement on many rows is one
+/// transaction.
 const RING_BYTES: usize = 64 << 20;
 
-/// How a verb takes part in a database of nodes. A database that was made by nodes needs none of these.
+/// The options of a node. A database that nodes created needs none of these.
 #[derive(Debug, clap::Args)]
 pub struct NodeOption {
-    /// Take part as a closely coupled node of this host; a verb that creates databases creates one of nodes
+    /// Take part as a closely coupled node of this host; a verb that creates databases creates a database of nodes
     #[arg(long, help_heading = "Nodes")]
     node: bool,
     /// Pages for nodes' tables, of the process that opens the database first [default: 16384]
@@ -30,12 +31,12 @@ pub struct NodeOption {
 }
 
 impl NodeOption {
-    /// Opens a database: as `tables` says, or as a node if it is asked for or the database is one of nodes.
+    /// Opens a database: as `tables` does, or as a node if `--node` is given or the database is one of nodes.
     ///
-    /// `of_tables`: an option that is given, and is none of nodes.
+    /// `of_tables`: a given option that does not apply to nodes.
     ///
     /// # Errors
-    /// Why it cannot be opened; that such an option is given for a node.
+    /// The database cannot be opened; such an option is given for a node.
     pub fn open(
         &self,
         path: &Path,
@@ -61,7 +62,7 @@ impl NodeOption {
                 check()?;
                 self.close(path)
             }
-            // Others have it open: maybe as nodes.
+            // Other processes have it open: perhaps as nodes.
             None if is_locked(&refused) && of_tables.is_none() => {
                 match Nodes::open(path, self.options()) {
                     Ok(nodes) => of_close(nodes),
@@ -74,10 +75,10 @@ impl NodeOption {
         }
     }
 
-    /// Refuses to be a node with an option that is for tables in main memory alone.
+    /// Refuses to be a node with an option that applies only to tables in main memory.
     ///
     /// # Errors
-    /// It is asked for.
+    /// `--node` is given.
     pub fn refuse(&self, option: &'static str) -> Result<(), UsageError> {
         match self.node {
             true => Err(UsageError::Arguments(format!(
@@ -107,7 +108,7 @@ fn of_close(nodes: Nodes) -> anyhow::Result<Opened> {
     Ok(Opened::of_node(database, Box::new(nodes)))
 }
 
-/// The way of a database that is not one of tables.
+/// The way that the error names, if another way than tables created the database.
 fn way_of(error: &Error) -> Option<Way> {
     let found = error.downcast_ref::<sardonyx::Error>()?;
     match found.downcast_ref::<CatalogueError>()? {
@@ -123,7 +124,7 @@ fn is_locked(error: &Error) -> bool {
     )
 }
 
-/// The SQL that creates nodes' tables, and `others` of what is none.
+/// The SQL that creates nodes' tables, and `others` for anything else.
 pub fn declared(
     tables: &mut FrozenTables,
     others: impl Fn(&[Definition]) -> Vec<String>,
@@ -132,7 +133,7 @@ pub fn declared(
     Ok((others(tables.definitions()), declarations(&tables)?))
 }
 
-/// The error for a database that was made in another way than tables.
+/// The error for a database that was not created as tables.
 pub fn other_way(way: Way) -> Error {
     CatalogueError::OtherWay { way }.into()
 }

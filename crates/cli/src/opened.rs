@@ -1,4 +1,4 @@
-//! A database that a verb speaks SQL to: tables in main memory, or those of a node, which may be one of several.
+//! A database that a verb uses by SQL: tables in main memory, or those of a node, which may be one of several.
 
 use crate::nodes::NodeOption;
 use crate::store::{Held, StoreOption};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The first option that is for tables in main memory alone, of those that are given.
+/// The first of the given options that applies only to tables in main memory.
 pub fn of_tables_alone(
     moved: &Directories,
     store: &StoreOption,
@@ -33,7 +33,7 @@ pub fn of_tables_alone(
 pub struct Opened {
     database: Arc<Database>,
     tables: Option<Arc<Tables>>,
-    /// With which a verb keeps hosts from taking them over.
+    /// The term by which a verb keeps hosts from taking over.
     term: Option<Arc<Term>>,
     /// The nodes' shared memory, dropped after the node.
     _nodes: Option<Box<dyn Any>>,
@@ -43,7 +43,7 @@ impl Opened {
     /// Tables in main memory.
     ///
     /// # Errors
-    /// The tables cannot be spoken to by SQL.
+    /// The tables cannot be used by SQL.
     pub fn of_tables(held: Held) -> anyhow::Result<Opened> {
         let (tables, term) = held.into_parts();
         let tables = Arc::new(tables);
@@ -55,10 +55,11 @@ impl Opened {
         })
     }
 
-    /// Tables that another program has open, to be read. `of_writer`: an option that is given, and is of that program.
+    /// Tables that another program has open, for reading. `of_writer`: a given option that applies only to that
+    /// program.
     ///
     /// # Errors
-    /// Such an option is given; they cannot be followed.
+    /// Such an option is given; the tables cannot be followed.
     pub fn following(
         path: &Path,
         of_writer: Option<&'static str>,
@@ -78,7 +79,7 @@ impl Opened {
         })
     }
 
-    /// A node's.
+    /// A node's database.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     pub fn of_node(database: Arc<Database>, nodes: Box<dyn Any>) -> Opened {
         Opened {

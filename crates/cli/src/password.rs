@@ -1,4 +1,4 @@
-//! `password`: what a server's configuration keeps of a password.
+//! `password`: the verifier of a password, for a server's configuration.
 
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -8,8 +8,8 @@ use std::io::{BufRead, Write};
 
 /// Make the verifier of a server user's password.
 ///
-/// The password is the first line of standard input, so that it is in no list of processes. The verifier, of SCRAM-SHA-256,
-/// goes into the server's configuration; only trying passwords can find the password from it.
+/// The password is the first line of standard input, so that no list of processes shows it. The verifier, of
+/// SCRAM-SHA-256, goes into the server's configuration; it reveals the password only to a trial of all passwords.
 ///
 /// Example: sardonyx password <password.txt
 #[derive(Debug, clap::Args)]

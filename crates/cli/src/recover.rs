@@ -1,4 +1,4 @@
-//! `recover`: opens a database as after a crash, says what that took, and closes it.
+//! `recover`: opens a database as after a crash, reports the steps, and closes it.
 
 use crate::catalogue_figures::CatalogueFigures;
 use crate::store::StoreOption;
@@ -15,10 +15,10 @@ use std::io::Write;
 
 /// Recover a database and report the steps.
 ///
-/// Opening a database always recovers it; this verb does nothing else. With --dry-run nothing at
-/// all is changed on disk, also on a read-only file system; beside a program that has the database open
-/// it says what a recovery would find if that program ended now. A database with unfinished multi-level transactions is not opened here:
-/// only the program that knows their operations can undo them. The dry run says how many they are.
+/// Opening a database always recovers it; this verb does nothing else. With --dry-run the disk is not changed, and the
+/// file system may be read-only; while a program has the database open, it reports the recovery as if that program
+/// ended now. A database with unfinished multi-level transactions is not opened here: only the program that knows their
+/// operations can undo them. The dry run reports their number.
 ///
 /// Examples:
 ///   sardonyx recover bank.sdx
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Recover in memory only, and change nothing on disk
     #[arg(long, conflicts_with_all = ["log_directory", "backup_directory", "stripe_directory"])]
     dry_run: bool,
-    /// Where its parts were moved to
+    /// The directories of its moved parts
     #[command(flatten)]
     moved: Directories,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub struct Arguments {
 struct Report {
     dry_run: bool,
     recovery: RecoveryFigures,
-    /// Absent if there are no tables.
+    /// `None` if there are no tables.
     catalogue: Option<CatalogueFigures>,
 }
 

@@ -1,4 +1,4 @@
-//! `restore`: a database made of a backup, or of a store, and checked; also as a drill, which leaves nothing behind.
+//! `restore`: creates a database from a backup or a store, and checks it; also as a drill, which leaves no files.
 
 use crate::store::{Copied, Place, Until, copy_from_store};
 use crate::target::Target;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Restore a backup or a store, and check it.
 ///
-/// The backup stays as it is. The database is one of its own: a server opens it, and a store that is to have its log must be
-/// another one. With --drill the database is deleted again after the check: for a schedule, since only a restored backup is
-/// known to be good.
+/// The backup is not changed. The restored database is separate: a server can open it, and its log, if in a store,
+/// needs another store. With --drill the database is deleted again after the check: for a schedule, since only a
+/// restored backup is known to be good.
 ///
 /// Exit code 1: the restored database is damaged.
 ///
@@ -31,7 +31,7 @@ pub struct Arguments {
     path: PathBuf,
     #[command(flatten)]
     until: Until,
-    /// Delete what was made when it has been checked
+    /// Delete the restored database after the check
     #[arg(long)]
     drill: bool,
 }
@@ -58,7 +58,7 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         check_empty(&self.path)?;
         let outcome = self.make(output);
-        // Also an attempt that failed leaves nothing behind.
+        // A failed attempt leaves no files either.
         if self.drill && self.path.exists() {
             std::fs::remove_dir_all(&self.path)
                 .with_context(|| format!("deleting {}", self.path.display()))?;
@@ -108,7 +108,7 @@ impl Arguments {
     }
 }
 
-/// Refuses a directory with something in it: a drill would delete that.
+/// Refuses a directory that is not empty: a drill would delete its files.
 fn check_empty(path: &Path) -> Result<(), UsageError> {
     let is_taken = match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),

@@ -1,4 +1,4 @@
-//! `rows`: the rows of a table, those that meet a condition.
+//! `rows`: the rows of a table that meet a condition.
 
 use crate::space::{Found as Tables, Readable, look_at};
 use anyhow::Context;
@@ -12,12 +12,12 @@ use std::io::Write;
 
 /// Print the rows of a table.
 ///
-/// The rows are in no particular order. The database is not changed; beside a program that has it open the verb prints a
-/// state that the database was in meanwhile. With --follow that is its last commit, found by its log however fast it writes.
-/// A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
-/// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". A table without declared
-/// columns has the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is an object
-/// in a line.
+/// The rows are in no particular order. The database is not changed; while a program has it open, the verb prints a
+/// state that the database had meanwhile. With --follow that is its last commit, found in its log at any write rate. A
+/// condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text', date
+/// '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". A table without declared
+/// columns has the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is an
+/// object in a line.
 ///
 /// Examples:
 ///   sardonyx rows bank.sdx accounts --limit 10
@@ -48,7 +48,7 @@ struct Found {
 }
 
 impl Arguments {
-    /// Prints them.
+    /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let source = self.database.source(output)?;
         let found = look_at(&source, |tables| self.find(tables))?;
@@ -113,7 +113,7 @@ impl Arguments {
     }
 }
 
-/// The columns with these names; all that SQL shows if none is named.
+/// The numbers of the columns with these names; of all visible columns if no name is given.
 pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize>> {
     if names.is_empty() {
         let seen = schema.live_columns();
@@ -127,7 +127,7 @@ pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize
     names.iter().map(number).collect()
 }
 
-/// A value as a cell; what has lines of its own is shown in one.
+/// A value as a cell; one with several lines is shown in one.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_string(),

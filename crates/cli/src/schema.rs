@@ -1,4 +1,4 @@
-//! `schema`: the SQL that creates what a database has.
+//! `schema`: the SQL that creates a database's tables and other objects.
 
 use crate::space::{Found, Readable, look_at};
 use sardonyx_command::exit::Exit;
@@ -10,10 +10,11 @@ use std::io::Write;
 
 /// Print the schema as SQL.
 ///
-/// The statements create tables, sequences, views and procedures, with their comments. They can be run in a new database (sardonyx sql new.sdx --create < schema.sql), whose schema then is the
-/// same, and in PostgreSQL. Sequences go on at the number up to which they may have been used. Read-only; while a program
-/// has the database open, the schema of one recent state is printed, with --follow that of its last commit. Journals and areas are comments; unsigned integers
-/// are the next larger type with a condition.
+/// The statements create tables, sequences, views and procedures, with their comments. Run in a new database (sardonyx
+/// sql new.sdx --create < schema.sql), they give the same schema; they can also be run in PostgreSQL. Sequences
+/// continue after the last number that may have been used. Read-only; while a program has the database open, the schema
+/// of one recent state is printed, with --follow that of its last commit. Journals and areas are comments; unsigned
+/// integers are the next larger type with a condition.
 ///
 /// Example: sardonyx schema bank.sdx
 #[derive(Debug, clap::Args)]
@@ -24,7 +25,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Prints them.
+    /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let source = self.database.source(output)?;
         let found = look_at(&source, |found| match found {
@@ -61,7 +62,7 @@ impl Arguments {
     }
 }
 
-/// What SQL has no statement for, as comments.
+/// Definitions without a statement in SQL, as comments.
 fn others(definitions: &[Definition]) -> Vec<String> {
     let seen = definitions.iter().filter(|definition| {
         let name = &definition.name;

@@ -1,8 +1,8 @@
-//! The tables of a database that is only read: recovered in memory, beside a program that has it open, too. They are
-//! tables, or those of nodes; a database that was made in any other way is refused by that way's name.
+//! The tables of a database that is only read: recovered in memory, even while a program has it open. They are tables,
+//! or those of nodes; a database that another way created is refused by that way's name.
 //!
-//! With `--follow` the tables are those of a commit of the program that has the database open, found by its log as
-//! `sql --follow` finds them.
+//! With `--follow` the tables are those of the last commit of the program that has the database open, found in its log,
+//! as by `sql --follow`.
 
 use crate::nodes::{FrozenTables, other_way};
 use crate::target::{Files, Target};
@@ -23,21 +23,21 @@ use std::sync::Arc;
 pub struct Readable {
     #[command(flatten)]
     target: Target,
-    /// Read the last commit of the program that has the database open, by its log
+    /// Read the last commit of the program that has the database open, from its log
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
 }
 
-/// A database to be read.
+/// A source of tables.
 pub enum Source {
-    /// By its files.
+    /// The files.
     Files(Files),
-    /// At a commit of the program that has it open.
+    /// A commit of the program that has the database open.
     Followed(Snapshot),
 }
 
 impl Readable {
-    /// Finds it.
+    /// Finds the source.
     ///
     /// # Errors
     /// There is no database; it cannot be followed.
@@ -80,7 +80,7 @@ where
     }
 }
 
-/// Called with each row; returns whether more are wanted.
+/// Called with each row; returns true if it wants more.
 type Each<'e> = dyn FnMut(&dyn Cells) -> anyhow::Result<bool> + 'e;
 
 impl Found<'_> {
@@ -127,10 +127,11 @@ impl Found<'_> {
     }
 }
 
-/// Recovers the tables in memory, if they are not followed, and lets `look` look at them; `None` if the database is empty.
+/// Recovers the tables in memory, if they are not followed, and calls `look` with them; `None` if the database is
+/// empty.
 ///
 /// # Errors
-/// [`CatalogueError::OtherWay`]: it was made in another way; that it cannot be recovered; those of `look`.
+/// [`CatalogueError::OtherWay`]: another way created the database; it cannot be recovered; those of `look`.
 pub fn look_at<T>(
     source: &Source,
     look: impl Fn(Found<'_>) -> anyhow::Result<T>,

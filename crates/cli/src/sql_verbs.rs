@@ -1,5 +1,5 @@
-//! The verbs that know SQL: the server, its shell and what moves rows; `without_sql` stands in its place in a build without
-//! the feature `sql`.
+//! The verbs that know SQL: the server, its shell and the verbs that move rows; `without_sql` replaces it in a build
+//! without the feature `sql`.
 
 use crate::serve::Stuck;
 use sardonyx_command::exit::Exit;
@@ -16,7 +16,7 @@ pub use crate::serve::Arguments as Serve;
 pub use crate::sql::Arguments as Sql;
 pub use crate::top::Arguments as Top;
 
-/// Has conditions of tables in SQL tested, for each verb that writes rows.
+/// Enables the check of tables' conditions in SQL, for each verb that writes rows.
 pub fn enforce_checks() {
     sardonyx_sql::enforce_checks();
 }

@@ -1,14 +1,14 @@
-//! The database that a verb works on: its files to be read, or the database opened.
+//! The database that a verb works on: its files, for reading, or the opened database.
 //!
-//! A path without a database is an error here and never becomes one. What is fixed when a database
-//! is made is read from its manifest, so any database opens whatever sizes it was made with.
+//! A path without a database is an error here and never becomes one. Sizes that are fixed at creation are read from its
+//! manifest, so any database opens.
 //!
-//! **Verbs that change nothing** open the files for reading only, so that they work on a read-only file
-//! system and on files of another user. If nobody has the database open they take its lock, so that it
-//! stays as it is; if somebody has, they read beside it, and say so ([`Files`]). What they find then is a
-//! state that the database was in while they read: whole transactions, in order, up to about the moment at
-//! which they came to the log's end ([`RecoveryOptions::beside_writer`]). Something may have been changed
-//! under them, so damage is believed only if it is found twice ([`Files::read`]).
+//! **Read-only verbs** open the files for reading only, so that they work on a read-only file system and on files of
+//! another user. If the database is not open they take its lock, so that it does not change. If another program has it
+//! open, they read the files all the same, and report that ([`Files`]). They then see a state that the database had
+//! during the reading: whole transactions, in order, up to about the moment at which they reached the log's end
+//! ([`RecoveryOptions::beside_writer`]). Files may have changed during the reading, so damage is reported only if it is
+//! found twice ([`Files::read`]).
 
 use crate::store::{Held, StoreOption};
 use anyhow::Context;
@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often files are read beside a writer before that is an error.
+/// The most readings while a writer has the files open, before that is an error.
 const READINGS_MAX: usize = 8;
 
 /// The path of a database, as an argument.
@@ -39,20 +39,20 @@ const READINGS_MAX: usize = 8;
 pub struct Target {
     /// The database's directory, such as bank.sdx
     pub path: PathBuf,
-    /// Wait so long, such as 30s, if another program has the database open [default: read beside it, or end]
+    /// Wait so long, such as 30s, if another program has the database open [default: read it all the same, or end]
     #[arg(long, value_name = "TIME", value_parser = parse_time, display_order = LATE)]
     wait: Option<Duration>,
 }
 
-/// A database's files, to be read.
+/// A database's files, for reading.
 #[derive(Debug)]
 pub struct Files {
-    /// The database's own directory and, but for [`Target::own_files`], those that have parts of it, open
-    /// for reading.
+    /// The database's own directory and, except for [`Target::own_files`], those that have parts of it, open for
+    /// reading.
     pub disk: Arc<dyn Disk>,
-    /// Whether somebody has the database open, who may write to it.
+    /// True if another program has the database open and may write to it.
     beside_writer: bool,
-    /// `None` where it is held by others, or there is no file to lock.
+    /// `None` if another program holds it, or there is no file to lock.
     _lock: Option<Box<dyn DiskLock>>,
 }
 
@@ -62,30 +62,30 @@ impl Target {
         Target { path, wait: None }
     }
 
-    /// How long it is waited for.
+    /// The time to wait for it.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
-    /// The disk of a database that is there, for reading and without its lock.
+    /// The disk of an existing database, for reading and without its lock.
     pub fn disk(&self) -> anyhow::Result<Arc<dyn Disk>> {
         self.check_there()?;
         Ok(Arc::new(RealDisk::open_for_reading(&self.path)?))
     }
 
-    /// The files, wherever they are, held so that nobody changes them meanwhile; or beside whoever has them
-    /// open, which is said through `output`.
+    /// All files of the database, locked so that they do not change; or, if another program has them open, without the
+    /// lock, which `output` reports.
     pub fn files(&self, output: &mut Output) -> anyhow::Result<Files> {
         let mut files = self.own_files(output)?;
-        // Of a manifest that cannot be read the verb tells.
+        // The verb reports a manifest that cannot be read.
         if let Ok(manifest) = Manifest::read(&*files.disk) {
             files.disk = find_for_reading(&files.disk, &manifest)?;
         }
         Ok(files)
     }
 
-    /// The files in the database's own directory, held likewise.
+    /// The files in the database's own directory, locked likewise.
     pub fn own_files(&self, output: &mut Output) -> anyhow::Result<Files> {
         let disk = self.disk()?;
         let (lock, beside_writer) = match take_lock(&disk, self.wait.unwrap_or_default()) {
@@ -94,7 +94,7 @@ impl Target {
                 output.note(&beside(&disk, &holders));
                 (None, true)
             }
-            // Whoever opens a database makes the file, so nobody has this one open.
+            // Every opening creates the file, so the database is not open.
             Err(OpenError::Disk(error)) if error.source.kind() == ErrorKind::NotFound => {
                 (None, false)
             }
@@ -113,10 +113,10 @@ impl Target {
         store.open_unserved(options, &self.path, self.wait.unwrap_or_default())
     }
 
-    /// How the database, which is there, is opened.
+    /// The options to open the existing database.
     pub fn options(&self) -> anyhow::Result<Options> {
         let manifest = Manifest::read(&*self.disk()?)?;
-        // As many segments as there are will do; nothing is going to be run.
+        // The existing number of segments is enough; no transactions will run.
         let options = Options::new()
             .create(false)
             .wait_for_lock(self.wait.unwrap_or_default())
@@ -126,14 +126,14 @@ impl Target {
         Ok(options)
     }
 
-    /// The same, of a new one if there is none.
+    /// The options to open it, or to create one.
     #[cfg(feature = "sql")]
     pub fn database_or_new(
         &self,
         moved: &Directories,
         store: &StoreOption,
     ) -> anyhow::Result<Held> {
-        // Where other files are, the opening says so.
+        // The opening reports directories with other files.
         if self.path.join(MANIFEST_FILE).exists() {
             return self.database(moved, store);
         }
@@ -168,7 +168,7 @@ impl Target {
     }
 }
 
-/// What is said of files that somebody has open.
+/// The message about files that another program has open.
 fn beside(disk: &Arc<dyn Disk>, holders: &[u32]) -> String {
     let names: Vec<String> = holders.iter().map(u32::to_string).collect();
     let who = match names.len() {
@@ -177,18 +177,18 @@ fn beside(disk: &Arc<dyn Disk>, holders: &[u32]) -> String {
         _ => format!("the processes {}", names.join(", ")),
     };
     format!(
-        "{} is open in {who}: this is read beside it, and may be out of date when you see it",
+        "{} is open in {who}: it is read meanwhile, and the result may be out of date",
         disk.display_name("")
     )
 }
 
 impl Files {
-    /// Whether somebody has the database open, who may write to it.
+    /// Returns true if another program has the database open and may write to it.
     pub fn beside_writer(&self) -> bool {
         self.beside_writer
     }
 
-    /// A recovery that changes nothing.
+    /// The options of a read-only recovery.
     pub fn dry_run(&self) -> RecoveryOptions {
         RecoveryOptions {
             dry_run: true,
@@ -197,11 +197,11 @@ impl Files {
         }
     }
 
-    /// What `read` finds. Beside a writer it is called again if it ends in an error or finds `damage`, since
-    /// what it read may have been changed under it; what is found twice is believed.
+    /// The result of `read`. While a writer has the files open, it is called again after an error or `damage`, since
+    /// the files may have changed under it. A result that is found twice is returned.
     ///
     /// # Errors
-    /// Those of `read`; and if it finds other damage each time.
+    /// The errors of `read`; that each reading finds other damage.
     pub fn read<T>(
         &self,
         mut read: impl FnMut() -> anyhow::Result<T>,
@@ -217,7 +217,7 @@ impl Files {
             if !self.beside_writer || said.is_none() || said == before {
                 return found;
             }
-            // Removed by its program, such as an experiment's at the end, it is no damaged one.
+            // A database that its program removed meanwhile, such as an experiment's, is not damaged.
             if !self.disk.list("")?.iter().any(|name| name == MANIFEST_FILE) {
                 let path = self.disk.display_name("").into();
                 let what = "was removed while it was read";
@@ -228,7 +228,7 @@ impl Files {
         self.told(read())
     }
 
-    /// What was read once, with the hint that an error may come of the writer.
+    /// The result of one reading, with the hint that an error may come from the writer.
     pub fn told<T>(&self, found: anyhow::Result<T>) -> anyhow::Result<T> {
         match self.beside_writer {
             true => found.context(Moving),
@@ -237,10 +237,10 @@ impl Files {
     }
 }
 
-/// An error that may be no more than the trace of a writer.
+/// An error that may come from a writer's changes.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the database is being written to, and what follows may come of that alone; try again, or close it \
+    "the database is being written to, which alone may cause this error; try again, or close it \
      and wait for it (--wait)"
 )]
 pub struct Moving;

@@ -1,4 +1,4 @@
-//! `verify`: checks everything that a database has on disk, and changes nothing.
+//! `verify`: checks all files of a database, read-only.
 
 use crate::catalogue_figures::CatalogueFigures;
 use crate::target::{Files, Target};
@@ -16,10 +16,10 @@ use std::io::Write;
 
 /// Check every file of a database.
 ///
-/// Reads manifest, backup, journal archive and log, tries a recovery in memory, checks the catalogue of the
-/// tables or the heap of a mapped segment, and changes nothing; also on a read-only file system. Beside a
-/// program that has the database open it checks a state that the database was in meanwhile, and reports
-/// only damage that it finds twice. Each finding names its file and offset.
+/// Reads manifest, backup, journal archive and log, tries a recovery in memory, and checks the catalogue of the tables
+/// or the heap of a mapped segment. The verb is read-only and works on a read-only file system. While a program has the
+/// database open, it checks a state that the database had meanwhile, and reports only damage that it finds twice. Each
+/// finding names its file and offset.
 ///
 /// An interrupted write leaves a leftover, which is no damage. So do multi-level transactions that a crash left
 /// unfinished: the next opening as operations undoes them.
@@ -34,31 +34,31 @@ pub struct Arguments {
     target: Target,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Serialize)]
 pub struct Report {
     sound: bool,
-    /// Whether somebody had the database open meanwhile.
+    /// True if another program had the database open meanwhile.
     beside_writer: bool,
     slots: u64,
     versions: u64,
     chunks: u64,
     archived_rows: u64,
     recovery: Option<RecoveryFigures>,
-    /// Absent if there are no tables, or nothing could be recovered.
+    /// `None` if there are no tables, or recovery failed.
     catalogue: Option<CatalogueFigures>,
-    /// Absent if there is no heap of a segment, or it is not sound.
+    /// `None` if there is no heap of a segment, or it is not valid.
     heap: Option<HeapFigures>,
     findings: Vec<Finding>,
 }
 
-/// What a segment's heap has in it.
+/// The contents of a segment's heap.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct HeapFigures {
-    /// Pages below the high water.
+    /// Pages below the high-water mark.
     pages: u64,
     free_pages: u64,
-    /// Things larger than half a page.
+    /// Objects larger than half a page.
     large: u64,
     small: u64,
     roots: u64,
@@ -136,7 +136,7 @@ fn check_files(target: &Target, files: &Files) -> anyhow::Result<Report> {
     Ok(Report::of(&found, catalogue, heap, files.beside_writer()))
 }
 
-/// What the recovered pages list, and what is not as it should be there.
+/// The catalogue in the recovered pages, and its faults and unfinished transactions as findings.
 fn look_into(
     store: &mut PageStore,
     place: &str,
@@ -154,7 +154,7 @@ fn look_into(
     }
 }
 
-/// Something in the pages, which are in no file as they are.
+/// A finding about the pages, which no file contains in this form.
 fn finding(place: &str, severity: Severity, what: String) -> verify::Finding {
     verify::Finding {
         severity,
@@ -194,7 +194,7 @@ impl Report {
         }
     }
 
-    /// The exit code that says it.
+    /// The exit code of the report.
     pub fn exit(&self) -> Exit {
         match self.sound {
             true => Exit::Done,
@@ -202,7 +202,7 @@ impl Report {
         }
     }
 
-    /// The damage that was found, if any was.
+    /// The damage, if any was found.
     fn damage(&self) -> Option<String> {
         let found = self.findings.iter().filter(|one| one.severity == DAMAGE);
         let found: Vec<String> = found.map(|one| format!("{one:?}")).collect();
@@ -250,8 +250,10 @@ impl Report {
         }
         let verdict = match (self.sound, self.findings.is_empty()) {
             (true, true) => "Sound: nothing to report.",
-            (true, false) => "Sound: only what was interrupted is left, which opening deals with.",
-            (false, _) => "DAMAGED: something that was durable is broken or missing.",
+            (true, false) => {
+                "Sound: only the traces of an interruption are left, which the next opening removes."
+            }
+            (false, _) => "DAMAGED: durable data is damaged or missing.",
         };
         Ok(writeln!(output, "{verdict}")?)
     }

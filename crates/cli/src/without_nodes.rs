@@ -1,5 +1,4 @@
-//! The place of `nodes` in a build without the feature of that name: each use is refused, and the error names the
-//! feature.
+//! Replaces `nodes` in a build without the feature of that name: each use is refused, and the error names the feature.
 
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -48,7 +47,7 @@ fn missing(what: &'static str) -> UsageError {
     }
 }
 
-/// The exit codes of nodes' errors, of which there are none.
+/// The exit codes of nodes' errors, which this build does not have.
 pub mod exit {
     use sardonyx_command::exit::Exit;
 
@@ -58,7 +57,7 @@ pub mod exit {
     }
 }
 
-/// Shared memory of nodes, which is not looked for.
+/// Shared memory of nodes, which this build does not search.
 pub mod leftovers {
     use sardonyx_base::leftovers::Leftover;
     use std::io;

@@ -1,4 +1,4 @@
-//! The place of `sql_verbs` in a build without the feature `sql`: each use is refused, and the error names the feature.
+//! Replaces `sql_verbs` in a build without the feature `sql`: each use is refused, and the error names the feature.
 
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -43,7 +43,7 @@ missing! {
 /// Does nothing: no verb of this build writes rows to tables with conditions.
 pub fn enforce_checks() {}
 
-/// The exit codes of a server's errors, of which there are none.
+/// The exit codes of a server's errors, which this build does not have.
 pub fn exit_of(_: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     None
 }

@@ -2,7 +2,7 @@
 //! that refer to a page (GEM paper, section 3.2: coordinated allocation of lock authority and workload).
 //!
 //! It is the division of `simulate` and of `trace route`: by branch, or a file's authority table. A node's place is its
-//! slot. A client's end of HISTORY belongs to the node that the client is of.
+//! slot. A client's end of HISTORY belongs to the client's node.
 
 use crate::bank::Bank;
 use crate::error::ClusterError;

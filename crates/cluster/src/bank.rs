@@ -1,8 +1,8 @@
 //! Debit-credit on the pages of nodes: where each record is, the transaction, and the sums that prove it.
 //!
-//! Key is place: a record's page and offset follow from its number, so nothing is loaded and no index is wanted. A
-//! new database is all zero, and so are its sums. A transaction adds an amount to an account, a teller and a branch,
-//! in the paper's order ([`debit_credit_pages`](sardonyx_workload::debit_credit_pages)), and appends to HISTORY. Each
+//! Key is place: a record's page and offset follow from its number, so the bank needs neither loading nor an index. A
+//! new database is all zero, and so are its sums. A transaction adds an amount to an account, a teller and a branch, in
+//! the paper's order ([`debit_credit_pages`](sardonyx_workload::debit_credit_pages)), and appends to HISTORY. Each
 //! client appends at an end of its own, so that no two wait for a page there (the GEM paper uses latches).
 //!
 //! A HISTORY page begins with the number of its last record; numbers of an end's records are 1, 2, 3 … So the pages
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes before a HISTORY page's records.
 const HISTORY_HEAD: usize = 16;
-/// Bytes of a HISTORY record that say something.
+/// Bytes of a HISTORY record without its filler.
 const HISTORY_RECORD: usize = 40;
 
 /// The place of each page of the bank among the nodes' pages.
@@ -33,7 +33,7 @@ pub struct Bank {
     history_pages: u64,
 }
 
-/// A transaction to be done: places of 8 bytes, and what is added to each.
+/// A transaction: places of 8 bytes, and the amount added to each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// The branch, from 0.
@@ -131,7 +131,7 @@ impl Transfers {
     }
 }
 
-/// Bytes of a record of which a page has so many.
+/// Bytes of a record, if a page has so many.
 fn cell(blocking: u32) -> usize {
     PAGE_SIZE / blocking as usize / 8 * 8
 }
@@ -202,7 +202,7 @@ impl Bank {
         HISTORY_HEAD + (record % u64::from(blocking)) as usize * bytes
     }
 
-    /// Looks how far an end of HISTORY is.
+    /// Reads the state of an end of HISTORY.
     ///
     /// # Errors
     /// As [`CoupledNode::transact`].
@@ -224,8 +224,8 @@ impl Bank {
         (self.history_page(end, 0), HISTORY_HEAD - 8)
     }
 
-    /// Does a transfer, and appends its record at the client's end, which is then one further. Called again, if the
-    /// transaction is to be run again, it does the same.
+    /// Does a transfer, and appends its record at the client's end, which is then one further. If the transaction is
+    /// run again, a second call does the same.
     ///
     /// # Errors
     /// As [`Transaction::write`].
@@ -318,7 +318,7 @@ impl Bank {
         (range.end - range.start) / self.history_pages
     }
 
-    /// The records of an end of HISTORY, in their order; those that were overwritten are not among them.
+    /// The records of an end of HISTORY, in order, without overwritten ones.
     ///
     /// # Errors
     /// As [`CoupledNode::transact`].

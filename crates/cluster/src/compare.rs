@@ -1,8 +1,7 @@
-//! A configuration in virtual time and with processes: what the simulation predicts beside what was measured.
+//! A configuration in virtual time and with processes: the simulation's prediction and the measured figures.
 //!
 //! Both run the same protocol machines on the same workload with the same arrivals, so the events per transaction must
-//! agree. Where a node of today differs from the GEM paper's model, the simulation gets that as a parameter
-//! ([`parameters`]).
+//! agree. If a real node differs from the GEM paper's model, the simulation gets that as a parameter ([`parameters`]).
 //!
 //! [`parameters`]: crate::parameters
 
@@ -24,13 +23,14 @@ pub const TOLERANCE: f64 = 0.02;
 /// Below this number per transaction, differences do not count.
 pub const RARE: f64 = 0.005;
 
-/// Counts of events that come about independently, more or less.
+/// Counts of events that occur independently, more or less.
 const RANDOM: [&str; 4] = ["messages", "page requests", "conflicts", "invalidations"];
 
 /// The line of the mean response time.
 const RESPONSE: &str = "response time, ms";
 
-/// So many times as long as simulated a transaction takes before it is said that conflicts follow from that.
+/// The factor by which a transaction must take longer than simulated before a remark says that conflicts follow from
+/// that.
 const SLOWER: f64 = 1.1;
 
 /// Messages of loosely coupled nodes come together: request, grant and release.
@@ -63,7 +63,7 @@ impl Line {
         }
     }
 
-    /// True if they agree: within [`TOLERANCE`], or [`RARE`], or what chance explains.
+    /// True if they agree: within [`TOLERANCE`], or [`RARE`], or by chance.
     pub fn agrees(&self) -> bool {
         let apart = (self.measured - self.simulated).abs();
         let chance = self.half_width.hypot(self.measured_half_width);
@@ -84,7 +84,7 @@ pub struct Comparison {
     pub measured: RunFigures,
     /// Figure by figure.
     pub lines: Vec<Line>,
-    /// Why some may be apart.
+    /// Reasons why some may differ.
     pub remarks: Vec<String>,
     /// True if the bank's sums were equal afterwards.
     pub holds: bool,
@@ -104,8 +104,8 @@ impl Comparison {
     }
 }
 
-/// Runs a configuration with processes and in virtual time. Nodes are started in the directory, which is to be new,
-/// and ended.
+/// Runs a configuration with processes and in virtual time. Nodes are started in the directory, which must be new, and
+/// ended.
 ///
 /// # Errors
 /// The figures of [`as_processes`], [`Cluster`] and the simulation.
@@ -147,15 +147,15 @@ pub fn compare(
     })
 }
 
-/// Why figures may be apart, as far as they say so themselves.
+/// Reasons for differences, as far as the figures show them.
 fn remarks(lines: &[Line]) -> Vec<String> {
     let response = lines.iter().find(|line| line.name == RESPONSE);
     let slower = response.map_or(1.0, |line| line.measured / line.simulated.max(1e-9));
     let conflicts = lines.iter().find(|line| line.name == "conflicts");
     match conflicts {
         Some(line) if !line.agrees() && slower > SLOWER => vec![format!(
-            "a transaction took {slower:.1} times as long as simulated, since processes waited for processors: it kept \
-             its locks for as much longer, so that others met it more often"
+            "a transaction took {slower:.1} times as long as simulated, since processes waited for processors: it \
+             kept its locks longer by the same factor, so that conflicts were more frequent"
         )],
         _ => Vec::new(),
     }

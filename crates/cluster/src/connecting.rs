@@ -1,9 +1,9 @@
 //! The connections of loosely coupled nodes, and the place of their membership: plain TCP or TLS; a directory of this
 //! host, or etcd.
 //!
-//! It is kept with the [`Setting`](crate::setting::Setting), so every process of the nodes has the same, and it says
-//! where certificates are, and nothing of them. The register belongs to the database, whose logs have the names that it
-//! gave. So it stays the same from one start to the next, as does the prefix of a cluster in an etcd.
+//! It is kept with the [`Setting`](crate::setting::Setting), so every process of the nodes has the same. It has the
+//! directory of the certificates, but no secrets. The register belongs to the database, whose logs have the names that
+//! it gave. So it stays the same from one start to the next, as does the prefix of a cluster in an etcd.
 
 use crate::error::ClusterError;
 use crate::places::Places;
@@ -61,7 +61,7 @@ impl EtcdSetting {
 }
 
 impl Connecting {
-    /// Checks what can be checked without a look at anything.
+    /// Checks everything that needs no access to files or servers.
     ///
     /// # Errors
     /// [`ClusterError::Setting`].
@@ -85,14 +85,15 @@ impl Connecting {
             Err(ClusterError::Setting {
                 what: "an endpoint of etcd",
                 found,
-                allowed: "addresses such as http://127.0.0.1:2379; etcd is spoken to without TLS"
-                    .into(),
+                allowed:
+                    "addresses such as http://127.0.0.1:2379; connections to etcd are without TLS"
+                        .into(),
             })
         })
     }
 
-    /// Looks whether the files are there and right, and etcd answers: before processes are started that would say so in
-    /// their logs only.
+    /// Checks that the files exist and are valid, and that etcd answers, before processes are started that would report
+    /// it only in their logs.
     ///
     /// # Errors
     /// [`ClusterError::Tls`], [`ClusterError::Node`], [`ClusterError::MissingFeature`].
@@ -104,7 +105,7 @@ impl Connecting {
         Ok(())
     }
 
-    /// The parts of which connections are made; files are read now.
+    /// The transport for connections; files are read now.
     ///
     /// # Errors
     /// [`ClusterError::Tls`].
@@ -115,8 +116,8 @@ impl Connecting {
         })
     }
 
-    /// The membership. A node of this host whose process is stopped for so long is shut out; at an etcd its lease says
-    /// that.
+    /// The membership. A node of this host whose process is stopped for so long is shut out; with an etcd its lease
+    /// determines that.
     ///
     /// # Errors
     /// [`ClusterError::Node`], [`ClusterError::MissingFeature`].
@@ -133,7 +134,7 @@ impl Connecting {
         })
     }
 
-    /// The register, for people; another one has another name.
+    /// The register's name for people; another register has another name.
     pub fn register_name(&self, places: &Places) -> String {
         match &self.etcd {
             None => places.members().display().to_string(),
@@ -141,7 +142,7 @@ impl Connecting {
         }
     }
 
-    /// The nodes were so before: they stay under the prefix that they had.
+    /// The nodes ran before: they keep their prefix.
     pub(crate) fn go_on_from(&mut self, before: &Connecting) {
         if let (Some(now), Some(before)) = (&mut self.etcd, &before.etcd) {
             now.prefix.clone_from(&before.prefix);

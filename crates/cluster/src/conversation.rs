@@ -1,4 +1,4 @@
-//! A conversation with a node's process, as those outside have it: requests, answers, and errors that name the slot.
+//! A conversation with a node's process, from outside: requests, answers, and errors that name the slot.
 
 use crate::error::ClusterError;
 use crate::request::{Line, Reply, Request};
@@ -57,7 +57,7 @@ impl Conversation {
                 let what = "does not answer: its process may be stopped (kill -CONT continues it)";
                 Err(self.gone(what.into()))
             }
-            Err(error) => Err(self.gone(format!("said what is no answer: {error}"))),
+            Err(error) => Err(self.gone(format!("sent an invalid answer: {error}"))),
         }
     }
 }

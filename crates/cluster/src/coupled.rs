@@ -1,8 +1,8 @@
-//! A node of a cluster, closely or loosely coupled: what the bank and the load need of either, and how one
-//! takes a slot.
+//! A node of a cluster, closely or loosely coupled: the interface for the bank and the load, and the claim of a slot.
 //!
-//! Invariant: a slot has one living process, since each of its clients has an end of HISTORY of its own. Closely coupled
-//! nodes have slots themselves; a loosely coupled one locks a file of its slot, which its process gives back when it dies.
+//! Invariant: a slot has one living process, since each of its clients has an end of HISTORY of its own. Closely
+//! coupled nodes have slots themselves; a loosely coupled one locks a file of its slot, which its process releases when
+//! it dies.
 
 use crate::authority::division;
 use crate::error::ClusterError;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The time to wait for a slot whose last node is not recovered yet, or whose last process has not ended.
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 
-/// The interval of looking meanwhile.
+/// The interval of checks meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A node of either coupling, in a slot of a cluster. Dropped, it leaves.
@@ -63,9 +63,9 @@ impl CoupledNode {
                     read_authorisation: false,
                     buffer_pages: setting.buffer_pages as usize,
                     division: division(setting)?,
-                    // A process that only looks at the database for a while gets no transactions.
+                    // A process that only reads the database for a while gets no transactions.
                     place: (slot < setting.nodes.into()).then_some(slot as u16),
-                    // A node whose process is stopped is there no more before.
+                    // By then a node whose process is stopped has been shut out.
                     unreachable_wait: 2 * setting.stopped_process_wait(),
                     imposed: setting.devices.imposed(),
                     observer,
@@ -80,7 +80,7 @@ impl CoupledNode {
         }
     }
 
-    /// Runs a transaction of a type: when this returns without an error it has happened, and is durable. A deadlock's
+    /// Runs a transaction of a type: when this returns without an error it is committed and durable. A deadlock's
     /// victim is run again; so the closure must not have other effects.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl CoupledNode {
         }
     }
 
-    /// True if it continues. If not it never does: its process is to end, so that its slot is free.
+    /// Succeeds if it continues. Otherwise it never does: its process must end, so that its slot is free.
     ///
     /// # Errors
     /// As [`Node::check`] and [`LooseNode::check`].
@@ -127,7 +127,7 @@ impl CoupledNode {
         }
     }
 
-    /// The nodes that live, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
+    /// The living nodes, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
     pub fn living(&self) -> Vec<usize> {
         match self {
             CoupledNode::Close(_, nodes) => nodes.living(),
@@ -138,7 +138,7 @@ impl CoupledNode {
         }
     }
 
-    /// Has the backup brought up to date.
+    /// Brings the backup up to date.
     ///
     /// # Errors
     /// As [`Nodes::checkpoint`]; [`ClusterError::Loose`]: the page server does so itself.
@@ -146,7 +146,7 @@ impl CoupledNode {
         match self {
             CoupledNode::Close(_, nodes) => Ok(nodes.checkpoint()?),
             CoupledNode::Loose(..) => Err(ClusterError::Loose {
-                what: "cannot be asked for a checkpoint: their page server makes them by itself",
+                what: "cannot be asked for a checkpoint: their page server takes them by itself",
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Why nodes cannot be started, loaded or measured.
+//! Errors of starting, loading and measuring nodes.
 
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::protocol::DivisionError;
@@ -16,7 +16,7 @@ use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why nodes cannot be started, loaded or measured.
+/// The reason why nodes cannot be started, loaded or measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -28,7 +28,7 @@ pub enum ClusterError {
     System {
         /// The attempted action.
         what: &'static str,
-        /// With what.
+        /// The file, socket or process.
         place: PathBuf,
         /// The system's error.
         #[source]
@@ -70,13 +70,13 @@ pub enum ClusterError {
     Tls(#[from] TlsError),
     /// The database knows nodes that its register does not.
     #[error(
-        "the nodes of {place} have logs, but {register} knows no node: its data was lost, or it is another one; bring it \
-         back, or begin a new directory, since new nodes would be taken for those before", place = place.display()
+        "the nodes of {place} have logs, but {register} knows no node: its data was lost, or it is another one; \
+         restore it, or begin a new directory, since new nodes would be taken for the earlier ones", place = place.display()
     )]
     RegisterLost {
         /// The register's name.
         register: String,
-        /// Of which nodes.
+        /// The place of the nodes.
         place: PathBuf,
     },
     /// The database's scale is not possible.
@@ -85,14 +85,14 @@ pub enum ClusterError {
     /// The arrivals are not possible.
     #[error(transparent)]
     Arrivals(#[from] ArrivalError),
-    /// Routing tables that are none, or of something else.
+    /// Routing tables that are not valid, or for other transactions.
     #[cfg(feature = "lab")]
     #[error(transparent)]
     Tables(#[from] TablesError),
-    /// This program does not do it.
+    /// This program does not support it.
     #[error("{what} is not supported by this program: use `sardonyx-lab cluster`")]
     NeedsLab {
-        /// The thing asked for.
+        /// The request.
         what: &'static str,
     },
     /// Routing tables for another number of nodes.
@@ -105,13 +105,13 @@ pub enum ClusterError {
         file: String,
         /// Its nodes.
         found: u16,
-        /// The nodes there are.
+        /// The number of nodes in the setting.
         nodes: u16,
     },
-    /// A lock authority that cannot be divided so.
-    #[error("the lock authority of loosely coupled nodes cannot be divided so: {0}")]
+    /// A lock authority that cannot be divided in this way.
+    #[error("the lock authority of loosely coupled nodes cannot be divided in this way: {0}")]
     Division(#[from] DivisionError),
-    /// A trace that is none.
+    /// A trace that is not valid.
     #[cfg(feature = "lab")]
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -137,9 +137,9 @@ pub enum ClusterError {
         /// Its name.
         place: PathBuf,
     },
-    /// Nodes are to be made where other files are.
+    /// Nodes would be created among other files.
     #[error(
-        "{place} has no nodes, and other files ({found}): nodes are made in a new or an empty directory; name another \
+        "{place} has no nodes, and other files ({found}): nodes are created in a new or an empty directory; name another \
          one, or move the files away", place = place.display()
     )]
     Occupied {
@@ -170,10 +170,10 @@ pub enum ClusterError {
     Lost {
         /// The node's slot.
         slot: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A node's process ended, or said something else.
+    /// A node's process ended, or sent an unexpected answer.
     #[error("node {slot} {what}{}", said(log))]
     Ended {
         /// The node's slot.
@@ -183,12 +183,12 @@ pub enum ClusterError {
         /// Its output.
         log: PathBuf,
     },
-    /// A node answered that it could not.
+    /// A node answered with an error.
     #[error("node {slot}: {reason}")]
     Refused {
         /// The node's slot.
         slot: usize,
-        /// Its words.
+        /// The node's message.
         reason: String,
     },
     /// A file of the cluster's is damaged.
@@ -203,7 +203,7 @@ pub enum ClusterError {
     #[cfg(feature = "lab")]
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// It could not be simulated.
+    /// The simulation failed.
     #[cfg(feature = "lab")]
     #[error(transparent)]
     Simulation(#[from] SimulationError),
@@ -212,7 +212,7 @@ pub enum ClusterError {
 /// The place of a process's output, if it has any.
 fn said(log: &Path) -> String {
     match std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
-        true => format!("; what it said is in {}", log.display()),
+        true => format!("; its output is in {}", log.display()),
         false => "; its log is empty".into(),
     }
 }
@@ -223,7 +223,7 @@ impl ClusterError {
         ClusterError::Ended { slot, what, log }
     }
 
-    /// For an error of the system's.
+    /// An error of the system.
     pub(crate) fn system(
         what: &'static str,
         place: impl Into<PathBuf>,

@@ -12,7 +12,7 @@ pub fn of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     }
     match cause.downcast_ref::<ClusterError>()? {
         ClusterError::Node(NodeError::Open(error)) => Some(of_open(error)),
-        // Of a trace's damage the error itself says more: the program that reads traces knows its code.
+        // For a trace's damage, the program that reads traces knows the code.
         #[cfg(feature = "lab")]
         ClusterError::Trace(_) => None,
         #[cfg(feature = "lab")]

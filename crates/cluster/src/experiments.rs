@@ -101,7 +101,7 @@ pub fn title(one: &Comparison) -> String {
     )
 }
 
-/// The lines drawn: the name of each, and its meaning.
+/// The drawn lines: the name of each, and its meaning.
 const DRAWN: [(&str, &str); 8] = [
     ("response time, ms", "response time (ms)"),
     ("hit ratio", "pages found in the buffer"),
@@ -113,7 +113,7 @@ const DRAWN: [(&str, &str); 8] = [
     ("conflicts", "lock conflicts per transaction"),
 ];
 
-/// The files with what was found: names, and texts.
+/// The files of the results: names and texts.
 pub fn files(all: &[Comparison]) -> [(&'static str, String); 3] {
     let svg = sheet(all).svg();
     [

@@ -103,7 +103,7 @@ impl Counts {
 /// Response times, in the form in which they are sent and added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// Nanoseconds, and how many took so long.
+    /// Times in nanoseconds, and the number of each.
     counted: Vec<(u64, u64)>,
     sum_nanoseconds: u64,
     longest_nanoseconds: u64,
@@ -219,7 +219,7 @@ pub struct NodeRun {
 /// Counts per transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PerTransaction {
-    /// Messages sent, those that look for deadlocks not among them.
+    /// Messages sent, without those that search for deadlocks.
     pub messages: f64,
     /// Entries of the global lock table read or swapped.
     pub entry_accesses: f64,

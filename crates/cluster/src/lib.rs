@@ -1,21 +1,21 @@
 //! Closely or loosely coupled nodes as processes of one host (GEM paper): started, loaded with debit-credit on pages,
-//! measured, and set beside what the simulation predicts.
+//! measured, and compared with the simulation's prediction.
 //!
 //! It is a crate of its own, since the product's command uses it, so that it cannot be in `lab`. A node
 //! ([`sardonyx_sharing::node`]) knows neither workloads nor started processes.
 //!
-//! - [`setting`], [`places`]: how the nodes are, and where everything of them is;
-//! - [`bank`], [`routing`], [`load`]: what their transactions do, where they run, and a load on one node;
-//! - [`coupled`]: a node of either coupling; [`authority`]: where loosely coupled ones have the lock authority;
-//! - `page_server`: what loosely coupled ones have the pages from;
-//! - [`connecting`]: whether those use TLS, and etcd;
-//! - [`request`], [`process`]: a node's process, and what it is asked;
-//! - [`nodes`], `conversation`: all of them, from outside; - [`figures`]: what they did;
+//! - [`setting`], [`places`]: the options of nodes, and the places of their files;
+//! - [`bank`], [`routing`], [`load`]: their transactions, the routing of these, and a load on one node;
+//! - [`coupled`]: a node of either coupling; [`authority`]: the place of loosely coupled nodes' lock authority;
+//! - `page_server`: the source of loosely coupled nodes' pages;
+//! - [`connecting`]: TLS and etcd for those;
+//! - [`request`], [`process`]: a node's process, and the requests to it;
+//! - [`nodes`], `conversation`: all of them, from outside; - [`figures`]: their counts;
 //! - [`loading`], [`proof`]: one load at a time on all of them, and the proof of its sums;
 //! - `recording`: traces of a run;
-//! - `parameters`, `compare`, `experiments`: beside the simulation (feature `lab`);
+//! - `parameters`, `compare`, `experiments`: the comparison with the simulation (feature `lab`);
 //! - [`command`]: the verbs that run nodes; - [`exit`]: exit codes of errors;
-//! - [`takeover`]: how long others wait for what a killed node held.
+//! - [`takeover`]: the time until others have the locks and pages of a killed node.
 
 #![forbid(unsafe_code)]
 

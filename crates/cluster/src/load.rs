@@ -1,5 +1,5 @@
-//! A load on one node, and its counts. Clients run debit-credit, each in a thread, one after the other or as
-//! transactions arrive, from a common instant on.
+//! A load on one node, and its counts. Clients run debit-credit, each in a thread, one transaction after the other or
+//! as transactions arrive, from a common instant on.
 //!
 //! *Closed*: a client begins the next transaction when the last one is acknowledged as durable. *Open*: transactions
 //! arrive by a Poisson process at the node, independent of earlier ones, and the clients take them in turn. The
@@ -27,19 +27,19 @@ const LOOK_NANOSECONDS: u64 = 20_000_000;
 pub struct Load {
     /// Clients of a node.
     pub clients: u16,
-    /// To which nodes transactions go.
+    /// The routing of transactions to nodes.
     pub routing: Routing,
     /// Seconds before anything is measured.
     pub warm_up_seconds: f64,
     /// Seconds measured.
     pub seconds: f64,
-    /// Transactions of a node, instead of seconds: nothing but them is run and measured.
+    /// Transactions of a node, instead of seconds: only these are run and measured.
     pub transactions: Option<u64>,
     /// Arrivals per second at a node; `None`: closed.
     pub rate: Option<f64>,
     /// The same seed draws the same transactions for each client.
     pub seed: u64,
-    /// True if each node writes a trace of it.
+    /// True if each node writes a trace of the load.
     pub record: bool,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Prepared {
     pub acknowledged: AtomicU64,
 }
 
-/// When transactions arrive, in nanoseconds since the start.
+/// The arrivals of transactions, in nanoseconds since the start.
 #[derive(Debug)]
 struct Stream {
     arrivals: Arrivals,
@@ -210,7 +210,7 @@ impl Prepared {
                 }
             };
             let so_far = || (node.counts(), processor_seconds());
-            // All nodes count in the same interval: who has ended its load still serves others'.
+            // All nodes count in the same interval: a node whose load has ended still serves other nodes.
             let at_end = load.transactions.is_none().then(|| {
                 while now_nanoseconds() < end && !stop.load(Ordering::Relaxed) {
                     sleep_until(end.min(now_nanoseconds() + LOOK_NANOSECONDS));
@@ -242,8 +242,7 @@ impl Prepared {
 }
 
 impl Shared<'_> {
-    /// When the next transaction begins that this client may take: now, or when it arrives. `None`: there is none
-    /// any more.
+    /// The start of the next transaction for this client: now, or its arrival. `None`: there are no more.
     fn next(&self) -> Option<u64> {
         if self.prepared.stop.load(Ordering::Relaxed)
             || self.left.fetch_sub(1, Ordering::Relaxed) <= 0

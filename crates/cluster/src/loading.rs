@@ -1,8 +1,8 @@
-//! A load on all nodes that run, from outside: one at a time, and the proof of what it did.
+//! A load on all running nodes, from outside: one at a time, with its proof.
 //!
 //! Invariants: a file of the nodes' directory is locked while a load is run and proved, so no other load changes the
-//! bank meanwhile. A node ends its load when the connection that requested it closes. So a load ends with the
-//! process that requested it, and with an error of another node.
+//! bank meanwhile. A node ends its load when the connection that requested it closes. So a load ends with the process
+//! that requested it, and with an error of another node.
 
 use crate::bank::Sums;
 use crate::conversation::Conversation;
@@ -30,23 +30,23 @@ pub struct Loading<'a> {
     _locked: File,
 }
 
-/// A node that was lost during a load: its process ended, or it could not go on.
+/// A node that was lost during a load: its process ended, or it stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostRun {
     /// Its slot.
     pub slot: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The transactions that it had reported as acknowledged before.
     pub acknowledged: u64,
 }
 
-/// The result of a load: of the nodes that went through it, and of those that were lost.
+/// The result of a load: of the nodes that completed it, and of the lost ones.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Of those that went through it.
+    /// The runs of nodes that completed it.
     pub runs: Vec<NodeRun>,
-    /// The runs that did not.
+    /// The runs of lost nodes.
     pub lost: Vec<LostRun>,
 }
 
@@ -63,7 +63,7 @@ impl Loaded {
     }
 }
 
-/// A load that was run, and its proof.
+/// A load and its proof.
 #[derive(Debug)]
 pub struct Proved {
     /// Its result.
@@ -111,7 +111,7 @@ impl Cluster {
         loaded.map(|node| node.slot)
     }
 
-    /// Runs a load on all nodes that run, and returns what each did.
+    /// Runs a load on all running nodes, and returns the run of each.
     ///
     /// # Errors
     /// As [`Cluster::loading`] and [`Loading::run`]; [`ClusterError::Lost`]: a node was lost meanwhile.
@@ -123,7 +123,7 @@ impl Cluster {
         }
     }
 
-    /// Runs a load on all nodes that run, and proves what they did.
+    /// Runs a load on all running nodes, and proves its outcome.
     ///
     /// # Errors
     /// As [`Cluster::loading`], [`Loading::run`] and [`Cluster::sums`].
@@ -145,7 +145,7 @@ impl Cluster {
 }
 
 impl Loading<'_> {
-    /// Looks at the bank by a node of this process; no node changes it meanwhile.
+    /// Reads the bank by a node of this process; no node changes it meanwhile.
     ///
     /// # Errors
     /// As [`CoupledNode::join`](crate::coupled::CoupledNode::join).
@@ -160,7 +160,7 @@ impl Loading<'_> {
         })
     }
 
-    /// Runs a load on all nodes that run. When this returns they are idle.
+    /// Runs a load on all running nodes. When this returns they are idle.
     ///
     /// # Errors
     /// [`ClusterError::NotThere`], [`ClusterError::Refused`], [`ClusterError::Ended`], and those of [`Load::check`].
@@ -184,7 +184,7 @@ impl Loading<'_> {
             runs: Vec::new(),
             lost: Vec::new(),
         };
-        // A thread each, since every node reports how far it is.
+        // A thread each, since every node reports its progress.
         std::thread::scope(|scope| {
             let threads: Vec<_> = (nodes.into_iter())
                 .map(|mut node| scope.spawn(move || hear_run(&mut node)))
@@ -216,7 +216,7 @@ impl Loading<'_> {
         let mut nodes = Vec::new();
         for (at, &slot) in running.iter().enumerate() {
             let mut load = load.clone();
-            // All together do as many as were asked for.
+            // All nodes together run the requested number.
             load.transactions = load.transactions.map(|all| {
                 let (count, at) = (running.len() as u64, at as u64);
                 (at + 1) * all / count - at * all / count

@@ -31,8 +31,7 @@ const END_WAIT: Duration = Duration::from_secs(20);
 /// The time in which a process must report its status. One that is stopped never does.
 const STATUS_WAIT: Duration = Duration::from_secs(5);
 
-/// A program that runs [`run`](crate::process::run) when it is called with these arguments, a directory and
-/// `--slot N`.
+/// A program that runs [`run`](crate::process::run) when it is called with these arguments, a directory and `--slot N`.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The executable.
@@ -64,7 +63,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The nodes of a directory, those that run and those that do not.
+    /// The nodes of a directory, running or not.
     ///
     /// # Errors
     /// As [`Setting::read`].
@@ -78,12 +77,12 @@ impl Cluster {
         })
     }
 
-    /// Makes a directory for nodes that are so; or takes one that is there, if only what may differ from one start
-    /// to the next differs.
+    /// Creates a directory for nodes with this setting. An existing one is used if only settings differ that may change
+    /// between starts.
     ///
     /// # Errors
-    /// [`ClusterError::Setting`]: it has another bank or other numbers of nodes; [`ClusterError::Up`]; those of
-    /// [`Setting::read`], but that there are no nodes.
+    /// [`ClusterError::Setting`]: it has another bank or another number of nodes; [`ClusterError::Up`]; those of
+    /// [`Setting::read`], except that there are no nodes.
     pub fn make(directory: impl Into<PathBuf>, setting: &Setting) -> Result<Self, ClusterError> {
         setting.check()?;
         let places = Places::new(directory);
@@ -147,12 +146,12 @@ impl Cluster {
         &self.places
     }
 
-    /// Starts the nodes that do not run, and before them the page server, if they want one and it does not run. With
-    /// `attached` they end with this process.
+    /// Starts the nodes that do not run. Before them it starts the page server, if they need one and it does not run.
+    /// With `attached` they end with this process.
     ///
     /// # Errors
-    /// [`ClusterError::Ended`], [`ClusterError::System`]; [`ClusterError::Tls`] and [`ClusterError::Node`], if what
-    /// nodes are to be connected by is not there.
+    /// [`ClusterError::Ended`], [`ClusterError::System`]; [`ClusterError::Tls`] and [`ClusterError::Node`], if the
+    /// nodes' means of connection are missing.
     pub fn up(&mut self, program: &Program, attached: bool) -> Result<(), ClusterError> {
         self.setting.connecting.look()?;
         if let Some(server) = self.setting.page_server_slot() {
@@ -265,7 +264,7 @@ impl Cluster {
         }
     }
 
-    /// True if every running node knows that another is dead. A node says so while it recovers that one, too.
+    /// True if every running node knows that another is dead. A node reports so even while it recovers that one.
     pub(crate) fn all_know_dead(&self, name: usize) -> bool {
         let slots = 0..usize::from(self.setting.nodes);
         let mut answers = slots.filter_map(|slot| self.ask(slot, &Request::Living).ok());
@@ -280,7 +279,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Has a node, or the page server, leave in order; returns when its process has let go of everything.
+    /// Makes a node, or the page server, leave in order; returns when its process has released everything.
     ///
     /// # Errors
     /// [`ClusterError::NoNode`], [`ClusterError::Ended`].
@@ -291,8 +290,8 @@ impl Cluster {
         self.reap(slot, &handle)
     }
 
-    /// Kills a node's process (SIGKILL); the others recover what it held. Or the page server's, for which nodes then wait
-    /// until it is started again ([`Cluster::up`]).
+    /// Kills a node's process (SIGKILL); the others recover its locks and pages. Or the page server's, for which nodes
+    /// then wait until it is started again ([`Cluster::up`]).
     ///
     /// # Errors
     /// [`ClusterError::NoNode`].
@@ -347,7 +346,7 @@ impl Cluster {
         }
     }
 
-    /// Has all nodes leave, and then the page server, if there is one; returns how many nodes.
+    /// Makes all nodes leave, and then the page server, if there is one; returns the number of nodes.
     ///
     /// # Errors
     /// As [`Cluster::drain`].
@@ -362,7 +361,7 @@ impl Cluster {
         Ok(running.len())
     }
 
-    /// Has a node change a page, and so wait until that can be done.
+    /// Makes a node change a page, and so wait until that is possible.
     ///
     /// # Errors
     /// [`ClusterError::NoNode`], [`ClusterError::Refused`].
@@ -370,7 +369,7 @@ impl Cluster {
         self.ask(slot, &Request::Touch { page }).map(drop)
     }
 
-    /// Merges what the nodes recorded in the last run into one trace; returns how many transactions it has.
+    /// Merges the nodes' recordings of the last run into one trace; returns its number of transactions.
     ///
     /// # Errors
     /// [`ClusterError::System`], [`ClusterError::Trace`].
@@ -378,10 +377,11 @@ impl Cluster {
         recording::merge(&self.setting, &self.places, &self.running(), whole, name)
     }
 
-    /// Does something as one more node, in this process. Of loosely coupled nodes a database sees 65,535, each life one.
+    /// Runs `body` as one more node, in this process. A database of loosely coupled nodes allows 65,535 nodes in all;
+    /// each call is one.
     ///
     /// # Errors
-    /// As [`CoupledNode::join`], and what is done.
+    /// As [`CoupledNode::join`], and those of the body.
     pub fn as_node<R>(
         &self,
         work: impl FnOnce(&Bank, &CoupledNode) -> Result<R, ClusterError>,

@@ -1,4 +1,4 @@
-//! The page server of loosely coupled nodes: a process of its own, in the slot behind the last node's, which listens on
+//! The page server of loosely coupled nodes: a process of its own, in the slot after the last node's, which listens on
 //! the loopback interface. A file of the cluster's directory, which only its owner may read, has its address and the
 //! token that each request needs.
 //!
@@ -47,7 +47,7 @@ impl Called {
     fn write(&self, places: &Places) -> Result<(), ClusterError> {
         let place = places.page_server();
         let beside = place.with_extension("new");
-        // Another's, with rights of its own, may be left.
+        // Another user's file, with other permissions, may be left.
         let _ = std::fs::remove_file(&beside);
         let text = serde_json::to_string(self).unwrap_or_default();
         let file = File::options()
@@ -70,7 +70,7 @@ pub(crate) fn start(setting: &Setting, places: &Places) -> Result<Serving, Clust
     let pages = crate::bank::Bank::new(setting).pages();
     let transport = setting.connecting.transport()?;
     let server = PageServer::open(places.database(), pages, setting.storage_options())?;
-    // In a register that begins anew, nodes would have the names, and so the logs, of those before.
+    // With an empty register, nodes would reuse the names, and so the logs, of earlier ones.
     if server.has_logs() && setting.register(places)?.read()?.epoch == Epoch(0) {
         return Err(ClusterError::RegisterLost {
             register: setting.connecting.register_name(places),

@@ -1,8 +1,8 @@
 //! The parameters of `simulate`, as settings of processes, and of a simulation of such processes.
 //!
-//! The processes get the workload, its arrivals, and, slept, the times of the devices ([`as_processes`]). The
-//! simulation gets the differences of nodes from those of the GEM paper, and path lengths calibrated by the measured
-//! processor time ([`as_nodes_do`]). Then counts must agree, and times do as far as devices.
+//! The processes get the workload, its arrivals, and, as sleeps, the times of the devices ([`as_processes`]). The
+//! simulation gets the differences of real nodes from those of the GEM paper, and path lengths calibrated by the
+//! measured processor time ([`as_nodes_do`]). Then counts must agree, and times agree as far as they are the devices'.
 
 use crate::error::ClusterError;
 use crate::load::Load;
@@ -16,10 +16,10 @@ use sardonyx_simulation::parameters::{
 /// Simulated time for each measured second.
 const VIRTUAL: f64 = 5.0;
 
-/// Pages of a client's part of HISTORY: so many that none is in a buffer when it is used again.
+/// Pages of a client's part of HISTORY: enough that none is in a buffer when it is used again.
 const HISTORY_PAGES: u32 = 256;
 
-/// The way of a message between two processes of one host, beside the processors' time: half of a remote lock
+/// The latency of a message between two processes of one host, without the processors' time: half of a remote lock
 /// (`loose_cost`).
 const LOOPBACK_MICROSECONDS: f64 = 40.0;
 
@@ -45,7 +45,7 @@ pub fn as_processes(parameters: &Parameters) -> Result<(Setting, Load), ClusterE
             SimulatedCoupling::Close => Coupling::Close,
             SimulatedCoupling::Loose => Coupling::Loose,
         },
-        // As the simulation has it, whatever the routing.
+        // As in the simulation, for any routing.
         authority: Routing::Affinity,
         update: match parameters.update {
             SimulatedUpdate::Force => Update::Force,
@@ -80,7 +80,7 @@ pub fn as_processes(parameters: &Parameters) -> Result<(Setting, Load), ClusterE
     Ok((setting, load))
 }
 
-/// The same parameters, except for the differences of nodes from those of the GEM paper. They are calibrated by the
+/// The same parameters with the differences of real nodes from those of the GEM paper. They are calibrated by the
 /// measured processor time of a transaction, with so many processors for all nodes.
 pub fn as_nodes_do(
     parameters: &Parameters,
@@ -105,11 +105,11 @@ pub fn as_nodes_do(
     simulated.node.new_page_reads = true;
     let clients = parameters.node.multiprogramming_level;
     simulated.node.multiprogramming_level = clients.min(MAX_CLIENTS.into());
-    // Devices that sleep take always the same time, and there is one for each who sleeps.
+    // A sleep takes always the same time, and sleeps do not queue.
     simulated.disk.distribution = Distribution::Constant;
     // Virtual time is cheap.
     simulated.run.measured_seconds *= VIRTUAL;
-    // All processor time of a transaction is in its path length; GEM costs nothing beside.
+    // All processor time of a transaction is in its path length; GEM costs nothing besides.
     let node = &mut simulated.node;
     let instructions =
         node.begin_instructions + 4.0 * node.access_instructions + node.end_instructions;
@@ -164,7 +164,7 @@ fn log_milliseconds(parameters: &Parameters) -> f64 {
 }
 
 /// A transaction that arrives while a commit group is written, as in this share of the time, waits for that one, too:
-/// for half of it in the mean.
+/// on average for half of it.
 fn commit_groups(simulated: &mut Parameters, busy: f64) {
     simulated.log.access_milliseconds += 0.5 * busy * log_milliseconds(simulated);
 }

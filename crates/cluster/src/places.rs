@@ -1,5 +1,5 @@
 //! The places of some nodes' files: a directory with the database, the setting, a socket and a log of each node. The
-//! page server of loosely coupled nodes has those of the slot behind the last node's.
+//! page server of loosely coupled nodes has those of the slot after the last node's.
 //!
 //! ```text
 //! DIR/cluster.json    how the nodes are
@@ -41,7 +41,7 @@ impl Places {
         &self.directory
     }
 
-    /// Makes the directory, if it is not there.
+    /// Creates the directory, if it does not exist.
     ///
     /// # Errors
     /// [`ClusterError::System`].
@@ -85,7 +85,7 @@ impl Places {
         self.directory.join("page-server")
     }
 
-    /// The register of who takes part, of loosely coupled nodes.
+    /// The register of the members, of loosely coupled nodes.
     pub fn members(&self) -> PathBuf {
         self.directory.join("members")
     }
@@ -106,7 +106,7 @@ impl Places {
         work(Path::new(&name))
     }
 
-    /// Listens for requests to a node; takes the place of a dead process of the same slot.
+    /// Listens for requests to a node; replaces the socket of a dead process of the same slot.
     ///
     /// # Errors
     /// [`ClusterError::System`].

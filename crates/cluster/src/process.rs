@@ -1,7 +1,7 @@
-//! The process of a node, or of the page server of loosely coupled nodes. It joins, takes requests at its socket, and
-//! leaves in order on request or on a signal to end. If the others went on without its node, the process joins them
-//! again as a new node. If its node has stopped for another reason, as when its page server was away for too long, the
-//! process ends with that error: its slot is free then.
+//! The process of a node, or of the page server of loosely coupled nodes. It joins, accepts requests at its socket, and
+//! leaves in order on request or on a signal to end. If the others continued without its node, the process joins them
+//! again as a new node. If its node has stopped for another reason, such as a long absence of its page server, the
+//! process ends with that error and its slot is free.
 
 use crate::bank::Bank;
 use crate::coupled::{CoupledNode, any_slot_is_locked};
@@ -41,7 +41,7 @@ const AGAIN_MAX: Duration = Duration::from_secs(60);
 /// The first pause before a node joins again, and the longest: each is twice the one before.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(10)];
 
-/// A node that was there for so long begins with the first pause.
+/// A node that was a member for so long begins with the first pause.
 const LONG_THERE: Duration = Duration::from_secs(60);
 
 /// The interval of watching a load.
@@ -84,10 +84,10 @@ struct Served {
 }
 
 /// Runs a node's process in the place of a cluster until [`Request::Leave`] or a signal that ends a program (SIGTERM)
-/// asks it to leave. To be called by `main`, before it starts threads.
+/// asks it to leave. `main` must call it before it starts threads.
 ///
 /// # Errors
-/// [`ClusterError::NotThere`], whatever keeps a node from joining, and whatever has stopped it later.
+/// [`ClusterError::NotThere`], the reason why a node cannot join, or why it stopped later.
 pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
     let ending = Ending::block();
     let places = Places::new(directory);
@@ -147,7 +147,7 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
             }
             let _ = std::fs::remove_file(served.places.socket(slot));
             served.stop_clients();
-            // There is nothing to leave in order: others recover it, and the system closes what is open.
+            // There is nothing to leave in order: others recover it, and the system closes its files.
             return Err(error.into());
         }
         let mut files = [PollFd::new(&listener, PollFlags::IN)];
@@ -219,7 +219,7 @@ impl Served {
         }
     }
 
-    /// Joins again as a new node, if the others have continued without the earlier one. Returns whether it did.
+    /// Joins again as a new node, if the others have continued without the earlier one. Returns true if it did.
     fn joins_again(&self, why: &NodeError, again: &mut Again) -> bool {
         if !matches!(why, NodeError::ShutOut { .. } | NodeError::Fenced(_)) {
             return false;
@@ -263,7 +263,7 @@ impl Served {
         }
     }
 
-    /// Returns when all who asked something have their answer, or a little later.
+    /// Returns when all callers have their answer, or a little later.
     fn stop_clients(&self) {
         self.stop.store(true, Ordering::SeqCst);
         let began = Instant::now();
@@ -272,11 +272,11 @@ impl Served {
         }
     }
 
-    /// Has loads and the process end.
+    /// Ends the loads and the process.
     fn leave(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.leaving.store(true, Ordering::SeqCst);
-        // Listening threads look again.
+        // Wakes the listening threads.
         drop(self.places.connect(self.slot.into()));
     }
 
@@ -387,8 +387,8 @@ impl Served {
         Ok(Reply::Ran(Box::new(ran)))
     }
 
-    /// Reports how far a load is until it has ended, and ends it when this process is to end or the process that asked
-    /// for it has closed the connection.
+    /// Reports the progress of a load until it has ended. Ends the load when this process is to end, or when the
+    /// process that requested it has closed the connection.
     fn watch(&self, prepared: &Prepared, ended: &AtomicBool, line: &Line) {
         let mut reported = 0;
         while !ended.load(Ordering::SeqCst) {

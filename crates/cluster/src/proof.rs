@@ -104,7 +104,7 @@ mod tests {
         use Acknowledged::{AtLeast, Exactly};
         let told = [(0, Exactly(30)), (1, Exactly(20))];
         assert!(proof(&[10, 0], &[40, 20], &told).holds());
-        // As many altogether, but not of each.
+        // The same total, but not in each slot.
         let moved = proof(&[10, 0], &[41, 19], &told);
         assert_eq!((moved.holds(), moved.faults.len()), (false, 2));
         assert!(moved.sums_are_equal && !moved.history_counts_all);
@@ -112,7 +112,7 @@ mod tests {
         let lost = [(0, Exactly(30)), (1, AtLeast(20))];
         assert!(proof(&[10, 0], &[40, 25], &lost).holds());
         assert!(!proof(&[10, 0], &[40, 19], &lost).holds());
-        // A slot without a load has done nothing, and no record goes.
+        // A slot without a load has done nothing, and no record disappears.
         assert!(!proof(&[0, 7], &[30, 8], &[(0, Exactly(30))]).holds());
         let gone = proof(&[0, 7], &[30, 6], &[(0, Exactly(30))]);
         assert!(gone.faults[0].contains("had 7"), "{gone:?}");

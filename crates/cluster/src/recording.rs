@@ -1,8 +1,8 @@
-//! Traces of what nodes really do: each node writes one in the documented format (`docs/trace-format.md`), and they
-//! are merged into one by the times at which transactions ended.
+//! Traces of real nodes: each node writes one in the documented format (`docs/trace-format.md`), and they are merged
+//! into one by the times at which transactions ended.
 //!
-//! A node keeps what it recorded in memory until the run is over, so that the disk is not written meanwhile: twelve
-//! bytes for each access. Bound (I10): [`REFERENCES_MAX`] accesses; what comes later is not recorded, and said.
+//! A node keeps its recording in memory until the run is over, so that it does not write to the disk meanwhile: twelve
+//! bytes for each access. Bound (I10): [`REFERENCES_MAX`] accesses; later ones are not recorded, which is reported.
 
 use crate::bank::Bank;
 use crate::error::ClusterError;
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most accesses that a node records.
 pub const REFERENCES_MAX: usize = 1 << 25;
 
-/// Takes down what a node's transactions refer to, while it is asked to.
+/// Records the pages that a node's transactions refer to, while it is asked to.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     bank: Bank,
@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Recorded {
-    /// When each transaction ended, its type, and where its accesses end.
+    /// The end of each transaction, its type, and the end of its accesses.
     transactions: Vec<(u64, u16, usize)>,
     references: Vec<PageReference>,
     dropped: u64,
@@ -48,7 +48,7 @@ impl Recorder {
         }
     }
 
-    /// A node tells its transactions to this.
+    /// The observer of a node's transactions.
     pub fn observer(self: &Arc<Self>) -> Option<Arc<dyn Observer>> {
         Some(self.clone())
     }
@@ -62,7 +62,7 @@ impl Recorder {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins anew, or stops.
+    /// Begins again, or stops.
     pub fn record(&self, on: bool) {
         if on {
             *self.recorded() = Recorded::default();
@@ -70,7 +70,7 @@ impl Recorder {
         self.on.store(on, Ordering::SeqCst);
     }
 
-    /// Writes what was recorded, as a trace and the times of its transactions.
+    /// Writes the recording, as a trace and the times of its transactions.
     pub fn write(&self, setting: &Setting, trace: &Path) -> Result<(), ClusterError> {
         let recorded = std::mem::take(&mut *self.recorded());
         if recorded.dropped > 0 {
@@ -145,8 +145,8 @@ impl Observer for Recorder {
     }
 }
 
-/// Merges what the nodes have recorded into one trace, by the times at which transactions ended, and removes the
-/// parts. Returns how many transactions there are.
+/// Merges the nodes' recordings into one trace, by the times at which transactions ended, and removes the parts.
+/// Returns the number of transactions.
 pub(crate) fn merge(
     setting: &Setting,
     places: &Places,

@@ -14,22 +14,22 @@ use std::time::Duration;
 pub enum Request {
     /// Its status.
     Status,
-    /// The nodes that it knows to live. A closely coupled node answers without waiting for its present work, such as a
-    /// recovery.
+    /// The nodes that it knows to be alive. A closely coupled node answers without waiting for its present work, such
+    /// as a recovery.
     Living,
-    /// Get ready for a load; what was prepared before is forgotten.
+    /// Prepare a load; an earlier one is discarded.
     Prepare(Box<Load>),
-    /// Run what was prepared, from an instant of the monotonic clock on, in nanoseconds. It ends early when the
-    /// connection is closed over which this was asked.
+    /// Run the prepared load, from an instant of the monotonic clock on, in nanoseconds. It ends early when the
+    /// connection of this request is closed.
     Run {
-        /// When.
+        /// The instant.
         at: u64,
     },
-    /// Have the backup brought up to date.
+    /// Bring the backup up to date.
     Checkpoint,
-    /// Change a page, 8 bytes of it by 0: to see when that can be done.
+    /// Change a page, 8 bytes of it by 0: to find out when that is possible.
     Touch {
-        /// The node.
+        /// The page.
         page: u64,
     },
     /// Leave, and end the process.
@@ -46,11 +46,11 @@ pub enum Reply {
     Living(Vec<usize>),
     /// It is done.
     Done,
-    /// While a run is under way: so many of its transactions were acknowledged so far.
+    /// During a run: the number of its transactions that were acknowledged so far.
     Progress(u64),
     /// To [`Request::Run`].
     Ran(Box<NodeRun>),
-    /// It cannot be.
+    /// The request is refused, with the reason.
     Refused(String),
 }
 
@@ -63,7 +63,7 @@ pub struct NodeStatus {
     pub node: u16,
     /// Its process.
     pub process: u32,
-    /// The nodes that live, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
+    /// The living nodes, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
     pub living: Vec<usize>,
     /// True if it runs a load.
     pub runs: bool,
@@ -87,7 +87,7 @@ impl Line {
         })
     }
 
-    /// An answer is waited for so long only.
+    /// Sets the most time to wait for an answer.
     pub fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         self.output.set_read_timeout(Some(time))
     }
@@ -98,7 +98,7 @@ impl Line {
         (&self.output).write_all(text.as_bytes())
     }
 
-    /// Waits so long at most; returns whether the other end has closed the connection.
+    /// Waits at most so long; returns true if the other end has closed the connection.
     pub fn is_closed_within(&self, time: &Timespec) -> bool {
         let mut files = [PollFd::new(&self.output, PollFlags::RDHUP)];
         poll(&mut files, Some(time)).is_ok_and(|ready| ready > 0)

@@ -14,7 +14,7 @@ use sardonyx_workload::routing::Tables;
 use sardonyx_workload::trace::{Header, Partition};
 use serde::{Deserialize, Serialize};
 
-/// To which node a transaction goes.
+/// The routing of transactions to nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
@@ -23,7 +23,7 @@ pub enum Routing {
     Affinity,
     /// To any.
     Random,
-    /// As a file says.
+    /// By the tables of a file.
     Tables {
         /// The file's name.
         file: String,
@@ -97,7 +97,7 @@ impl Routing {
 }
 
 #[cfg(feature = "lab")]
-/// The description in a trace of such nodes.
+/// The header of a trace of such nodes.
 ///
 /// # Errors
 /// [`ClusterError::Header`].
@@ -128,7 +128,8 @@ impl Source {
     /// The tables of a node.
     ///
     /// # Errors
-    /// As [`Routing::table`], and [`ClusterError::Scale`]; and [`ClusterError::Setting`] if the node gets none.
+    /// As [`Routing::table`], and [`ClusterError::Scale`]; and [`ClusterError::Setting`] if the node gets no
+    /// transactions.
     pub fn new(
         setting: &Setting,
         routing: &Routing,

@@ -19,12 +19,12 @@ pub const MAX_NODES: u16 = 63;
 /// The most clients of a node.
 pub const MAX_CLIENTS: u16 = 256;
 
-/// The most types of transactions, of which a branch is one if there are no more: what a trace can have.
+/// The most types of transactions that a trace can have. Each branch is a type if there are no more branches.
 pub const MAX_TYPES: u64 = sardonyx_workload::reference::MAX_TYPES as u64;
 
 /// The coupling of the nodes.
 ///
-/// [`CoupledNode::join`](crate::coupled::CoupledNode::join) is where the two part.
+/// The two part in [`CoupledNode::join`](crate::coupled::CoupledNode::join).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coupling {
@@ -35,7 +35,7 @@ pub enum Coupling {
     Loose,
 }
 
-/// When modified pages are written to storage.
+/// The time at which modified pages are written to storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Update {
@@ -46,7 +46,7 @@ pub enum Update {
     Noforce,
 }
 
-/// As the protocol has it.
+/// The strategy in the protocol's form.
 pub(crate) fn update_strategy(update: Update) -> UpdateStrategy {
     match update {
         Update::Force => UpdateStrategy::Force,
@@ -54,8 +54,8 @@ pub(crate) fn update_strategy(update: Update) -> UpdateStrategy {
     }
 }
 
-/// The size of the bank, as debit-credit on pages counts ([`PageScale`]). It is that of the paper's Table 4.1, except
-/// for the accounts, whose number memory limits.
+/// The size of the bank, in the terms of debit-credit on pages ([`PageScale`]). It is that of the paper's Table 4.1,
+/// except for the accounts, whose number memory limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
     /// Units: one per node in the GEM paper.
@@ -81,7 +81,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The GEM paper's for so many units, with a hundredth of the accounts.
+    /// The GEM paper's scale for so many units, with a hundredth of the accounts.
     pub fn paper(units: u32) -> Self {
         Scale {
             accounts_per_branch: 1000,
@@ -89,7 +89,7 @@ impl Scale {
         }
     }
 
-    /// That of a [`PageScale`].
+    /// The scale of a [`PageScale`].
     pub fn of(scale: PageScale) -> Self {
         Scale {
             units: scale.units,
@@ -105,7 +105,7 @@ impl Scale {
         }
     }
 
-    /// As the workload has it.
+    /// The scale in the workload's form.
     pub fn pages(&self) -> PageScale {
         PageScale {
             units: self.units,
@@ -122,7 +122,7 @@ impl Scale {
     }
 }
 
-/// Times of devices that are slept, in microseconds; 0: none.
+/// Imposed times of devices, during which a process sleeps, in microseconds; 0: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Devices {
     /// To fetch a page from storage.
@@ -159,7 +159,7 @@ pub struct Setting {
     /// The place of the lock authority of loosely coupled nodes: where this routing sends transactions, or anywhere.
     #[serde(default)]
     pub authority: Routing,
-    /// When modified pages are stored.
+    /// The time at which modified pages are stored.
     pub update: Update,
     /// Pages of a node's buffer.
     pub buffer_pages: u32,
@@ -169,7 +169,7 @@ pub struct Setting {
     pub history_pages: u32,
     /// The bank.
     pub scale: Scale,
-    /// Times that are slept.
+    /// Imposed times of devices.
     pub devices: Devices,
     /// The time to wait for a node whose process is stopped, in milliseconds. Then it is killed if nodes are closely
     /// coupled, and shut out if they are loosely coupled.
@@ -288,7 +288,7 @@ impl Setting {
             .register(places, self.stopped_process_wait())
     }
 
-    /// The options with which a closely coupled node of these is opened.
+    /// The options of a closely coupled node.
     pub fn node_options(&self) -> NodeOptions {
         NodeOptions {
             pages: crate::bank::Bank::new(self).pages(),
@@ -304,7 +304,7 @@ impl Setting {
         }
     }
 
-    /// The options with which the database is opened.
+    /// The options of the database.
     pub fn storage_options(&self) -> StorageOptions {
         StorageOptions {
             memory_bytes_max: 128 << 30,
@@ -312,7 +312,7 @@ impl Setting {
         }
     }
 
-    /// The slot of the page server's process, if there is one: behind the last node's.
+    /// The slot of the page server's process, if there is one: after the last node's.
     pub fn page_server_slot(&self) -> Option<usize> {
         (self.coupling == Coupling::Loose).then_some(self.nodes.into())
     }
@@ -353,7 +353,7 @@ impl Setting {
         u64::from(self.nodes) * u64::from(self.clients_max)
     }
 
-    /// Reads the one that is kept beside a database.
+    /// Reads the setting of a database.
     ///
     /// # Errors
     /// [`ClusterError::NotThere`], [`ClusterError::Damaged`], and those of [`Setting::check`].
@@ -379,7 +379,7 @@ impl Setting {
         Ok(setting)
     }
 
-    /// Keeps it beside a database.
+    /// Writes the setting of a database.
     ///
     /// # Errors
     /// [`ClusterError::System`].

@@ -1,7 +1,7 @@
 //! The time until others have the pages and locks of a killed node.
 //!
-//! All nodes run debit-credit, so that the log has so many transactions since the last checkpoint. Then each page of a
-//! few is changed by one node last, so that it owns them (NOFORCE) and the others must have its redo applied. It is
+//! All nodes run debit-credit, so that the log has so many transactions since the last checkpoint. Then one node
+//! changes each page of a few last, so that it owns them (NOFORCE) and the others must have its redo applied. It is
 //! killed, and another one asks for these pages at once.
 
 use crate::error::ClusterError;
@@ -68,7 +68,7 @@ pub fn take_over(cluster: &mut Cluster, load: &Load) -> Result<Takeover, Cluster
     let since = || (now_nanoseconds() - began) as f64 / 1e6;
     cluster.kill(killed)?;
     let ended_milliseconds = since();
-    // Asked one after the other, which takes as long as their answers.
+    // The nodes are asked one after the other, which takes as long as their answers.
     while !cluster.all_know_dead(name) {}
     let known_milliseconds = since();
     let mut first_page = None;

@@ -1,4 +1,4 @@
-//! The place of recorded traces in a build without the feature `lab`: nothing is recorded, and a load that asks for it is
+//! Replaces recorded traces in a build without the feature `lab`: nothing is recorded, and a load that asks for it is
 //! refused.
 
 use crate::bank::Bank;
@@ -25,7 +25,7 @@ impl Recorder {
         Recorder
     }
 
-    /// A node need not tell its transactions.
+    /// A node need not report its transactions.
     pub fn observer(self: &Arc<Self>) -> Option<Arc<dyn Observer>> {
         None
     }
@@ -45,7 +45,7 @@ impl Recorder {
     }
 }
 
-/// Refuses to merge traces, of which there are none.
+/// Refuses to merge traces, which this build does not record.
 pub(crate) fn merge(
     _: &Setting,
     _: &Places,

@@ -1,4 +1,4 @@
-//! `completions`: the script by which a shell completes a program's verbs, options and values.
+//! `completions`: a shell's script that completes a program's verbs, options and values.
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -10,7 +10,7 @@ use std::io::Write;
 /// Print the completions of a shell.
 ///
 /// The script is made from the same table as --help, so it has every verb and option. Bash needs the package
-/// bash-completion; zsh reads _sardonyx from a directory of its fpath. The packages for Debian have these files already.
+/// bash-completion; zsh reads _sardonyx from a directory of its fpath. The packages for Debian include these files.
 ///
 /// Examples:
 ///   sardonyx completions bash > ~/.local/share/bash-completion/completions/sardonyx

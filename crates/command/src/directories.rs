@@ -1,9 +1,9 @@
-//! The arguments that say on which disks the parts of a database are.
+//! The arguments that place the parts of a database on disks.
 
 use sardonyx_storage::places::Directories as Places;
 use std::path::PathBuf;
 
-/// Where the log and the backup are, if not in the database's directory.
+/// The directories of the log and the backup, if not in the database's directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Directories {
     /// The directory of the log, on a disk of its own [default: in the database's]
@@ -23,7 +23,7 @@ pub struct Directories {
 }
 
 impl Directories {
-    /// The same for the storage.
+    /// These directories, in the storage's form.
     pub fn places(&self) -> Places {
         let one = self.backup_directory.iter();
         Places {

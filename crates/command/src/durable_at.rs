@@ -1,9 +1,9 @@
-//! The argument that says in which place a transaction is durable when it is acknowledged.
+//! The argument that names the places where a transaction must be durable before it is acknowledged.
 
 use clap::ValueEnum;
 use sardonyx::hosts::DurableAt;
 
-/// Where a transaction is durable.
+/// The places where a transaction is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum DurableAtChoice {
     /// In the directory; the store follows

@@ -1,11 +1,11 @@
-//! What is left in order when a signal ends an experiment: its directories and unfinished files are removed
-//! and its processes ended, as they are when it ends by itself.
+//! Cleaning up when a signal ends an experiment: its directories and unfinished files are removed and its processes
+//! ended, as when it ends by itself.
 //!
-//! A thread waits for the signals that end a program ([`watch`]). What goes with the experiment is kept in one
-//! list (`Kept`). When a signal comes, the list is taken and not given back, so that a thread that would end
-//! something itself, print an error or go on to the next run waits there; then the processes are killed and
-//! waited for, the directories are removed, and the process ends by the same signal, so that whoever started
-//! it sees what ended it. The engine still writes meanwhile: a directory is removed until it is gone.
+//! A thread waits for the signals that end a program ([`watch`]). The experiment's directories, files and processes are
+//! in one list (`Kept`). When a signal comes, the thread locks the list and does not release it. So a thread that would
+//! end something itself, print an error or begin the next run waits there. Then the processes are killed and waited
+//! for, and the directories are removed. The process ends by the same signal, so that its parent sees the cause. The
+//! engine may still write meanwhile: the removal of a directory is repeated until it succeeds.
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::process::{pidfd_open, pidfd_send_signal, waitid};
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often a directory is tried to be removed while a thread may still make files in it.
+/// The most attempts to remove a directory while a thread may still create files in it.
 const ATTEMPTS: u32 = 1000;
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept {
@@ -23,12 +23,12 @@ static KEPT: Mutex<Kept> = Mutex::new(Kept {
     processes: Vec::new(),
 });
 
-/// What the next signal does instead of ending the program.
+/// The action of the next signal, instead of ending the program.
 static FIRST: Mutex<Option<Stop>> = Mutex::new(None);
 
 type Stop = Box<dyn Fn() + Send>;
 
-/// What goes with the experiment.
+/// The experiment's resources.
 #[derive(Debug)]
 struct Kept {
     /// Directories and files.
@@ -40,21 +40,21 @@ fn kept() -> MutexGuard<'static, Kept> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a signal that ends this program remove and end what goes with the experiment. To be called by the
-/// program, once and before it starts threads.
+/// Makes a signal that ends this program remove and end the experiment's resources. The program calls it once, before
+/// it starts threads.
 ///
 /// # Errors
-/// If the system cannot start the thread that waits.
+/// The system cannot start the thread that waits.
 pub fn watch() -> io::Result<()> {
     let ending = Ending::block();
     let body = move || -> () {
         let mut signal = ending.wait();
-        // Whoever asks twice does not want to wait.
+        // A user who asks twice does not want to wait.
         while let Some(stop) = take_first() {
             stop();
             signal = ending.wait();
         }
-        // Held to the end of the process.
+        // Locked until the end of the process.
         let mut kept = kept();
         kept.end();
         ending.end(signal)
@@ -65,18 +65,17 @@ pub fn watch() -> io::Result<()> {
         .map(drop)
 }
 
-/// Has a program that was started by one that watches take the signals as usual.
+/// Makes a program that was started by a watching one take the signals as usual.
 pub fn as_usual() {
     Ending::unblock();
 }
 
-/// That the next signal asks an experiment to come to its end instead of ending the program, until this is
-/// dropped: see [`instead`].
+/// Until this is dropped, the next signal asks an experiment to end instead of ending the program: see [`instead`].
 #[derive(Debug)]
 #[must_use = "a signal ends the program when this is dropped"]
 pub struct Instead(());
 
-/// Has the next signal that would end the program call `stop`, once. The one after it ends the program.
+/// Makes the next signal that would end the program call `stop`, once. The one after it ends the program.
 pub fn instead(stop: impl Fn() + Send + 'static) -> Instead {
     *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     Instead(())
@@ -88,7 +87,7 @@ impl Drop for Instead {
     }
 }
 
-/// Not locked any more when this returns.
+/// The lock is released when this returns.
 fn take_first() -> Option<Stop> {
     FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -113,10 +112,10 @@ impl Kept {
         }
     }
 
-    /// Whoever holds this does not give it back: whoever waits for it waits for the end of the process.
+    /// The holder of this lock never releases it: another thread that waits for it waits for the end of the process.
     fn end(&mut self) {
         for (_, process) in &self.processes {
-            // One that has ended is no error here.
+            // A process that has ended is no error here.
             let _ = pidfd_send_signal(process, Signal::KILL);
         }
         for (_, process) in &self.processes {
@@ -129,13 +128,13 @@ impl Kept {
     }
 }
 
-/// A directory or a file that is removed with the experiment, until [`let_stay`] or [`remove`]. It need not be
-/// there yet.
+/// Adds a directory or a file that is removed with the experiment, until [`let_stay`] or [`remove`]. It need not exist
+/// yet.
 pub fn goes_too(place: &Path) {
     kept().places.push(place.to_path_buf());
 }
 
-/// A directory or a file stays.
+/// Keeps a directory or a file.
 pub fn let_stay(place: &Path) {
     kept().forget(place);
 }
@@ -143,9 +142,9 @@ pub fn let_stay(place: &Path) {
 /// Removes a directory or a file now, if it is there.
 ///
 /// # Errors
-/// If it cannot be removed.
+/// It cannot be removed.
 pub fn remove(place: &Path) -> io::Result<()> {
-    // Held meanwhile, so that a signal waits until it is gone.
+    // Locked meanwhile, so that a signal waits until it is removed.
     let mut kept = kept();
     let removed = remove_all(place);
     kept.forget(place);
@@ -157,10 +156,10 @@ pub fn remove(place: &Path) -> io::Result<()> {
 pub struct Companion(u32);
 
 impl Companion {
-    /// The process of this number, a child of this one that was not waited for.
+    /// Adds the process of this number, a child of this one that was not waited for.
     ///
     /// # Errors
-    /// If the system gives no handle of it.
+    /// The system gives no handle of it.
     pub fn new(process: u32) -> io::Result<Self> {
         let pid = Pid::from_raw(process as i32).ok_or(io::ErrorKind::InvalidInput)?;
         let handle = pidfd_open(pid, PidfdFlags::empty())?;

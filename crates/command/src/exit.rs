@@ -18,7 +18,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The exit codes and their meanings, as docs/commands.md has them.
+/// The exit codes and their meanings, as in docs/commands.md.
 pub const EXIT_CODES: [(Exit, &str); 6] = [
     (Exit::Done, "success"),
     (Exit::Found, "damage, or a failed check"),
@@ -53,7 +53,7 @@ pub enum Exit {
     Locked,
     /// The disk, memory or the system refused.
     Failed,
-    /// A host can neither serve nor follow, whenever it is started again.
+    /// A host can neither serve nor follow, and a restart does not help.
     Stuck,
 }
 
@@ -80,13 +80,13 @@ impl Exit {
 /// An error as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct Told {
-    /// The text, its causes included.
+    /// The text, with its causes.
     error: String,
     exit_code: u8,
 }
 
 impl Told {
-    /// An error that ends the program so.
+    /// An error that ends the program with this exit.
     pub fn new(error: String, exit: Exit) -> Self {
         let exit_code = exit.code();
         Told { error, exit_code }
@@ -104,10 +104,10 @@ pub enum UsageError {
     Absent {
         /// The path given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the path.
         what: &'static str,
     },
-    /// The database has no such thing as was asked for.
+    /// The database has no such object.
     #[error("{0}")]
     NotThere(String),
     /// This build lacks a cargo feature that is needed.
@@ -116,7 +116,7 @@ pub enum UsageError {
          `--features {feature}` or `--features full`, or install the packaged program"
     )]
     MissingFeature {
-        /// What is asked for, with its verb.
+        /// The requested feature, with its verb.
         what: &'static str,
         /// The feature's name.
         feature: &'static str,
@@ -134,8 +134,8 @@ pub fn of_error(error: &anyhow::Error, classifiers: &[Classifier]) -> Exit {
     error.chain().find_map(of_cause).unwrap_or(Exit::Failed)
 }
 
-/// The exit of an error of the engine's, if this is one, or has one as its cause. A macro, since the error is
-/// found by a method of that name, of any error and of the library's.
+/// The exit of an error of the engine, if this is one, or has one as its cause. A macro, since the error is found by a
+/// method of that name, of any error and of the library's.
 macro_rules! of_crate {
     ($error:expr) => {
         ($error.downcast_ref().map(of_open))
@@ -290,7 +290,7 @@ fn of_journal(error: &JournalError) -> Exit {
     }
 }
 
-/// An error and its causes in one line, without saying twice what a message has in it already.
+/// An error and its causes in one line; a cause that a message contains already is left out.
 pub fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain().map(|cause| cause.to_string()) {
@@ -355,7 +355,7 @@ mod tests {
         };
         let damage = Error::from(OpenError::Recovery(RecoveryError::Log(corrupt)));
         assert_eq!(of_error(&damage.into(), &[]), Exit::Found);
-        let failed = || DiskError::new("read", "log/0", 0, io::Error::other("gone"));
+        let failed = || DiskError::new("read", "log/0", 0, io::Error::other("unplugged"));
         assert_eq!(
             of_error(&Error::from(OpenError::Disk(failed())).into(), &[]),
             Exit::Failed
@@ -369,13 +369,13 @@ mod tests {
 
     #[test]
     fn a_message_says_nothing_twice() {
-        let error = DiskError::new("read", "log/0", 4096, io::Error::other("gone"));
+        let error = DiskError::new("read", "log/0", 4096, io::Error::other("unplugged"));
         let error = Err::<(), _>(error)
             .context("verifying bank.sdx")
             .unwrap_err();
         assert_eq!(
             message(&error),
-            "verifying bank.sdx: read failed on log/0 at offset 4096: gone"
+            "verifying bank.sdx: read failed on log/0 at offset 4096: unplugged"
         );
     }
 

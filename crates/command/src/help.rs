@@ -10,12 +10,12 @@ use std::fmt::Write;
 /// The most columns of a line of the program's own `--help`.
 const COLUMNS: usize = 80;
 
-/// The order of an option that stands after a verb's own.
+/// The order of an option that comes after a verb's own.
 pub const LATE: usize = 900;
 /// The order of an option that every verb has.
 pub const LAST: usize = 990;
 
-/// The options of every verb, and how values are written.
+/// The options of every verb, and the notation of values.
 const MANNERS: &str = "\
 Every verb takes --help, and --json to print JSON. --version prints the version.
 A database is a directory. Sizes take KiB, MiB or GiB; times take us, ms or s.";
@@ -152,7 +152,7 @@ fn verbs(command: &Command, groups: &[Group]) -> String {
 /// Asserts that every shown verb is in one group.
 ///
 /// # Panics
-/// A verb is in no group, in several, or not there.
+/// A verb is in no group, in several, or does not exist.
 pub fn assert_each_verb_is_in_one_group(command: Command, groups: &[Group]) {
     command.clone().debug_assert();
     let names = groups.iter().flat_map(|group| &group.verbs);
@@ -165,11 +165,11 @@ pub fn assert_each_verb_is_in_one_group(command: Command, groups: &[Group]) {
     assert_eq!(grouped, shown);
 }
 
-/// Asserts that the program's own help is one screen, that each verb has one sentence and an example, and that no option's
-/// help is long.
+/// Asserts that the program's own help is one screen, that each verb has one sentence and an example, and that no
+/// option's help is long.
 ///
 /// # Panics
-/// One of these is not so; the message has all that are not.
+/// One of these does not hold; the message lists all failures.
 pub fn assert_help_is_short(command: &Command, raw: &Command) {
     let mut faults = Vec::new();
     let screen = command.clone().render_long_help().to_string();

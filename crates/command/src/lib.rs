@@ -1,10 +1,10 @@
-//! The manners that the programs `sardonyx` and `sardonyx-lab` share: how they print, end and fail, and arguments that many
-//! verbs have.
+//! The conventions that the programs `sardonyx` and `sardonyx-lab` share: how they print, end and fail, and arguments
+//! that many verbs have.
 //!
 //! - [`output`]: results as text or JSON; - [`exit`]: exit codes, and the code of each error of the engine;
 //! - [`help`]: `--help` with the verbs in groups; - [`program`]: a program from its arguments to its exit code;
-//! - [`completions`], [`manual`]: what shells complete and manual pages, made from the same table;
-//! - [`ending`]: what a program removes when a signal ends it;
+//! - [`completions`], [`manual`]: shell completions and manual pages, made from the same table;
+//! - [`ending`]: the removal of a program's files when a signal ends it;
 //! - [`directories`], [`durable_at`]: arguments.
 //!
 //! Invariant: an error has one exit code in every program. A program adds the errors of its own crates to those of the

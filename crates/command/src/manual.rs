@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 /// Write the manual pages.
 ///
-/// A page for the program and one for each verb, such as sardonyx.1 and sardonyx-serve.1, as groff and mandoc read them.
-/// The packages for Debian have these files already.
+/// A page for the program and one for each verb, such as sardonyx.1 and sardonyx-serve.1, for groff and mandoc. The
+/// packages for Debian include these files.
 ///
 /// Examples:
 ///   sardonyx man ~/.local/share/man/man1
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// The directory of the pages, made where absent; pages of the same names are replaced
+    /// The directory of the pages, created if absent; pages of the same names are replaced
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }
@@ -38,7 +38,7 @@ pub struct Page {
 }
 
 impl Arguments {
-    /// Writes the pages of this command line, whose doc comments are as they were written.
+    /// Writes the pages of this command line, from its original doc comments.
     ///
     /// # Errors
     /// The directory's, the output's.
@@ -62,7 +62,7 @@ impl Arguments {
 /// The pages of a program and of all its verbs that are shown.
 ///
 /// # Errors
-/// None but those of memory.
+/// None except those of memory.
 pub fn pages(command: Command) -> io::Result<Vec<Page>> {
     let version = command.get_version().unwrap_or_default().to_string();
     let mut command = command.disable_help_subcommand(true);

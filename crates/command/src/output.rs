@@ -1,12 +1,10 @@
-//! How results are printed: text for people, JSON for programs.
+//! Printing results: text for people, JSON for programs.
 //!
-//! Everything goes through one buffered writer, so that a reader that goes away (`| head`) ends in
-//! an error that the caller can pass on rather than in a panic. There are no colours, so a file and
-//! a terminal get the same.
+//! Everything goes through one buffered writer. So a reader that closes the pipe (`| head`) causes an error that the
+//! caller can pass on, and no panic. There are no colours, so a file and a terminal get the same text.
 //!
-//! What is no result goes to standard error: notes and the error that ends a verb, as text or, with
-//! `--json`, as one object in a line. So standard output has results only, and a program that reads JSON
-//! need not understand text.
+//! Notes, and the error that ends a verb, go to standard error, as text or, with `--json`, as one object in a line. So
+//! standard output has results only, and a program that reads JSON need not parse text.
 
 use serde::Serialize;
 use serde_json::json;
@@ -29,7 +27,7 @@ impl Output {
         }
     }
 
-    /// Whether JSON is wanted.
+    /// Returns true if JSON is wanted.
     pub fn is_json(&self) -> bool {
         self.json
     }
@@ -46,7 +44,7 @@ impl Output {
         Ok(writeln!(self.writer)?)
     }
 
-    /// Says something besides the results: on standard error, as an object of one line if JSON is wanted.
+    /// Prints a note besides the results: on standard error, as an object of one line if JSON is wanted.
     pub fn note(&self, text: &str) {
         match self.json {
             true => eprintln!("{}", json!({ "note": text })),
@@ -54,7 +52,7 @@ impl Output {
         }
     }
 
-    /// Writes out what is buffered.
+    /// Writes the buffered output.
     pub fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()
     }

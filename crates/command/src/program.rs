@@ -1,4 +1,4 @@
-//! A program from its arguments to its exit code: parse, run the verb, print, and say why it failed.
+//! A program from its arguments to its exit code: parse, run the verb, print, and report an error.
 
 use crate::exit::{self, Classifier, Exit, Told};
 use crate::output::Output;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 /// The arguments of a program.
 pub trait Program: FromArgMatches {
-    /// Its name, with which its messages begin.
+    /// Its name, which begins its messages.
     const NAME: &'static str;
 
     /// The exit codes of the errors of its own crates.
@@ -49,7 +49,7 @@ pub fn main<P: Program>(command: Command) -> ExitCode {
     }
 }
 
-/// Says why the program ends.
+/// Prints the error that ends the program.
 fn tell<P: Program>(json: bool, error: String, exit: Exit) {
     if !json {
         eprintln!("{}: {error}", P::NAME);

@@ -1,6 +1,6 @@
-//! A server that does nothing: it answers each message of PostgreSQL's clients at once, as if a statement had run. What
-//! a client reaches with it is what that client, the protocol and the system's sockets allow on a machine, whatever a
-//! database does. `bench/clients/compare.py --floor` runs pgbench against it.
+//! A server without a database: it answers each message of PostgreSQL clients at once, as if a statement had run. The
+//! rates of a client with it are the limit set by that client, the protocol and the machine's sockets.
+//! `bench/clients/compare.py --floor` runs pgbench against it.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-server --example answers_at_once -- 127.0.0.1:5999
@@ -11,9 +11,9 @@ use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a client says in place of a version, if it asks for TLS, or for GSSAPI's encryption.
+/// The codes that a client sends in place of a version to ask for TLS or for GSSAPI's encryption.
 const ENCRYPTION: [u32; 2] = [80_877_103, 80_877_104];
-/// Room that is made before bytes are read.
+/// The room that is reserved before a read, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
 fn message(output: &mut Vec<u8>, kind: u8, body: &[u8]) {
@@ -22,7 +22,7 @@ fn message(output: &mut Vec<u8>, kind: u8, body: &[u8]) {
     output.extend(body);
 }
 
-/// A row of texts with columns of one name, for what pgbench asks before it begins.
+/// A row of texts with columns of one name, for the queries that pgbench sends first.
 fn row(output: &mut Vec<u8>, values: &[Option<&str>]) {
     let count = (values.len() as u16).to_be_bytes();
     let mut described = count.to_vec();
@@ -62,7 +62,7 @@ fn answer(kind: u8, body: &[u8], output: &mut Vec<u8>) {
     }
 }
 
-/// The number at the beginning of bytes, if they are there.
+/// The number at the beginning of the bytes, if there are enough.
 fn number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
@@ -113,7 +113,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        // How a client ends is its own affair.
+        // The end of a client has no effect on others.
         tokio::spawn(serve(stream));
     }
 }

@@ -1,12 +1,13 @@
-//! The interrupts of all connections: a client that knows a session's number and secret cancels its statement, a client
-//! that closes ends what runs for it, and the server's end interrupts all.
+//! The interrupts of all connections. A client with a session's number and secret cancels its statement, a client that
+//! closes ends its running statement, and the server's shutdown interrupts all.
 //!
-//! A task that runs a statement cannot see its client close. So one other task looks after all connections
-//! ([`Cancelling::watch`]): it asks those whose flight has lasted from one look to the next, so that short ones cost nothing.
+//! A task that runs a statement cannot notice that its client closes. So one other task watches all connections
+//! ([`Cancelling::watch`]). It checks those whose flight has lasted from one check to the next, so short flights cost
+//! nothing.
 //!
-//! Statements look at their interrupt while they walk rows, and while they wait for the serial stage. Rows of a change,
-//! such as those of `RETURNING`, are told to their end: the change is durable before they are told, and an error would say
-//! that it is not.
+//! Statements check their interrupt while they read rows, and while they wait for the serial stage. Rows of a change,
+//! such as those of `RETURNING`, are sent to their end: the change is durable by then, and an error would mean that it
+//! is not.
 
 use crate::connection::{Incoming, Receiver};
 use sardonyx_sql::Interrupt;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Between two looks at the connections.
+/// The time between two checks of the connections.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
 /// The connections that can be interrupted.
@@ -27,10 +28,10 @@ pub struct Cancelling {
 
 #[derive(Debug)]
 struct Target {
-    /// Without one only the server interrupts.
+    /// Without a secret, only the server interrupts.
     secret: Option<[u8; 4]>,
     watched: Arc<Watched>,
-    /// The flights at the last look.
+    /// The flights at the last check.
     seen: u64,
 }
 
@@ -38,7 +39,7 @@ struct Target {
 #[derive(Debug, Default)]
 struct Watched {
     interrupt: Arc<Interrupt>,
-    /// Counts beginnings and ends of flights: odd while one is under way.
+    /// The number of beginnings and ends of flights: odd while one is under way.
     flights: AtomicU64,
     incoming: OnceLock<Arc<Mutex<Incoming>>>,
 }
@@ -56,7 +57,7 @@ pub struct Entry<'a> {
 pub struct Flight<'e>(&'e Watched);
 
 impl Cancelling {
-    /// A new connection, and the secret by which others cancel its statements.
+    /// Adds a connection, with the secret by which other connections cancel its statements.
     pub fn enter(&self, secret: Option<[u8; 4]>) -> Entry<'_> {
         let watched = Arc::new(Watched::default());
         let mut sessions = self.sessions();
@@ -79,7 +80,7 @@ impl Cancelling {
         }
     }
 
-    /// Cancels what a session does, if the secret is its own.
+    /// Cancels a session's statement, if the secret is correct.
     pub fn cancel(&self, process: u32, secret: &[u8]) {
         let is_own = |target: &&Target| target.secret.is_some_and(|own| own == secret);
         if let Some(target) = self.sessions().get(&process).filter(is_own) {
@@ -87,7 +88,7 @@ impl Cancelling {
         }
     }
 
-    /// The server ends: nothing more is to run.
+    /// Interrupts all statements, now and later: the server ends.
     pub fn shut_down(&self) {
         let sessions = self.sessions();
         sessions
@@ -95,7 +96,7 @@ impl Cancelling {
             .for_each(|target| target.watched.interrupt.shut_down());
     }
 
-    /// Looks after all connections, for ever.
+    /// Watches all connections, for ever.
     pub async fn watch(&self) {
         loop {
             tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -103,7 +104,7 @@ impl Cancelling {
         }
     }
 
-    /// Interrupts the flights that were under way at the last look already, and whose clients have closed.
+    /// Interrupts the flights that were under way at the last check, and whose clients have closed.
     fn look(&self) {
         for target in self.sessions().values_mut() {
             let flights = target.watched.flights.load(Ordering::Relaxed);
@@ -121,23 +122,23 @@ impl Cancelling {
 }
 
 impl Entry<'_> {
-    /// Its number.
+    /// The connection's number.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// What interrupts it.
+    /// The connection's interrupt.
     pub fn interrupt(&self) -> &Arc<Interrupt> {
         &self.watched.interrupt
     }
 
-    /// From now on it is seen when its client closes.
+    /// From now on the close of its client is noticed.
     pub fn look_at(&self, receiver: &Receiver) {
         // It is set once.
         let _ = self.watched.incoming.set(receiver.looked_at());
     }
 
-    /// A flight begins. The bytes that come in are not to be held while it lasts, or nobody sees the client close.
+    /// Begins a flight. The input must not be locked while it lasts: otherwise a close of the client is not noticed.
     pub fn flight(&self) -> Flight<'_> {
         self.watched.flights.fetch_add(1, Ordering::Relaxed);
         Flight(&self.watched)
@@ -146,7 +147,7 @@ impl Entry<'_> {
 
 impl Watched {
     fn look(&self) {
-        // If the bytes are held they are just read: the client is there.
+        // If the input is locked, it is just being read: the client is connected.
         let incoming = self.incoming.get().map(|incoming| incoming.try_lock());
         if let Some(Ok(mut incoming)) = incoming
             && incoming.has_closed()
@@ -219,10 +220,10 @@ mod tests {
             let all = Cancelling::default();
             let entry = all.enter(None);
             entry.look_at(&receiver);
-            // The client is there, and sends on.
+            // The client is connected and sends more.
             let first = entry.flight();
             client.try_write(b"PING\r\n").unwrap();
-            // The runtime sees the bytes when it comes to it.
+            // The runtime reads the bytes at some later moment.
             while receiver.incoming().input.is_empty() {
                 tokio::task::yield_now().await;
                 all.look();
@@ -231,7 +232,7 @@ mod tests {
             assert_eq!(entry.interrupt().reason(), None);
             drop(first);
             drop(client);
-            // What begins after a look, or is not under way, is not asked.
+            // A flight that begins after a check, or is over, is not checked.
             all.look();
             let second = entry.flight();
             all.look();

@@ -1,4 +1,4 @@
-//! A server's configuration as a file: TOML, with comments, every line of which may be left out.
+//! A server's configuration as a file: TOML, with comments; every line may be left out.
 //!
 //! ```toml
 //! postgres = "127.0.0.1:5433"            # or a list; "off" for not at all; unix:PATH for a socket
@@ -28,7 +28,7 @@
 //! keys = "none"                          # of Redis' clients: none, read or write; as tables, if it is not said
 //! ```
 //!
-//! What the command line and the environment say goes before it.
+//! The command line and the environment override it.
 
 use crate::options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 use crate::scram::{ScramError, Verifier};
@@ -40,50 +40,50 @@ use std::time::Duration;
 /// The longest configuration, in bytes.
 pub const CONFIGURATION_BYTES_MAX: u64 = 1 << 20;
 
-/// Why a configuration cannot be used.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigurationError {
     /// The file cannot be read.
     #[error("{} cannot be read: {source}", file.display())]
     Read {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is too long.
-    #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is no configuration", file.display())]
+    /// The file is too long.
+    #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is not a configuration", file.display())]
     TooLong {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
-    /// It is no TOML, or has what is not known.
+    /// The text is not TOML, or has unknown keys.
     #[error("{}: {reason}", file.display())]
     Parse {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What is wrong, with its line.
+        /// The fault, with its line.
         reason: String,
     },
-    /// A value in it cannot be.
+    /// A value is not valid.
     #[error("{}: {name}: {source}", file.display())]
     Value {
-        /// Which file.
+        /// The file.
         file: PathBuf,
         /// The value's name.
         name: String,
-        /// What is wrong with it.
+        /// The fault of the value.
         source: OptionsError,
     },
-    /// A user's password is no verifier.
+    /// The password of a user is not a verifier.
     #[error("{}: the password of the user {user:?}: {source}; make one with `sardonyx password`", file.display())]
     Password {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Whose.
+        /// The user.
         user: String,
-        /// What is wrong with it.
+        /// The fault of the verifier.
         source: ScramError,
     },
 }
@@ -100,7 +100,7 @@ struct File {
     users: BTreeMap<String, UserSection>,
 }
 
-/// One, or a list.
+/// One value, or a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Endpoints {
@@ -172,7 +172,7 @@ struct UserSection {
 /// Reads a configuration.
 ///
 /// # Errors
-/// What is wrong, and where. No error has a password.
+/// The fault and its place. No error contains a password.
 pub fn read(file: &Path) -> Result<Options, ConfigurationError> {
     let failed = |source| ConfigurationError::Read {
         file: file.into(),
@@ -184,14 +184,14 @@ pub fn read(file: &Path) -> Result<Options, ConfigurationError> {
     parse(&std::fs::read_to_string(file).map_err(failed)?, file)
 }
 
-/// Reads a configuration's text, as that of a file.
+/// Reads the text of a configuration file.
 ///
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
     let read: File = toml::from_str(text).map_err(|error| ConfigurationError::Parse {
         file: file.into(),
-        // Not the error's text, which shows the line, and with it what may be a password.
+        // Not the error's text, which shows the line, and with it perhaps a password.
         reason: match error.span() {
             Some(span) => {
                 let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
@@ -276,7 +276,7 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
     Ok(options)
 }
 
-/// Endpoints as they are written: `off` alone is none.
+/// Parses endpoints; `off` alone gives none.
 ///
 /// # Errors
 /// [`OptionsError::Endpoint`].
@@ -330,12 +330,12 @@ mod tests {
     fn what_is_wrong_is_told_with_its_place_and_without_passwords() {
         let said = parsed("postgres = \"x\"").unwrap_err();
         assert!(
-            said.contains("server.toml: postgres: \"x\" is no address"),
+            said.contains("server.toml: postgres: \"x\" is not an address"),
             "{said}"
         );
         let said = parsed("[limits]\nmemory_max = \"3 pages\"").unwrap_err();
         assert!(
-            said.contains("limits.memory_max: \"3 pages\" is no size"),
+            said.contains("limits.memory_max: \"3 pages\" is not a size"),
             "{said}"
         );
         let said = parsed("\nports = 1").unwrap_err();

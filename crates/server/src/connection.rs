@@ -1,8 +1,8 @@
-//! What connections of all protocols have in common: reading until the server is to stop, writing to clients that may not
+//! The common part of connections of all protocols: reading until the server stops, writing to clients that may not
 //! read, and noticing clients that close while they are served.
 //!
-//! A client that takes nothing for [`Limits::unread`](crate::Limits::unread) is disconnected. It holds no lock and no
-//! stage meanwhile: only its own task waits.
+//! A client that reads nothing for [`Limits::unread`](crate::Limits::unread) is disconnected. Meanwhile it holds no
+//! lock and no stage: only its own task waits.
 
 use crate::cancelling::BETWEEN_LOOKS;
 use crate::lease::Lease;
@@ -22,14 +22,14 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// Room that is made before bytes are read.
+/// The room that is reserved before a read, in bytes.
 const READ_BYTES: usize = 16 << 10;
-/// Buffers that grew beyond this are given back when they are empty, so that idle connections are cheap.
+/// Empty buffers larger than this are freed, so that idle connections are cheap.
 const KEPT_BYTES: usize = 64 << 10;
-/// So much is read ahead of a client that sends on while it is served.
+/// The most bytes that are read ahead of a client that sends more while it is served.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 
-/// A socket with what was read from it and is to be written to it.
+/// A socket with its input and output buffers.
 #[derive(Debug)]
 pub struct Connection {
     /// The bytes of the client.
@@ -45,12 +45,12 @@ pub struct Connection {
 #[derive(Debug)]
 pub struct Incoming {
     stream: ReadHalf<Stream>,
-    /// What was read and not taken yet.
+    /// Bytes that were read and not taken yet.
     pub input: BytesMut,
     unanswered: Unanswered,
 }
 
-/// The half of a connection that is read, which others look at while its client is served.
+/// The half of a connection that is read, which other tasks may inspect while its client is served.
 #[derive(Debug)]
 pub struct Receiver {
     incoming: Arc<Mutex<Incoming>>,
@@ -65,12 +65,12 @@ pub struct Outgoing {
     lease: Lease,
 }
 
-/// What came of waiting for bytes.
+/// The result of waiting for bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Received {
-    /// There are more.
+    /// More bytes arrived.
     Bytes,
-    /// There are more, but no memory for them: the client is told, and the connection ends.
+    /// More bytes arrived, but there is no memory for them: the client receives the error, and the connection ends.
     Refused(Exhausted),
     /// The client has closed.
     Closed,
@@ -79,8 +79,8 @@ pub enum Received {
 }
 
 impl Connection {
-    /// Of a socket, until the server is to stop. What its client sends is counted among `memory`; it is answered while the
-    /// lease is there.
+    /// A connection over a socket, until the server stops. Its received bytes count against `memory`; answers are sent
+    /// while the lease is held.
     pub fn new(
         stream: Stream,
         unread: Duration,
@@ -116,7 +116,7 @@ impl Connection {
         received(incoming, &mut self.stop).await
     }
 
-    /// The half that is read, to be looked at by others while the client is served, and the half that is written.
+    /// The half that is read, which other tasks may inspect while the client is served, and the half that is written.
     pub fn shared(self) -> (Receiver, Outgoing) {
         let receiver = Receiver {
             incoming: Arc::new(Mutex::new(self.incoming)),
@@ -125,25 +125,25 @@ impl Connection {
         (receiver, self.outgoing)
     }
 
-    /// Sends all of it, and leaves none.
+    /// Sends all of the output and leaves it empty.
     ///
     /// # Errors
-    /// The connection's; [`io::ErrorKind::TimedOut`] if the client takes nothing.
+    /// The connection's; [`io::ErrorKind::TimedOut`] if the client reads nothing.
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
         self.outgoing.send(output).await
     }
 
-    /// Where the client is, if it is not at a socket in the file system.
+    /// The client's address, if it is not at a socket in the file system.
     pub fn client(&self) -> Option<SocketAddr> {
         self.client
     }
 
-    /// Whether what goes over it is encrypted.
+    /// Returns true if the connection is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 
-    /// The same over TLS, after its greeting.
+    /// The connection over TLS, after its greeting.
     ///
     /// # Errors
     /// The greeting failed.
@@ -158,7 +158,7 @@ impl Connection {
         Ok(Connection::new(stream, unread, self.stop, memory, lease))
     }
 
-    /// Nothing more is sent.
+    /// Ends the output.
     ///
     /// # Errors
     /// The connection's.
@@ -168,12 +168,12 @@ impl Connection {
 }
 
 impl Receiver {
-    /// The bytes, which others do not look at meanwhile.
+    /// The input, which other tasks do not inspect meanwhile.
     pub fn incoming(&self) -> MutexGuard<'_, Incoming> {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same bytes, for others.
+    /// The shared input, for other tasks.
     pub fn looked_at(&self) -> Arc<Mutex<Incoming>> {
         self.incoming.clone()
     }
@@ -184,7 +184,7 @@ impl Receiver {
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
         let incoming = &self.incoming;
-        // The bytes are held while they are read, not while they are waited for.
+        // The lock is held while bytes are read, not while they are waited for.
         let incoming = poll_fn(|context| {
             let mut incoming = incoming.lock().unwrap_or_else(PoisonError::into_inner);
             incoming.poll_receive(context)
@@ -192,8 +192,8 @@ impl Receiver {
         received(incoming, &mut self.stop).await
     }
 
-    /// As [`Receiver::receive`], of a client that waits for others to be served. What it sends meanwhile is received up to a
-    /// bound. Beyond that its bytes stay where they are, and only its end is noticed.
+    /// As [`Receiver::receive`], of a client that waits while others are served. Its bytes are received up to a bound.
+    /// Beyond that they stay in the socket, and only its end is noticed.
     ///
     /// # Errors
     /// The connection's.
@@ -211,7 +211,7 @@ impl Receiver {
     }
 }
 
-/// What comes first: bytes, or that the server is to stop.
+/// The first of two events: bytes arrive, or the server is to stop.
 async fn received(
     incoming: impl Future<Output = io::Result<Received>>,
     stop: &mut watch::Receiver<bool>,
@@ -236,20 +236,20 @@ impl Incoming {
         }))
     }
 
-    /// What was taken is answered.
+    /// Marks the taken bytes as answered.
     pub fn answered(&mut self) {
         self.unanswered.answered(self.input.len());
     }
 
-    /// Whether the client has closed. What it has sent meanwhile is read up to a bound.
+    /// Returns true if the client has closed. Meanwhile its bytes are read up to a bound.
     pub fn has_closed(&mut self) -> bool {
         while self.input.len() < AHEAD_BYTES_MAX {
             self.input.reserve(READ_BYTES);
-            // Whoever waits for bytes next asks to be woken itself.
+            // The next task that waits for bytes registers its own wake-up.
             let read = pin!(self.stream.read_buf(&mut self.input));
             match read.poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Ok(0) | Err(_)) => return true,
-                // What has no room is refused with the next bytes.
+                // If there is no memory for them, the next bytes are refused.
                 Poll::Ready(Ok(read)) => {
                     self.unanswered.add(read);
                 }
@@ -259,9 +259,9 @@ impl Incoming {
         self.has_closed_behind()
     }
 
-    /// True if the client has closed behind bytes that were not read.
+    /// True if the client has closed after bytes that were not read.
     fn has_closed_behind(&mut self) -> bool {
-        // Without room nothing is read: see `Stream`.
+        // With an empty buffer nothing is read: see `Stream`.
         let mut none = ReadBuf::new(&mut []);
         let mut context = Context::from_waker(Waker::noop());
         let looked = Pin::new(&mut self.stream).poll_read(&mut context, &mut none);
@@ -270,11 +270,11 @@ impl Incoming {
 }
 
 impl Outgoing {
-    /// Sends all of it, and leaves none.
+    /// Sends all of the output and leaves it empty.
     ///
     /// # Errors
-    /// The connection's; [`io::ErrorKind::TimedOut`] if the client takes nothing; [`io::ErrorKind::ConnectionAborted`] if
-    /// the lease has run out since it was made ([`Lease`]).
+    /// The connection's; [`io::ErrorKind::TimedOut`] if the client reads nothing; [`io::ErrorKind::ConnectionAborted`]
+    /// if the lease has run out since the output was made ([`Lease`]).
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
         self.lease.check()?;
         while !output.is_empty() {
@@ -317,7 +317,7 @@ mod tests {
             assert!(there < 2 * AHEAD_BYTES_MAX);
             let waited = timeout(4 * BETWEEN_LOOKS, receiver.receive_ahead()).await;
             assert!(waited.is_err() && !sends.is_finished());
-            // The client closes in the middle.
+            // The client closes during the write.
             sends.abort();
             assert!(sends.await.is_err());
             assert_eq!(receiver.receive_ahead().await.unwrap(), Received::Closed);

@@ -1,7 +1,7 @@
-//! The sockets that clients connect to: bound once, and answered by the server of the moment.
+//! The sockets that clients connect to: bound once, and answered by the current server.
 //!
-//! A host that follows and the server that comes after it have the same sockets ([`crate::Following`], [`crate::Server`]).
-//! A client that connects between the two waits in the system's queue, and no other program can take the port.
+//! A follower and the server that replaces it use the same sockets ([`crate::Following`], [`crate::Server`]). A client
+//! that connects between the two waits in the system's queue, and no other program can take the port.
 
 use crate::error::ServerError;
 use crate::metrics::Protocol;
@@ -16,9 +16,9 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-/// Pending connections of an endpoint that the system keeps.
+/// The pending connections of an endpoint that the system keeps.
 const BACKLOG: i32 = 1024;
-/// After an error of accepting, such as too many open files, so long is waited.
+/// The pause after an error of accepting, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The sockets of a server.
@@ -29,7 +29,7 @@ pub struct Doors {
     sockets: Vec<PathBuf>,
 }
 
-/// A socket, and the clients of which protocol connect to it.
+/// A socket and the protocol of its clients.
 #[derive(Debug)]
 struct Door {
     protocol: Protocol,
@@ -50,10 +50,10 @@ pub(crate) enum Listener {
 }
 
 impl Doors {
-    /// Has the addresses that these options name.
+    /// Binds the addresses of these options.
     ///
     /// # Errors
-    /// An option that cannot be; an address that cannot be had.
+    /// An option that is not valid; an address that cannot be bound.
     pub fn open(options: &Options) -> Result<Doors, ServerError> {
         options.check()?;
         let mut doors = Doors {
@@ -81,7 +81,7 @@ impl Doors {
         let (listener, at) = match endpoint {
             Endpoint::Tcp(address) => {
                 let listener = std::net::TcpListener::bind(address).map_err(failed)?;
-                // Once more, with room for more clients that wait.
+                // Again, with a longer queue of waiting clients.
                 rustix::net::listen(&listener, BACKLOG).map_err(|error| failed(error.into()))?;
                 listener.set_nonblocking(true).map_err(failed)?;
                 let at = listener.local_addr().map_err(failed)?;
@@ -104,12 +104,12 @@ impl Doors {
         Ok(())
     }
 
-    /// Where they are: with the ports that the system chose, where 0 was asked for.
+    /// The bound endpoints, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> &[(Protocol, Endpoint)] {
         &self.addresses
     }
 
-    /// The sockets, for the runtime that this is called in.
+    /// The sockets, for the current runtime.
     ///
     /// # Errors
     /// The system's.
@@ -138,13 +138,13 @@ impl Doors {
 impl Drop for Doors {
     fn drop(&mut self) {
         for path in &self.sockets {
-            // Somebody else may have removed it.
+            // Another program may have removed it.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Removes a socket at which nobody listens: of a server that was killed.
+/// Removes a socket without a listener: one of a server that was killed.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket =
         std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket());
@@ -154,8 +154,8 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// True if the clients of a protocol begin with TLS at this endpoint. PostgreSQL's ask for it themselves; others begin with
-/// it where it can be seen by others.
+/// True if the clients of a protocol begin with TLS at this endpoint. PostgreSQL clients ask for it themselves; others
+/// begin with it where other hosts can see the connection.
 pub(crate) fn begins_with_tls(protocol: Protocol, endpoint: &Endpoint) -> bool {
     match protocol {
         Protocol::Postgres => false,
@@ -163,7 +163,8 @@ pub(crate) fn begins_with_tls(protocol: Protocol, endpoint: &Endpoint) -> bool {
     }
 }
 
-/// Lets clients in until the server is to stop, and waits for those that are there. Who finds no place is refused.
+/// Accepts clients until the server stops, and waits for those that are connected. Clients beyond the limit are
+/// refused.
 pub(crate) async fn accept<F>(
     listener: Listener,
     mut stop: watch::Receiver<bool>,
@@ -177,7 +178,7 @@ pub(crate) async fn accept<F>(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            // What has ended is forgotten.
+            // Ended tasks are removed.
             Some(_) = clients.join_next() => continue,
             _ = stop.wait_for(|stop| *stop) => break,
         };
@@ -191,7 +192,7 @@ pub(crate) async fn accept<F>(
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
             refused();
-            tracing::warn!("there are as many connections as are allowed: one more was refused");
+            tracing::warn!("the limit of connections is reached: a further one was refused");
             continue;
         };
         let serving = serve(stream);
@@ -208,7 +209,7 @@ impl Listener {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // Answers are written whole: nothing is gained by waiting for more.
+                // Answers are written whole: waiting for more gains nothing.
                 stream.set_nodelay(true)?;
                 Ok(Stream::Tcp(stream))
             }

@@ -1,22 +1,22 @@
-//! Why a server is not started.
+//! Errors of a server's start.
 
 use crate::options::{Endpoint, OptionsError};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a server is not started.
+/// The reason why a server does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// An option cannot be.
+    /// An option is not valid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// An address cannot be had.
-    #[error("{endpoint} cannot be listened at: {source}")]
+    /// An address cannot be bound.
+    #[error("cannot listen at {endpoint}: {source}")]
     Listen {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A certificate or key cannot be used.
@@ -24,27 +24,27 @@ pub enum ServerError {
     Tls {
         /// Which file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         reason: String,
     },
-    /// The tables of Redis' keys cannot be had.
+    /// The tables for Redis keys cannot be opened.
     #[error(
-        "the tables of Redis' keys cannot be had: {0}; serve the database without Redis (--redis off), and by SQL drop what was \
+        "the tables for Redis keys cannot be opened: {0}; serve the database without Redis (--redis off), and by SQL drop what was \
          added to the table (DROP INDEX, ALTER TABLE … DROP COLUMN), rename it if it is of your own, or drop it with its keys"
     )]
     Keyspace(#[from] sardonyx::Error),
-    /// The database is one of nodes, which serve PostgreSQL's clients alone.
+    /// The database is one of nodes, which serve PostgreSQL clients only.
     #[error(
         "{what} are not served by a node of a nodes' database: switch that off (--{option} off)"
     )]
     OfNodes {
-        /// Whose clients.
+        /// The protocol's clients.
         what: &'static str,
         /// The option.
         option: &'static str,
     },
     /// The system starts no threads.
-    #[error("threads cannot be started: {0}")]
+    #[error("the system cannot start threads: {0}")]
     Threads(io::Error),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]

@@ -1,11 +1,12 @@
-//! A host that does not serve: another one does, or none does yet. Its addresses answer, and send clients away.
+//! A host that does not serve, since another one does, or none does yet. Its addresses accept clients and send them
+//! away.
 //!
-//! - PostgreSQL's clients receive `57P03` when they connect, before they are asked for a password, as by a standby of
-//!   PostgreSQL without hot standby. With several hosts in their connection string they go on to the next one.
-//! - Redis' clients receive `-LOADING`, which clients take for a reason to try again later, and are disconnected, so that
-//!   they do so by a new connection.
-//! - HTTP: `/livez` says that the host lives, and `/metrics` shows how it follows; all else, `/readyz` too, is 503 with a
-//!   sentence that says who serves.
+//! - PostgreSQL clients receive `57P03` when they connect, before the password, as from a PostgreSQL standby without
+//!   hot standby. If their connection string has several hosts, they try the next one.
+//! - Redis clients receive `-LOADING`, after which they retry, and are disconnected, so that they retry with a new
+//!   connection.
+//! - HTTP: `/livez` reports that the process lives, and `/metrics` shows how it follows. Every other path, also
+//!   `/readyz`, is 503 with a sentence that names the serving host.
 
 use crate::connection::{Connection, Received};
 use crate::doors::{Doors, accept, begins_with_tls};
@@ -32,10 +33,10 @@ use tokio_rustls::TlsAcceptor;
 
 /// PostgreSQL's `cannot_connect_now`: clients with several hosts try the next one.
 const CANNOT_CONNECT_NOW: &str = "57P03";
-/// So long is waited for a client that has been sent away, and for all at the end.
+/// The time that a client which was sent away has to close, and that all clients have at the end.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-/// A host that sends its clients away. Dropping it ends that, too.
+/// A host that sends its clients away. Dropping it stops that.
 #[derive(Debug)]
 pub struct Following {
     runtime: Option<Runtime>,
@@ -43,7 +44,7 @@ pub struct Following {
     stop: watch::Sender<bool>,
 }
 
-/// Why no client is served here now, as a sentence.
+/// The reason why no client is served here now, as a sentence.
 type Says = Arc<dyn Fn() -> String + Send + Sync>;
 
 struct Shared {
@@ -62,7 +63,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Following {
-    /// Sends away who comes through these doors, with what `says` says then. `host`: for the metrics.
+    /// Sends away the clients of these doors, with the current sentence of `says`. `host` is for the metrics.
     ///
     /// # Errors
     /// A certificate or key that cannot be used; the system's.
@@ -113,7 +114,7 @@ impl Following {
         })
     }
 
-    /// Ends it: a client that comes next waits for the next server at these doors.
+    /// Stops it: later clients wait at these doors for the next server.
     pub fn stop(mut self) {
         self.end();
     }
@@ -127,7 +128,7 @@ impl Following {
         let tasks = &mut self.tasks;
         runtime.block_on(async {
             let all = async { while tasks.join_next().await.is_some() {} };
-            // A connection that is still there is cut off.
+            // Connections that are still open are cut off.
             let _ = timeout(GOODBYE, all).await;
         });
         runtime.shutdown_background();
@@ -190,7 +191,7 @@ impl Shared {
             .send(&mut BytesMut::from(text.as_bytes()))
             .await?;
         connection.end().await?;
-        // Bytes that were not read would have the system take back the answer.
+        // If bytes were left unread, the system would discard the answer.
         let rest = async {
             while connection.receive().await? == Received::Bytes {
                 connection.incoming.input.clear();

@@ -1,10 +1,11 @@
 //! The gate before the serial stage: flights wait here, as tasks, when many threads wait for the stage already.
 //!
 //! A thread that waits for the serial stage steps aside, and another one serves in its place
-//! ([`sardonyx_base::waiting`]). With thousands of clients behind one long statement there would be thousands of threads.
+//! ([`sardonyx_base::waiting`]). Without the gate, thousands of clients waiting for one long statement would need
+//! thousands of threads.
 //!
-//! Invariant: beyond [`ASIDE_MAX`] threads that stand aside, at most as many flights go on. A flight that is to end passes,
-//! since it waits for nothing any more, and so does one that is answered beside the long statement.
+//! Invariant: once [`ASIDE_MAX`] threads have stepped aside, at most as many flights pass. An interrupted flight
+//! passes, since it no longer waits, and so does one that is answered during the long statement.
 
 use sardonyx_base::waiting::{self, interruptible_future};
 use sardonyx_sql::Interrupt;
@@ -13,9 +14,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-/// So many threads that stand aside are enough to keep the serial stage busy.
+/// This many waiting threads are enough to keep the serial stage busy.
 const ASIDE_MAX: usize = 64;
-/// Between two looks of a flight that waits whether it is to end.
+/// The time between two checks of a waiting flight for an interrupt.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The gate.
@@ -29,12 +30,12 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Whether flights wait here.
+    /// Returns true if flights wait here.
     pub fn is_narrow() -> bool {
         waiting::count_aside() >= ASIDE_MAX
     }
 
-    /// Serves a client until it is interrupted; behind the gate, if the flight waits.
+    /// Serves a client until it is interrupted; if the flight waits, after it has passed the gate.
     pub async fn pass<T>(
         &self,
         interrupt: &Arc<Interrupt>,

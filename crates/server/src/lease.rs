@@ -1,7 +1,8 @@
-//! The right of a server to answer: a host of a database whose log is in a store has it as long as no other one serves.
+//! The right of a server to answer. A host of a database whose log is in a store has it as long as no other host
+//! serves.
 //!
-//! Each answer asks that when it is ready, before it is sent. What it says was true when the lease was still there, so no
-//! client is shown what was before another host began to serve, however long this process was stopped in between.
+//! Each answer checks the lease when it is ready, before it is sent. The answer's content was true while the lease was
+//! held. So no client sees a state from before another host began to serve, however long this process was stopped.
 
 use crate::state::SeesHost;
 use std::fmt;
@@ -24,7 +25,7 @@ struct OfHost {
 }
 
 impl Lease {
-    /// As long as this says so: a cheap question, asked for each answer.
+    /// A lease that is held as long as `is_held` returns true: a cheap function, called for each answer.
     pub fn while_held(is_held: impl Fn() -> bool + Send + Sync + 'static) -> Lease {
         Lease {
             is_held: Some(Arc::new(is_held)),
@@ -32,20 +33,20 @@ impl Lease {
         }
     }
 
-    /// The same, with the host that has it, which the metrics show.
+    /// Adds the host that has the lease, which the metrics show.
     pub fn of_host(mut self, host: SeesHost) -> Lease {
         Arc::make_mut(&mut self.of).host = Some(host);
         self
     }
 
-    /// The same of a host that answers reads while another one serves, which this says: `/readyz` is for the one that
-    /// serves.
+    /// The lease of a host that answers reads while another one serves, which `who_serves` names: `/readyz` is for the
+    /// serving host.
     pub fn beside(mut self, who_serves: impl Fn() -> String + Send + Sync + 'static) -> Lease {
         Arc::make_mut(&mut self.of).who_serves = Some(Arc::new(who_serves));
         self
     }
 
-    /// A sentence that says which host serves, if it is another one.
+    /// A sentence that names the serving host, if it is another one.
     pub fn who_serves(&self) -> Option<String> {
         self.of.who_serves.as_ref().map(|says| says())
     }
@@ -55,18 +56,18 @@ impl Lease {
         self.of.host.as_ref()
     }
 
-    /// Returns true if it may answer now. Without a lease it always may.
+    /// Returns true if the server may answer now. Without a lease it always may.
     pub fn is_held(&self) -> bool {
         self.is_held.as_ref().is_none_or(|is_held| is_held())
     }
 
-    /// An error that ends the connection, if it may not.
+    /// Returns an error, which ends the connection, if the server may not answer.
     pub(crate) fn check(&self) -> io::Result<()> {
         match self.is_held() {
             true => Ok(()),
             false => Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "this host's lease has run out: it answers nothing",
+                "this host's lease has run out: it sends no answers",
             )),
         }
     }

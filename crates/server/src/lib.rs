@@ -1,13 +1,14 @@
-//! A server for the clients of PostgreSQL and Redis, on a database of tables.
+//! A server for PostgreSQL and Redis clients, on a database of tables.
 //!
-//! Nothing of transactions is decided here: what a client sent together goes to the SQL layer
-//! ([`sardonyx_sql::Session`]) or to the keyspace ([`sardonyx_resp::Session`]) as one flight, and what comes back is
-//! written to the socket when it is durable.
+//! The server decides nothing about transactions. It passes the requests that arrived together to the SQL layer
+//! ([`sardonyx_sql::Session`]) or to the keyspace ([`sardonyx_resp::Session`]) as one flight. It writes the answers to
+//! the socket when they are durable.
 //!
-//! - [`Server`]: connections, the orderly end; [`Doors`]: its sockets; [`Following`]: a host that does not serve now;
-//! - [`Lease`]: whether answers may be sent; - [`Options`], [`configuration`]: how it is started;
-//! - [`postgres`]: PostgreSQL's protocol; - `redis`: Redis'; - [`scram`]: passwords; - [`metrics`]: what is counted;
-//! - [`spans`]: what `tracing` is told; - [`state`]: what a server does, as one value; - `http`: that value as metrics, as JSON and as a page.
+//! - [`Server`]: connections, shutdown; [`Doors`]: its sockets; [`Following`]: a host that does not serve now;
+//! - [`Lease`]: the right to answer; - [`Options`], [`configuration`]: options of the start;
+//! - [`postgres`]: PostgreSQL's protocol; - `redis`: Redis'; - [`scram`]: passwords; - [`metrics`]: counts;
+//! - [`spans`]: spans for `tracing`; - [`state`]: the state of a server as one value; - `http`: that value as metrics,
+//!   JSON and a page.
 //!
 //! ```no_run
 //! use sardonyx::Tables;

@@ -1,9 +1,8 @@
-//! The memory that the process may take, and takes: so that the server refuses what makes it larger before the system kills
-//! it.
+//! The limit and the use of the process' memory: the server refuses requests that need more before the system kills it.
 //!
-//! The limit is what the configuration says, or that of the process' cgroup, or what the machine has. A share of it is for
-//! answers that wait for their clients and for rows that statements gather; when the whole process is near the limit,
-//! nothing more is stored either ([`Budget::set_short`]).
+//! The limit is the configured one, that of the process' cgroup, or the machine's memory. A share of it is for answers
+//! that wait for their clients and for rows that statements gather. When the whole process is near the limit, nothing
+//! more is stored either ([`Budget::set_short`]).
 
 use sardonyx_sql::Budget;
 use std::fs::read_to_string;
@@ -11,21 +10,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Answers and rows take at most one part in so many of the limit.
+/// The divisor of the limit that gives the share for answers and rows.
 const GATHERED_OF: u64 = 4;
-/// And at least so many bytes, however little the process may take.
+/// The least share in bytes, however small the limit is.
 const GATHERED_BYTES_MIN: u64 = 64 << 20;
-/// From so many hundredths of the limit on nothing is stored.
+/// The percentage of the limit from which on nothing is stored.
 const SHORT_PERCENT: u64 = 90;
-/// Between two looks at the process.
+/// The time between two checks of the process.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The limit of the process' memory in bytes, if there is one that can be found.
+/// The limit of the process' memory in bytes, if one can be found.
 pub fn limit(said: Option<u64>) -> Option<u64> {
     said.or_else(|| [of_cgroup(), of_machine()].into_iter().flatten().min())
 }
 
-/// Bounds what is gathered.
+/// Sets the share for answers and rows.
 pub fn bound(budget: &Budget, limit: u64) {
     let bytes_max = (limit / GATHERED_OF).max(GATHERED_BYTES_MIN);
     budget.set_bytes_max(usize::try_from(bytes_max).unwrap_or(usize::MAX));
@@ -35,7 +34,7 @@ pub fn bound(budget: &Budget, limit: u64) {
 pub async fn watch(budget: &Budget, limit: u64) {
     let mut was_short = false;
     loop {
-        // What cannot be read is no reason to refuse anything.
+        // If it cannot be read, nothing is refused.
         let taken = read_to_string("/proc/self/status").map_or(0, |status| taken(&status));
         let is_short = is_short(taken, limit);
         if is_short != was_short {
@@ -51,7 +50,7 @@ fn is_short(taken: u64, limit: u64) -> bool {
     taken > limit / 100 * SHORT_PERCENT
 }
 
-/// The memory of the process that nothing else can hold, of `/proc/self/status`: its own, and that shared with others.
+/// The process' own and shared memory, from `/proc/self/status`; nothing else can use it.
 fn taken(status: &str) -> u64 {
     let fields = ["RssAnon:", "RssShmem:"].map(|name| kibibytes(status, name));
     fields.into_iter().flatten().sum()
@@ -98,7 +97,7 @@ fn files_of(line: &str) -> Vec<PathBuf> {
     above.collect()
 }
 
-/// A limit; none if it is `max`.
+/// A limit; `None` if it is `max`.
 fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }

@@ -1,6 +1,6 @@
-//! What the server counts, read when somebody asks: nothing on the way of a statement but an addition.
+//! The counts of the server, read on request: a statement costs only additions.
 //!
-//! Errors are counted by the class of their SQLSTATE, its first two characters: which classes there are is known
+//! Errors are counted by the class of their SQLSTATE, its first two characters. The set of classes is fixed
 //! ([`ERROR_CLASSES`]), so that no client can make the counts grow. Slow statements are kept by their texts
 //! ([`SlowStatements`]).
 
@@ -20,10 +20,10 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Protocol; 3] = [Protocol::Postgres, Protocol::Redis, Protocol::Http];
 
-    /// Its name, as metrics have it.
+    /// The protocol's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Postgres => "postgres",
@@ -33,7 +33,7 @@ impl Protocol {
     }
 }
 
-/// The classes of errors that are counted apart: of SQLSTATE, and `other`, for what is of none of them.
+/// The classes of errors that are counted separately: those of SQLSTATE, and `other` for any other error.
 pub const ERROR_CLASSES: [&str; 26] = [
     "08", "0A", "0L", "20", "21", "22", "23", "25", "26", "27", "28", "2B", "2D", "34", "3B", "3D",
     "3F", "40", "42", "53", "54", "55", "57", "58", "XX", "other",
@@ -65,24 +65,24 @@ pub struct ProtocolMetrics {
     classes: [AtomicU64; FLIGHT_MICROSECONDS.len() + 1],
 }
 
-/// The counts of a protocol, at a moment.
+/// The counts of a protocol at a moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProtocolCounts {
-    /// Connections that were opened.
+    /// Connections opened so far.
     pub opened: u64,
-    /// Those that are open.
+    /// Open connections.
     pub open: u64,
-    /// Flights: what arrived and was run together.
+    /// Flights: requests that arrived and ran together.
     pub flights: u64,
     /// Statements or commands in them.
     pub statements: u64,
-    /// The time of all flights, from the first byte understood to the last one answered.
+    /// The time of all flights, from the first byte understood to the last answer.
     pub microseconds: u64,
     /// Flights in each class of [`FLIGHT_MICROSECONDS`], and above.
     pub classes: Vec<u64>,
 }
 
-/// A connection that is open, until it is dropped.
+/// An open connection, until it is dropped.
 #[derive(Debug)]
 pub struct OpenConnection<'a>(&'a ProtocolMetrics);
 
@@ -91,19 +91,19 @@ impl Metrics {
         &self.protocols[protocol as usize]
     }
 
-    /// A connection was opened.
+    /// Counts a new connection.
     pub fn opened(&self, protocol: Protocol) -> OpenConnection<'_> {
         let metrics = self.of(protocol);
         metrics.opened.fetch_add(1, Ordering::Relaxed);
         OpenConnection(metrics)
     }
 
-    /// A client was not let in.
+    /// Counts a client that was refused.
     pub fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A client was told an error with this SQLSTATE; any other text is counted as `other`.
+    /// Counts an error with this SQLSTATE, sent to a client; any other text is counted as `other`.
     pub fn error(&self, code: &str) {
         let class = code.get(..2).unwrap_or_default();
         let known = ERROR_CLASSES.iter().position(|known| *known == class);
@@ -111,25 +111,25 @@ impl Metrics {
         self.errors[class].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Clients were told so many errors that have no code, as those of Redis' protocol.
+    /// Counts errors without a code, as those of Redis' protocol.
     pub fn errors_without_code(&self, count: u64) {
         if count > 0 {
             self.errors[ERROR_CLASSES.len() - 1].fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// A statement of a user took longer than [`Limits::slow_statement`](crate::Limits::slow_statement), which the
-    /// caller has compared. It is told of in the log, too.
+    /// Notes and logs a user's statement that took longer than
+    /// [`Limits::slow_statement`](crate::Limits::slow_statement), which the caller has compared.
     pub fn slow(&self, user: &str, text: &str, took: Duration) {
         self.slow.note(user, text, took);
     }
 
-    /// The slowest statements, from the slowest on, and how many were slow in all.
+    /// The slowest statements, slowest first, and the number of slow ones in all.
     pub fn slow_statements(&self) -> (Vec<SlowStatement>, u64) {
         (self.slow.slowest(), self.slow.total())
     }
 
-    /// How many errors of each of [`ERROR_CLASSES`] clients were told.
+    /// The number of errors sent to clients, by each of [`ERROR_CLASSES`].
     pub fn errors(&self) -> [(&'static str, u64); ERROR_CLASSES.len()] {
         std::array::from_fn(|class| {
             let count = self.errors[class].load(Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl Metrics {
         })
     }
 
-    /// A flight of so many statements was answered.
+    /// Counts an answered flight of so many statements.
     pub fn flight(&self, protocol: Protocol, statements: usize, took: Duration) {
         let metrics = self.of(protocol);
         let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -149,7 +149,7 @@ impl Metrics {
         add(&metrics.classes[class], 1);
     }
 
-    /// The counts of a protocol, now.
+    /// The current counts of a protocol.
     pub fn counts(&self, protocol: Protocol) -> ProtocolCounts {
         let metrics = self.of(protocol);
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -164,7 +164,7 @@ impl Metrics {
         }
     }
 
-    /// Clients that were not let in.
+    /// The number of clients that were refused.
     pub fn refusals(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

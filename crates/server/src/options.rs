@@ -1,7 +1,7 @@
-//! How a server is started, and what is refused before it is.
+//! Options of a server, and the combinations that are refused before it starts.
 //!
-//! Invariant: an address that others can reach is served only to users with a password ([`Options::check`]); by default
-//! there is none, and nothing but this host can connect.
+//! Invariant: an address that other hosts can reach is served only to users with a password ([`Options::check`]). By
+//! default there are no users, and only this host can connect.
 
 use crate::scram::Verifier;
 use crate::spans::ContinueTrace;
@@ -14,40 +14,40 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How a server is started.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where PostgreSQL's clients are served.
+    /// The endpoints for PostgreSQL clients.
     pub postgres: Vec<Endpoint>,
-    /// Where Redis' clients are served.
+    /// The endpoints for Redis clients.
     pub redis: Vec<Endpoint>,
-    /// Where metrics and the page are.
+    /// The endpoints for metrics and the page.
     pub http: Vec<Endpoint>,
     /// Certificate and key, with which TLS is offered.
     pub tls: Option<TlsFiles>,
-    /// Who may connect. Without any, everybody of this host.
+    /// The users who may connect. Without any, every client of this host may.
     pub users: BTreeMap<String, User>,
-    /// The bounds.
+    /// The limits.
     pub limits: Limits,
-    /// Where spans go, for the program that starts the server: the server sends none itself.
+    /// The destination of spans, for the program that starts the server: the server sends none itself.
     pub otlp: Otlp,
-    /// How the flights of clients that tell of a trace become part of it; without it they are traces of their own.
+    /// Makes flights part of the traces that clients name; without it they are traces of their own.
     pub continue_trace: Option<ContinueTrace>,
 }
 
-/// Where spans go.
+/// The destination of spans.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Otlp {
-    /// A collector of OpenTelemetry's, by its URL for OTLP over HTTP.
+    /// The URL of an OpenTelemetry collector for OTLP over HTTP.
     pub endpoint: Option<String>,
-    /// Of how many flights and connections, from 0 to 1.
+    /// The share of flights and connections with spans, from 0 to 1.
     pub sample: Option<f64>,
 }
 
 /// PEM files of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// Its certificate, and those between it and the CA.
+    /// The certificate, and those between it and the CA.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
@@ -56,18 +56,18 @@ pub struct TlsFiles {
 /// A user.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// What is known of the password.
+    /// The verifier of the password.
     pub verifier: Verifier,
-    /// What the user may do with tables.
+    /// The right on tables.
     pub tables: Right,
-    /// What the user may do with these, by their names, instead.
+    /// The rights on single tables by name, which override `tables`.
     pub table: BTreeMap<String, Right>,
-    /// What the user may do with the keys of Redis' clients.
+    /// The right on the keys of Redis clients.
     pub keys: Right,
 }
 
 impl User {
-    /// What the user may do with tables, as sessions of SQL are told.
+    /// The user's rights on tables, in the form of SQL sessions.
     pub fn rights(&self) -> Rights {
         let access = |right| match right {
             Right::Own => Access::Define,
@@ -76,7 +76,7 @@ impl User {
             Right::None => Access::Nothing,
         };
         let all = Rights::from(access(self.tables));
-        // By the tables of keys nobody reads more than by commands, unless that is said of the table.
+        // By SQL a user reads no more of the key tables than by commands, unless the table has a right of its own.
         let keys = KEY_TABLES.iter().filter(|_| self.keys < self.tables);
         let all = keys.fold(all, |rights, name| {
             rights.with_table(*name, access(self.keys))
@@ -88,42 +88,42 @@ impl User {
     }
 }
 
-/// What a user may do.
+/// A right of a user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Right {
     /// Nothing.
     None,
     /// Read.
     Read,
-    /// Change what is there, too.
+    /// Read and change rows.
     Write,
-    /// Create, change and drop tables, too.
+    /// Also create, change and drop tables.
     #[default]
     Own,
 }
 
-/// The bounds of a server.
+/// The limits of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Connections at once, of all protocols.
     pub connections_max: usize,
-    /// For how long a client may take to show who it is.
+    /// The time that a client has to authenticate.
     pub greeting: Duration,
-    /// For how long it may not take what was sent to it.
+    /// The time for which a client may leave sent answers unread.
     pub unread: Duration,
-    /// For how long those that work may go on when the server is to stop.
+    /// The time that running statements have to finish when the server stops.
     pub drain: Duration,
-    /// A statement that takes longer is told of.
+    /// The time beyond which a statement is reported as slow.
     pub slow_statement: Duration,
-    /// A statement that takes longer is ended, if its session does not set another limit (`statement_timeout`); of Redis'
-    /// clients, what arrived together. None: as long as it takes.
+    /// The time after which a statement is ended, if its session does not set another limit (`statement_timeout`); for
+    /// Redis clients it limits a flight. `None`: no limit.
     pub statement: Option<Duration>,
-    /// The most bytes of memory of the whole process. None: as much as its cgroup, or the machine, has.
+    /// The most bytes of memory of the whole process. `None`: the limit of its cgroup, or the machine's memory.
     pub memory_max: Option<u64>,
 }
 
 impl Default for Limits {
-    /// 20,000 connections; 10 s, 60 s, 10 s; 100 ms; statements as long as they take.
+    /// 20,000 connections; 10 s, 60 s, 10 s; 100 ms; no limit on statements.
     fn default() -> Self {
         Limits {
             connections_max: 20_000,
@@ -138,7 +138,7 @@ impl Default for Limits {
 }
 
 impl Default for Options {
-    /// On this host alone: PostgreSQL's clients at port 5433, Redis' at 6380, HTTP at 8080.
+    /// On this host alone: PostgreSQL clients at port 5433, Redis clients at 6380, HTTP at 8080.
     fn default() -> Self {
         let here = |port| vec![Endpoint::Tcp(SocketAddr::from(([127, 0, 0, 1], port)))];
         Options {
@@ -155,24 +155,24 @@ impl Default for Options {
 }
 
 impl User {
-    /// Whether the user may read everything.
+    /// Returns true if the user may read everything.
     pub fn may_read_all(&self) -> bool {
         let tables = self.table.values().copied().chain([self.tables, self.keys]);
         tables.min() >= Some(Right::Read)
     }
 }
 
-/// Where clients are served.
+/// An endpoint of a server.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Endpoint {
-    /// An address of TCP.
+    /// A TCP address.
     Tcp(SocketAddr),
     /// A socket in the file system.
     Unix(PathBuf),
 }
 
 impl Endpoint {
-    /// Whether only this host reaches it.
+    /// Returns true if only this host reaches it.
     pub fn is_local(&self) -> bool {
         match self {
             Endpoint::Tcp(address) => match address.ip() {
@@ -193,51 +193,51 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Why an option cannot be.
+/// The reason why an option is not valid.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// A text names no endpoint.
-    #[error("{text:?} is no address: write HOST:PORT with an IP address, or unix:PATH")]
+    /// A text that is not an endpoint.
+    #[error("{text:?} is not an address: write HOST:PORT with an IP address, or unix:PATH")]
     Endpoint {
-        /// What was given.
+        /// The given text.
         text: String,
     },
-    /// Others could connect, and nobody would be asked for a password.
+    /// Other hosts could connect without a password.
     #[error(
         "{endpoint} can be reached from other hosts, and no users are configured: configure some, or listen at 127.0.0.1"
     )]
     Unprotected {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
     },
-    /// Redis' and HTTP's clients send their password as it is.
+    /// Redis and HTTP clients send their password in plain text.
     #[error(
-        "{endpoint} can be reached from other hosts, where passwords would go unencrypted: configure TLS"
+        "{endpoint} can be reached from other hosts, where passwords would be sent unencrypted: configure TLS"
     )]
     Unencrypted {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
     },
-    /// Nothing is served.
-    #[error("nothing is served: give at least one of the protocols an address")]
+    /// No endpoint is given.
+    #[error("no address is configured: give at least one of the protocols an address")]
     Nothing,
-    /// A part of all is none.
-    #[error("{sample} is no part of all: write a number from 0 to 1")]
+    /// A share that is not between 0 and 1.
+    #[error("{sample} is not a share: write a number from 0 to 1")]
     Sample {
-        /// What was given.
+        /// The given number.
         sample: f64,
     },
-    /// A size cannot be read.
-    #[error("{text:?} is no size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
+    /// A size that cannot be read.
+    #[error("{text:?} is not a size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
     Size {
-        /// What was given.
+        /// The given text.
         text: String,
     },
-    /// A right is unknown.
-    #[error("{text:?} is no right: write none, read, write or own")]
+    /// A right that is unknown.
+    #[error("{text:?} is not a right: write none, read, write or own")]
     Right {
-        /// What was given.
+        /// The given text.
         text: String,
     },
 }
@@ -249,7 +249,7 @@ impl FromStr for Endpoint {
         if let Some(path) = text.strip_prefix("unix:") {
             return Ok(Endpoint::Unix(path.into()));
         }
-        // A port alone, or localhost, is of this host.
+        // A port alone, or localhost, is on this host.
         let numeric = match text.strip_prefix("localhost:").or(text.strip_prefix(':')) {
             Some(port) => format!("127.0.0.1:{port}"),
             None => text.to_string(),
@@ -278,7 +278,8 @@ impl FromStr for Right {
 }
 
 impl Options {
-    /// What differs in others, of what a running server cannot change, by its names in the configuration.
+    /// The options that differ in `others` and that a running server cannot change, by their names in the
+    /// configuration.
     pub(crate) fn names_of_others(&self, others: &Options) -> Vec<&'static str> {
         let (limits, other) = (&self.limits, &others.limits);
         let same = [
@@ -303,12 +304,12 @@ impl Options {
         differ.map(|(name, _)| name).collect()
     }
 
-    /// These, with what a running server takes of others: users with their passwords and rights, the certificate, and the
-    /// limit of slow statements. And what differs otherwise, by its names in the configuration. Going without any users or
-    /// without a certificate is among that: half a file would let everybody in.
+    /// These options with the changes of `others` that a running server can make: users with their passwords and
+    /// rights, the certificate, and the limit of slow statements. Also returns the names of other options that differ.
+    /// Removing all users or the certificate is among them: a partly written file would otherwise let every client in.
     ///
     /// # Errors
-    /// An option of the others that cannot be, with the endpoints of these.
+    /// An option of `others` that is not valid with these endpoints.
     pub fn taken(&self, others: Options) -> Result<(Options, Vec<&'static str>), OptionsError> {
         let mut left = self.names_of_others(&others);
         let mut taken = self.clone();
@@ -326,7 +327,7 @@ impl Options {
         Ok((taken, left))
     }
 
-    /// Whether a server may be started with these.
+    /// Checks that a server may start with these options.
     ///
     /// # Errors
     /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`], [`OptionsError::Sample`].

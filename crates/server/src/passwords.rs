@@ -1,8 +1,8 @@
-//! Passwords that clients send as they are, over Redis' protocol and HTTP, compared with what is known of them.
+//! Passwords that clients send in plain text, over Redis' protocol and HTTP, compared with the users' verifiers.
 //!
-//! A password is compared as slowly as it must be, and by whoever is not known yet, so: one at a time for the whole
-//! server, and not on a thread that serves others. A name that is no user's takes as long as one that is, so that the
-//! time does not tell which users there are.
+//! A comparison is slow on purpose, and any unauthenticated client can ask for one. So one runs at a time in the whole
+//! server, and not on a thread that serves clients. An unknown user name takes as long as a known one, so response
+//! times do not reveal which users exist.
 
 use crate::options::User;
 use crate::scram::Verifier;
@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// The users of a server, by their names.
+/// The users of a server by name.
 pub type Users = BTreeMap<String, User>;
 
-/// The users of a server, with what is known of their passwords.
+/// The users of a server and their verifiers.
 #[derive(Debug)]
 pub struct Passwords {
     users: Mutex<Arc<Users>>,
-    /// Of names that are no user's.
+    /// For the verifiers of unknown names.
     secret: [u8; 32],
     one_at_a_time: Semaphore,
 }
 
 impl Passwords {
-    /// Of these users; `secret` is known to nobody.
+    /// Creates the store of these users. `secret` must be random and kept private.
     pub fn new(users: Users, secret: [u8; 32]) -> Self {
         Passwords {
             users: Mutex::new(Arc::new(users)),
@@ -32,27 +32,27 @@ impl Passwords {
         }
     }
 
-    /// The users, as they are now. Who asks about a client keeps these until that is done, so that all answers are of
-    /// the same.
+    /// The current users. A caller keeps this for all questions about one client, so that all answers are of the same
+    /// users.
     pub fn users(&self) -> Arc<Users> {
-        // Nobody panics while it is held.
+        // No code panics while it holds this lock.
         self.users
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// From now on there are these.
+    /// Replaces the users.
     pub fn replace(&self, users: Users) {
         *self.users.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(users);
     }
 
-    /// Whether there are users.
+    /// Returns true if users are configured.
     pub fn has_users(&self) -> bool {
         !self.users().is_empty()
     }
 
-    /// What is known of the password of a name, whether or not it is a user's.
+    /// The verifier of a name; one that no password matches if the name is unknown.
     pub fn verifier(&self, users: &Users, name: &str) -> Verifier {
         match users.get(name) {
             Some(user) => user.verifier.clone(),
@@ -60,7 +60,7 @@ impl Passwords {
         }
     }
 
-    /// The user of this name, if the password is that user's.
+    /// The user of this name, if the password is correct.
     pub async fn user(self: &Arc<Self>, name: &str, password: &str) -> Option<User> {
         // The semaphore is never closed.
         let turn = self.one_at_a_time.acquire().await.ok()?;
@@ -133,7 +133,7 @@ mod tests {
         let runtime = builder.max_blocking_threads(1).build().unwrap();
         let _inside = runtime.enter();
         let mut context = Context::from_waker(Waker::noop());
-        // A name that nobody has is compared like another.
+        // An unknown name is compared like a known one.
         for (first, second) in [("ada", "eve"), ("eve", "ada")] {
             let passwords = passwords();
             // The only thread that compares is busy.

@@ -1,7 +1,7 @@
-//! Procedures of SQL as the functions that Redis' clients call: `FCALL name numkeys key… arg…`.
+//! Procedures of SQL as the functions that Redis clients call: `FCALL name numkeys key… arg…`.
 //!
-//! Keys and arguments are the procedure's parameters, as literals in quotes would be. What the last statement gives is the
-//! answer ([`reply_of`]); who may say `CALL` may say `FCALL`.
+//! Keys and arguments are the procedure's parameters, as quoted literals would be. The result of the last statement is
+//! the answer ([`reply_of`]). A user who may `CALL` a procedure may `FCALL` it.
 
 use crate::options::User;
 use sardonyx::Transaction;
@@ -25,7 +25,7 @@ pub struct Procedures {
 }
 
 impl Procedures {
-    /// Those of a database, for these users; without any, for everybody.
+    /// The procedures of a database, for these users; without users, for every client.
     pub fn new(database: Arc<Database>, users: &BTreeMap<String, User>) -> Procedures {
         let callers = users.iter();
         let callers = callers.map(|(name, user)| (name.clone(), Caller::new(name, &user.rights())));
@@ -40,7 +40,7 @@ impl Procedures {
         Procedures { database, users }
     }
 
-    /// The call of a procedure; `None` if there can be none of this name, or there is no such user.
+    /// The call of a procedure; `None` if no procedure can have this name, or the user is unknown.
     fn call_of<'c>(
         &'c self,
         call: &FunctionCall<'c>,
@@ -61,7 +61,7 @@ impl Procedures {
 fn arguments<'c>(call: &FunctionCall<'c>) -> Result<Vec<&'c str>, Failure> {
     let text = |given: &&'c [u8]| {
         std::str::from_utf8(given).map_err(|_| {
-            Failure::Told("ERR a key or an argument is no text in UTF-8 (SQLSTATE 22021)")
+            Failure::Told("ERR a key or an argument is not UTF-8 text (SQLSTATE 22021)")
         })
     };
     call.given.iter().map(text).collect()
@@ -146,8 +146,8 @@ fn failure_of(error: &SqlError) -> Failure {
     }
 }
 
-/// What is answered: a single value as that value, rows as a list of lists, no rows as nothing; where a statement gives no
-/// rows, how many it changed; `OK` if there is no statement.
+/// The answer: a single value as that value, rows as a list of lists, no rows as nil. A statement that returns no rows
+/// answers the number of changed rows, and a procedure without a statement `OK`.
 fn reply_of(complete: &mut Complete) -> Reply {
     let Some(rows) = complete.rows.take() else {
         return complete.tag.rows.map_or(Reply::Ok, Reply::count);
@@ -178,7 +178,7 @@ fn reply_of_value(value: Value, kind: SqlType) -> Reply {
         Value::Null => Reply::Null,
         Value::Bool(value) => Reply::Bool(value),
         Value::Float(value) if kind == SqlType::Float4 => {
-            // The shortest number that is the same of its 32 bits, as SQL tells it.
+            // The shortest number that has the same 32 bits, as SQL prints it.
             let shortest = (value as f32).to_string().parse();
             Reply::Double(shortest.unwrap_or(value))
         }

@@ -1,8 +1,8 @@
 //! Passwords that the server does not know: SCRAM-SHA-256 (RFC 5802 and 7677), without channel binding.
 //!
-//! What is kept of a password is a [`Verifier`], in the text form that PostgreSQL keeps, too: it shows that a client
-//! knows the password, and is no help in pretending to. A client without a known name is asked all the same, with a
-//! salt that is always the same for that name, so that names cannot be found out.
+//! The server keeps a [`Verifier`] of a password, in PostgreSQL's text form. It checks that a client knows the
+//! password, and does not help an attacker to authenticate. A client with an unknown name is asked all the same. Its
+//! salt is constant for that name, so that names cannot be discovered.
 //!
 //! An exchange is a state machine without I/O: [`Exchange::begin`], [`Exchange::prove`].
 
@@ -17,7 +17,7 @@ use std::str::FromStr;
 pub const MECHANISM: &str = "SCRAM-SHA-256";
 /// Rounds of a new verifier.
 pub const ITERATIONS: u32 = 4096;
-/// The most rounds: a verifier with more would let a login take for ever.
+/// The most rounds: a verifier with more would delay a login without bound.
 pub const ITERATIONS_MAX: u32 = 10_000_000;
 /// The longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
@@ -26,7 +26,7 @@ const KEY_BYTES: usize = digest::SHA256_OUTPUT_LEN;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 18;
 
-/// What is known of a password.
+/// The verifier of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
     iterations: NonZeroU32,
@@ -35,20 +35,20 @@ pub struct Verifier {
     server_key: [u8; KEY_BYTES],
 }
 
-/// Why a client is not let in, or a verifier is none.
+/// The reason why a client is refused, or a verifier is not valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScramError {
-    /// What it said is no message of SCRAM.
-    #[error("the client's message is no SCRAM-SHA-256: {0}")]
+    /// The message is not one of SCRAM.
+    #[error("the client's message is not valid SCRAM-SHA-256: {0}")]
     Message(&'static str),
-    /// It wants the connection's TLS to be part of the proof.
+    /// The client demands that the connection's TLS is part of the proof.
     #[error("channel binding is not supported: connect with channel_binding=disable or prefer")]
     ChannelBinding,
     /// The password is wrong.
     #[error("the password is wrong")]
     Password,
-    /// A text is no verifier.
+    /// The text is not a verifier.
     #[error("not a verifier of the form SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY")]
     Verifier,
     /// The system gives no random numbers.
@@ -57,7 +57,7 @@ pub enum ScramError {
 }
 
 impl Verifier {
-    /// What is kept of a password, with a salt of the system's random numbers.
+    /// The verifier of a password, with a random salt.
     ///
     /// # Errors
     /// [`ScramError::Random`].
@@ -89,21 +89,21 @@ impl Verifier {
         }
     }
 
-    /// Whether this is the password. It takes as long as showing it by SCRAM takes a client, by the number of rounds:
-    /// not for a thread that serves others.
+    /// Returns true if the password is correct. It takes as long as the client's part of SCRAM, by the number of
+    /// rounds: do not call it on a thread that serves clients.
     pub fn matches(&self, password: &str) -> bool {
         let given = || Verifier::with_salt(password, self.salt.clone(), self.iterations.get());
         password.len() <= PASSWORD_BYTES_MAX && self.is_stored_key(&given().stored_key)
     }
 
-    /// Compares by signatures, so that how much of the keys is equal takes no time that can be measured.
+    /// Compares signatures, so that the time does not reveal how much of the keys is equal.
     fn is_stored_key(&self, given: &[u8; KEY_BYTES]) -> bool {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.server_key);
         let tag = hmac::sign(&key, &self.stored_key);
         hmac::verify(&key, given, tag.as_ref()).is_ok()
     }
 
-    /// One that no password fits, always the same for a name and secret.
+    /// A verifier that no password matches, constant for a name and secret.
     pub fn of_nobody(name: &str, secret: &[u8; KEY_BYTES]) -> Verifier {
         let salt = sign(secret, name.as_bytes())[..SALT_BYTES].to_vec();
         Verifier {
@@ -157,7 +157,7 @@ impl fmt::Debug for Verifier {
     }
 }
 
-/// A client that is showing that it knows a password.
+/// A client that is authenticating.
 #[derive(Debug)]
 pub struct Exchange {
     verifier: Verifier,
@@ -171,7 +171,7 @@ impl Exchange {
     /// Takes the client's first message. Returns the server's.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the message.
     pub fn begin(verifier: Verifier, first: &[u8]) -> Result<(Exchange, String), ScramError> {
         let ours = BASE64.encode(random::<NONCE_BYTES>()?);
         Exchange::begin_with(verifier, first, &ours)
@@ -183,7 +183,7 @@ impl Exchange {
         ours: &str,
     ) -> Result<(Exchange, String), ScramError> {
         let first = utf8(first)?;
-        // The header: whether the channel is bound, and for whom (which the startup has said).
+        // The header: the kind of channel binding, and the user's name (which is in the startup message).
         let binding = first.get(..1).unwrap_or_default();
         match binding {
             "n" | "y" => {}
@@ -212,10 +212,10 @@ impl Exchange {
         Ok((exchange, answer))
     }
 
-    /// Takes the client's last message. Returns the server's, which shows that the server has the verifier.
+    /// Takes the client's last message. Returns the server's, which proves that the server has the verifier.
     ///
     /// # Errors
-    /// [`ScramError::Password`]; what is wrong with the message.
+    /// [`ScramError::Password`]; the fault of the message.
     pub fn prove(self, last: &[u8]) -> Result<String, ScramError> {
         let last = utf8(last)?;
         let (without_proof, proof) = last
@@ -247,7 +247,7 @@ impl Exchange {
     }
 }
 
-/// So many random bytes of the system.
+/// Random bytes of the system.
 ///
 /// # Errors
 /// [`ScramError::Random`].

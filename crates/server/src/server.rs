@@ -1,11 +1,11 @@
-//! The server: endpoints, the clients that connect to them, and its orderly end.
+//! The server: endpoints, the connections of clients, and an orderly shutdown.
 //!
-//! *One runtime* has all sockets. A task for each connection; what a client sent is run on the task's thread, in its turn,
-//! and the task waits for the group to be durable without a thread of its own. So ten thousand clients that are idle cost
-//! memory, and a thousand that are busy share a sync.
+//! *One runtime* has all sockets, with a task for each connection. The task's thread runs the client's statements in
+//! their turn; the task then waits for the commit group without a thread of its own. So ten thousand idle clients cost
+//! only memory, and a thousand busy ones share a sync.
 //!
-//! *The end*: nobody new is let in; those that work get their answer, and all are told that the server stops; who is
-//! not done within [`Limits::drain`](crate::Limits::drain) is cut off.
+//! *Shutdown*: new connections are refused, running requests finish, and all clients receive an error that the server
+//! stops. Connections that are not done within [`Limits::drain`](crate::Limits::drain) are cut off.
 
 use crate::cancelling::Cancelling;
 use crate::connection::Connection;
@@ -36,10 +36,10 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tracing::Instrument;
 
-/// So long is waited for those that are there when the server has to end at once.
+/// The time that open connections have when the server stops at once.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
-/// A server that is running. Dropping it stops it, too.
+/// A running server. Dropping it stops it, too.
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -47,37 +47,37 @@ pub struct Server {
     tasks: JoinSet<()>,
     addresses: Vec<(Protocol, Endpoint)>,
     stop: watch::Sender<bool>,
-    /// Its own, unless it was started at others'.
+    /// The server's own doors; none if it was started at existing ones.
     doors: Option<Doors>,
 }
 
-/// Of the time that there is at the end, statements have the half to end by themselves; of the rest they have the half to
-/// end when they are interrupted.
+/// Statements have half of the shutdown time to end by themselves. Of the rest, they have half to end after an
+/// interrupt.
 const FIRST_OF: u32 = 2;
 /// While one thread runs a statement, others serve.
 const WORKERS_MIN: usize = 2;
 
-/// The threads that serve.
+/// The number of threads that serve.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(WORKERS_MIN, |there| there.get().max(WORKERS_MIN))
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub struct Shared {
     /// The database.
     pub database: Arc<Database>,
-    /// How the server was started. Its users, certificate and limit of slow statements may be others by now.
+    /// The options of the start. Users, certificate and limit of slow statements may have changed since.
     pub options: Options,
-    /// The same with what was taken since.
+    /// The same options with the later changes.
     latest: Mutex<Options>,
     lease: Lease,
     /// The interrupts of all connections.
     pub cancelling: Cancelling,
-    /// What flights pass before they wait for the serial stage.
+    /// Flights pass this gate before they wait for the serial stage.
     pub gate: flights::Gate,
-    /// What is counted.
+    /// The counts.
     pub metrics: Arc<Metrics>,
-    /// The users, and what is known of their passwords.
+    /// The users and their verifiers.
     pub passwords: Arc<Passwords>,
     tls: Mutex<Option<TlsAcceptor>>,
     redis: Mutex<SessionOptions>,
@@ -93,22 +93,22 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// With what TLS is spoken, now.
+    /// The current TLS acceptor.
     pub fn tls(&self) -> Option<TlsAcceptor> {
-        // Nobody panics while it is held.
+        // No code panics while it holds this lock.
         self.tls
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// What sessions of Redis' clients are given, now.
+    /// The current options of Redis sessions.
     pub fn redis(&self) -> SessionOptions {
         let options = self.redis.lock().unwrap_or_else(PoisonError::into_inner);
         options.clone()
     }
 
-    /// A statement that takes longer is told of, now.
+    /// The current time limit beyond which a statement is reported as slow.
     pub fn slow_statement(&self) -> Duration {
         Duration::from_micros(self.slow_microseconds.load(Ordering::Relaxed))
     }
@@ -135,7 +135,7 @@ impl Shared {
         )
     }
 
-    /// What clients of HTTP see.
+    /// The content for HTTP clients.
     fn http(&self, observed: Observed) -> Arc<Http> {
         let metrics = self.metrics.clone();
         let (limits, lease) = (self.options.limits, self.lease.clone());
@@ -145,16 +145,16 @@ impl Shared {
     }
 }
 
-/// What a user who was let in may do with tables.
+/// The rights of an authenticated user on tables.
 pub fn rights_of(users: &Users, user: &str) -> Rights {
     match users.get(user) {
-        // Without users everybody may do everything.
+        // Without configured users, every client may do everything.
         None => Access::Define.into(),
         Some(user) => user.rights(),
     }
 }
 
-/// What the clients of an endpoint speak.
+/// The protocol of an endpoint's clients.
 #[derive(Clone)]
 enum Service {
     Postgres,
@@ -166,7 +166,7 @@ impl Server {
     /// Starts a server on a database.
     ///
     /// # Errors
-    /// What of the options cannot be; an address that cannot be had; a certificate or key that cannot be used.
+    /// An option that is not valid; an address that cannot be bound; a certificate or key that cannot be used.
     pub fn start(database: Arc<Database>, options: Options) -> Result<Server, ServerError> {
         Server::check(&database, &options)?;
         let doors = Doors::open(&options)?;
@@ -175,7 +175,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Refuses options that a database cannot serve.
+    /// Refuses options that the database does not support.
     fn check(database: &Database, options: &Options) -> Result<(), ServerError> {
         options.check()?;
         if database.follower().is_some() {
@@ -193,7 +193,7 @@ impl Server {
         Ok(())
     }
 
-    /// Starts a server on a database at these doors, which answers as long as the lease is there.
+    /// Starts a server on a database at these doors. It answers as long as it has the lease.
     ///
     /// # Errors
     /// As [`Server::start`].
@@ -208,7 +208,7 @@ impl Server {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("sardonyx-server")
-            // A task that waits for the serial stage, or has it for long, leaves its thread's place to another one.
+            // A task that waits for the serial stage, or holds it for long, leaves its thread's place to another one.
             .on_thread_start(|| waiting::set_step_aside(|work| tokio::task::block_in_place(work)))
             .worker_threads(workers())
             .build()
@@ -242,7 +242,7 @@ impl Server {
         {
             let _inside = runtime.enter();
             let mut keyspace = None;
-            // A database that serves no client of Redis gets no tables for them.
+            // A database that serves no Redis client gets no tables for them.
             let tables = shared.database.tables().cloned();
             if let Some(tables) = tables.as_ref().filter(|_| !shared.options.redis.is_empty()) {
                 let opened = Keyspace::open(tables.clone())?;
@@ -316,20 +316,20 @@ impl Server {
         self.tasks.spawn(accepting);
     }
 
-    /// Where it is served: with the ports that the system chose, where 0 was asked for.
+    /// The endpoints that are served, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> &[(Protocol, Endpoint)] {
         &self.addresses
     }
 
-    /// Takes of these options what can be changed while the server runs: users with their passwords and rights, the
-    /// certificate, which is read again, and the limit of slow statements. Who is connected keeps what it may do until its
-    /// connection ends. Returns what differs otherwise from how the server was started, and needs a restart, by its names
-    /// in the configuration. So does going without any users or without a certificate, since a file that is written only in
-    /// part would let everybody in: those that there are stay.
+    /// Applies the options that can change while the server runs: users with their passwords and rights, the
+    /// certificate, which is read again, and the limit of slow statements. Existing connections keep their rights until
+    /// they end. Returns the names, in the configuration, of other options that differ from those of the start and need
+    /// a restart. Removing all users or the certificate also needs a restart, since a partly written file would
+    /// otherwise let every client in: the existing ones stay.
     ///
     /// # Errors
-    /// What of the options cannot be, with the endpoints that there are; a certificate or key that cannot be used. Nothing
-    /// has changed then.
+    /// An option that is not valid with the existing endpoints; a certificate or key that cannot be used. Then nothing
+    /// has changed.
     pub fn reload(&self, options: Options) -> Result<Vec<&'static str>, ServerError> {
         let mut latest = self.shared.latest();
         let (taken, left) = latest.taken(options)?;
@@ -354,23 +354,23 @@ impl Server {
         Ok(left)
     }
 
-    /// The options with which it was started, and those that it has taken since ([`Server::reload`]).
+    /// The options of the start, with later changes by [`Server::reload`].
     pub fn options(&self) -> Options {
         self.shared.latest().clone()
     }
 
-    /// What is counted.
+    /// The counts.
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// Stops it: returns when all connections have ended, or were cut off. The database stays open.
+    /// Stops it: returns when all connections have ended or were cut off. The database stays open.
     pub fn stop(mut self) {
         self.end(false);
     }
 
-    /// The same without a time for those that work: they are interrupted, and cut off soon. What waits to be durable may be
-    /// all the same, and its clients are not told.
+    /// Stops it without the time to drain: running statements are interrupted, and connections are cut off soon. A
+    /// transaction that waits for its sync may still become durable without an acknowledgement.
     pub fn stop_at_once(mut self) {
         self.end(true);
     }
@@ -379,7 +379,7 @@ impl Server {
         let Some(runtime) = self.runtime.take() else {
             return;
         };
-        // Whoever listens may have ended already.
+        // The listeners may have ended already.
         let _ = self.stop.send(true);
         let drain = match at_once {
             true => AT_ONCE,

@@ -1,24 +1,24 @@
-//! The slowest statements of late, by their texts.
+//! The slowest recent statements, by their texts.
 //!
-//! A statement that runs again and again is one entry, with how often it was slow and how long it took at most. The
-//! number of entries and the length of texts are bounded: a new one takes the place of the fastest. Entries that were
-//! not slow again for [`KEPT`] go, so that the list shows what is slow now and not what was once.
+//! A statement that runs again and again is one entry, with the number of slow runs and the longest time. The number of
+//! entries and the length of texts are bounded: a new entry replaces the fastest. An entry that was not slow again for
+//! [`KEPT`] is dropped, so the list shows recent statements only.
 //!
-//! Invariant: what clients send makes neither the list nor the log grow without bound: texts are cut at
-//! [`TEXT_BYTES_MAX`], and control characters in them are escaped where they are logged.
+//! Invariant: clients cannot make the list or the log grow without bound. Texts are cut at [`TEXT_BYTES_MAX`], and
+//! control characters are escaped in the log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Statements that are kept.
+/// The most statements in the list.
 pub const STATEMENTS_MAX: usize = 32;
-/// So much is kept of a text.
+/// The most bytes of a text that are kept.
 pub const TEXT_BYTES_MAX: usize = sardonyx_sql::TOLD_TEXT_BYTES_MAX;
-/// For how long a statement is kept that was not slow again.
+/// The time for which a statement is kept that was not slow again.
 pub const KEPT: Duration = Duration::from_secs(3600);
 
-/// Statements that were slow.
+/// The list of slow statements.
 #[derive(Debug, Default)]
 pub struct SlowStatements {
     entries: Mutex<Vec<Entry>>,
@@ -30,15 +30,15 @@ pub struct SlowStatements {
 pub struct SlowStatement {
     /// Its text, cut at [`TEXT_BYTES_MAX`].
     pub text: String,
-    /// Whose it was, the last time.
+    /// The user who ran it last.
     pub user: String,
-    /// How often it was slow.
+    /// The number of slow runs.
     pub times: u64,
-    /// The longest that it took.
+    /// The time of the slowest run.
     pub slowest: Duration,
-    /// How long it took, summed over the times that it was slow.
+    /// The total time of the slow runs.
     pub total: Duration,
-    /// When it was slow last.
+    /// The time of the last slow run.
     pub last: SystemTime,
 }
 
@@ -49,7 +49,7 @@ struct Entry {
 }
 
 impl SlowStatements {
-    /// A statement was slow. It is logged, too.
+    /// Notes a slow statement, and logs it.
     pub fn note(&self, user: &str, text: &str, took: Duration) {
         let text = cut(text.trim(), TEXT_BYTES_MAX);
         tracing::warn!(user, ?took, statement = ?text, "a slow statement");
@@ -96,7 +96,7 @@ impl SlowStatements {
         });
     }
 
-    /// From the slowest on.
+    /// The statements, slowest first.
     pub fn slowest(&self) -> Vec<SlowStatement> {
         self.slowest_at(Instant::now())
     }
@@ -111,13 +111,13 @@ impl SlowStatements {
         statements
     }
 
-    /// How many there were in all.
+    /// The number of slow runs in all.
     pub fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Entry>> {
-        // Whoever panicked has left a list that is one.
+        // A panic leaves the list in a valid state.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -126,7 +126,7 @@ fn forget_old(entries: &mut Vec<Entry>, now: Instant) {
     entries.retain(|entry| now.saturating_duration_since(entry.noted) < KEPT);
 }
 
-/// The beginning of a text, of at most so many bytes.
+/// The beginning of a text, at most `bytes_max` bytes.
 fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

@@ -1,14 +1,14 @@
-//! Spans of a server's work, for whoever looks at it through `tracing`: one for each connection, and one for each flight,
-//! which is what arrived at once and was run together. Within a flight's are those of the SQL layer.
+//! Spans of a server's work, for subscribers of `tracing`: one for each connection and one for each flight, the
+//! statements that arrived at once and ran together. The spans of the SQL layer are within the flight's.
 //!
-//! A connection lasts for days and has millions of flights, so a flight is the root of a trace of its own, or continues
-//! the one of which its client tells: it *follows from* its connection, and is not within it.
+//! A connection lasts for days and has millions of flights. So a flight is the root of a trace of its own, or continues
+//! the trace that its client names: it *follows from* its connection and is not within it.
 //!
-//! They are of level TRACE and of the target [`SPANS_TARGET`], so that nobody gets them unasked: where nobody does, making
-//! one is a comparison of a number. The names of the fields are those of OpenTelemetry's semantic conventions.
+//! Their level is TRACE and their target is [`SPANS_TARGET`], so they must be asked for. Without a subscriber, a span
+//! costs the comparison of a number. The names of the fields are those of OpenTelemetry's semantic conventions.
 //!
-//! Invariant: what clients send gets into them as far as [`sardonyx_sql`] lets it, which is texts of statements, cut, and
-//! no value of a parameter; of Redis' clients, names of commands that there are. Passwords are in none.
+//! Invariant: of clients' data a span has only texts of statements, cut as [`sardonyx_sql`] cuts them, and names of
+//! known Redis commands. It has no parameter values and no passwords.
 
 use crate::metrics::Protocol;
 use crate::stream::Stream;
@@ -22,16 +22,16 @@ pub use sardonyx_sql::SPANS_TARGET;
 pub const CONNECTION: &str = "connection";
 /// The name of a flight's span.
 pub const FLIGHT: &str = "flight";
-/// The field of a flight's span that only those have whose client tells of a trace: the value of W3C's `traceparent`.
+/// The field of a flight's span with the client's W3C `traceparent`; only flights of clients that send one have it.
 pub const TRACE_PARENT: &str = "traceparent";
-/// The last bytes of a statement in which the trace of its client is looked for.
+/// The last bytes of a statement in which a client's trace is searched for.
 const COMMENT_BYTES_MAX: usize = 1 << 10;
 
-/// Has a span be a part of the trace that a client tells of, by W3C's `traceparent`, which was checked: it is called before
+/// Makes a span part of the trace that a client names by W3C's `traceparent`, which was checked. It is called before
 /// the span begins.
 pub type ContinueTrace = fn(&Span, &str);
 
-/// A flight of so many statements or commands, with fields of its own.
+/// A flight's span with its number of statements or commands and fields of its own.
 macro_rules! flight {
     ($protocol:expr, $count:expr, $($fields:tt)*) => {
         trace_span!(
@@ -49,7 +49,7 @@ macro_rules! flight {
     };
 }
 
-/// A connection.
+/// The span of a connection.
 pub(crate) fn connection(protocol: Protocol, stream: &Stream) -> Span {
     if !is_on() {
         return Span::none();
@@ -67,14 +67,14 @@ pub(crate) fn connection(protocol: Protocol, stream: &Stream) -> Span {
     )
 }
 
-/// The connection's client has shown who it is.
+/// Records the user of the connection after authentication.
 pub(crate) fn let_in(user: &str) {
     if is_on() {
         Span::current().record("user.name", user);
     }
 }
 
-/// What arrived at once from one of PostgreSQL's clients: these statements.
+/// The span of a flight of a PostgreSQL client: these statements, which arrived at once.
 pub(crate) fn postgres_flight<'a>(
     user: &str,
     statements: impl Iterator<Item = &'a str> + Clone,
@@ -109,7 +109,7 @@ pub(crate) fn postgres_flight<'a>(
     followed(span)
 }
 
-/// What arrived at once from one of Redis' clients: so many commands, of which the first has this name.
+/// The span of a flight of a Redis client: the number of commands that arrived at once, and the first one's name.
 pub(crate) fn redis_flight(commands: usize, first: &'static str) -> Span {
     followed(flight!(
         Protocol::Redis,
@@ -118,7 +118,7 @@ pub(crate) fn redis_flight(commands: usize, first: &'static str) -> Span {
     ))
 }
 
-/// So many commands of a flight failed, with errors that have no code.
+/// Records the number of commands of a flight that failed with errors that have no code.
 pub(crate) fn failed_without_code(span: &Span, count: u64) {
     if count > 0 {
         span.record("error.type", "_OTHER");
@@ -126,7 +126,7 @@ pub(crate) fn failed_without_code(span: &Span, count: u64) {
     }
 }
 
-/// A flight's span, which follows from that of the connection, in which this is called.
+/// A flight's span that follows from the connection's span, in which this is called.
 fn followed(span: Span) -> Span {
     if !span.is_disabled() {
         span.follows_from(Span::current());
@@ -134,7 +134,7 @@ fn followed(span: Span) -> Span {
     span
 }
 
-/// Whether somebody may want spans.
+/// Returns true if a subscriber may want spans.
 fn is_on() -> bool {
     LevelFilter::current() == LevelFilter::TRACE
 }
@@ -148,7 +148,7 @@ fn trace_parent(statement: &str) -> Option<&str> {
     let (_, comment) = end.rsplit_once("/*")?;
     let (_, value) = comment.split_once("traceparent='")?;
     let (value, _) = value.split_once('\'')?;
-    // Version, trace, span, flags: the first version is the only one that there is.
+    // Version, trace, span, flags: only the first version is defined.
     let parts: Vec<&str> = value.split('-').collect();
     let is_hexadecimal = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let lengths = parts.iter().map(|part| part.len());

@@ -21,7 +21,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The same with TLS, after its greeting. Only what goes over TCP without TLS gets it.
+    /// The stream with TLS, after its greeting. Only a TCP stream without TLS can be encrypted.
     ///
     /// # Errors
     /// The greeting failed.
@@ -32,7 +32,7 @@ impl Stream {
         }
     }
 
-    /// Where the client is, if it is not at a socket in the file system.
+    /// The client's address, if it is not at a socket in the file system.
     pub fn client(&self) -> Option<SocketAddr> {
         match self {
             Stream::Tcp(stream) => stream.peer_addr().ok(),
@@ -41,7 +41,7 @@ impl Stream {
         }
     }
 
-    /// True if the client has closed its side, so far as the system has said so.
+    /// True if the client has closed its side, as far as the system has reported.
     fn has_closed(&self) -> bool {
         let interest = Interest::READABLE;
         let mut context = Context::from_waker(Waker::noop());
@@ -60,7 +60,7 @@ impl Stream {
         }
     }
 
-    /// Whether what goes over it is encrypted.
+    /// Returns true if the connection is encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Stream::Tls(_))
     }
@@ -77,7 +77,7 @@ macro_rules! each {
 }
 
 impl AsyncRead for Stream {
-    /// Into a buffer without room nothing is read: it fails if the client has closed, also behind bytes that it has sent.
+    /// With an empty buffer nothing is read: the call fails if the client has closed, even if bytes are unread.
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

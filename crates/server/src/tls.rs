@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// With these files, which are read now. TLS 1.2 and 1.3.
+/// An acceptor of TLS 1.2 and 1.3 with these files, which are read now.
 ///
 /// # Errors
 /// [`ServerError::Tls`], which names the file and has no byte of a key.

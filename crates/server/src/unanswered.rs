@@ -1,15 +1,15 @@
-//! What a client has sent that was not answered: unfinished messages, and commands that wait to run.
+//! Bytes of a client that were not answered: unfinished messages, and commands that wait to run.
 //!
-//! It counts among the memory of all clients, as answers do: many clients that send large messages, and do not finish
-//! them, must not take all memory there is.
+//! They count among the memory of all clients, as answers do. So many clients that send large messages without
+//! finishing them cannot take all memory.
 
 use sardonyx_sql::{Budget, Exhausted, Share};
 use std::sync::Arc;
 
-/// Up to so many bytes of a client are not counted.
+/// The bytes of a client up to which nothing is counted.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// What is received takes its bytes twice: as it was sent, and as it was read.
+/// Received bytes are counted twice: as they were sent, and as they were parsed.
 const COPIES: usize = 2;
 
 /// The bytes of a client that were not answered.
@@ -21,7 +21,7 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    /// None yet.
+    /// No bytes yet.
     pub fn new(budget: Arc<Budget>) -> Self {
         Unanswered {
             bytes: 0,
@@ -30,30 +30,30 @@ impl Unanswered {
         }
     }
 
-    /// The budget that it is counted among.
+    /// The budget against which they are counted.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
 
-    /// Counts bytes. Returns whether there is memory for them.
+    /// Counts bytes. Returns true if there is memory for them.
     #[inline]
     pub fn add(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_add(bytes);
         self.bytes <= SMALL_BYTES || self.share.cover(self.bytes.saturating_mul(COPIES)).is_ok()
     }
 
-    /// All but so many were answered.
+    /// Marks all but `left` bytes as answered.
     #[inline]
     pub fn answered(&mut self, left: usize) {
         if self.bytes > SMALL_BYTES {
             self.share = Share::of(self.budget.clone());
         }
         self.bytes = 0;
-        // What has no room now is refused with the next bytes.
+        // If there is no memory for the rest, the next bytes are refused.
         self.add(left);
     }
 
-    /// Why there was no memory.
+    /// The error when memory is exhausted.
     pub fn refusal(&self) -> Exhausted {
         self.budget.exhausted()
     }
@@ -75,7 +75,7 @@ mod tests {
         assert!(budget.taken() >= 2 << 20);
         assert!(!other.add(3 << 19));
         assert!(other.refusal().to_string().contains("4194304 bytes"));
-        // A part of the next one has come already.
+        // A part of the next message has arrived already.
         one.answered(100 << 10);
         assert!(budget.taken() < 1 << 20);
         assert!(other.add(1));

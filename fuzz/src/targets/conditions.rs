@@ -49,7 +49,7 @@ fn schema() -> Schema {
     schema
 }
 
-/// Reads a condition; one that is sound is evaluated, and read again with another name for a column.
+/// Reads a condition; a valid one is evaluated, and read again with another name for a column.
 fn condition(input: &[u8]) {
     let mut schema = schema();
     let text = String::from_utf8_lossy(input);

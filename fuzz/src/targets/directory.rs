@@ -1,8 +1,8 @@
-//! Whole databases: a few files changed anywhere, then everything that people and programs do with
-//! them: inspecting, verifying, opening, reading, writing.
+//! Whole databases: a few files are changed anywhere, and then all operations of people and programs run on them:
+//! inspecting, verifying, opening, reading, writing.
 //!
-//! An input is a list of changes of 16 bytes each: which file, where, how, and with what. If its first
-//! byte is odd, the checksums of all groups, slots and chunks are made right afterwards.
+//! An input is a list of changes of 16 bytes each: the file, the place, the kind of change, and its argument. If its
+//! first byte is odd, the checksums of all groups, slots and chunks are corrected afterwards.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) const OPERATIONS: Target = Target {
 /// Bytes of one change.
 const CHANGE_BYTES: usize = 16;
 
-/// Lists of changes: of none, and of single bytes, words and lengths in each file.
+/// Lists of changes: none, and single bytes, words and lengths in each file.
 fn changes() -> Vec<Vec<u8>> {
     let mut lists = vec![Vec::new()];
     for sealed in 0..2u8 {
@@ -102,7 +102,7 @@ fn write(bytes: &mut [u8], at: usize, word: &[u8]) {
     bytes[at..end].copy_from_slice(&word[..end - at]);
 }
 
-/// Looks at the files as `inspect` and `verify` do.
+/// Reads the files as `inspect` and `verify` do.
 fn look(disk: &Arc<dyn Disk>) {
     if let Ok(manifest) = Manifest::read(&**disk) {
         for stripe in 0..manifest.stripes.min(4) {

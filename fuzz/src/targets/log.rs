@@ -145,7 +145,7 @@ fn groups() -> Vec<Vec<u8>> {
     seeds::units(&seeds::in_folder("log/"), *b"SdxG")
 }
 
-/// Reads all records: what is given stays within a page, and an error is the end.
+/// Reads all records: a returned record stays within a page, and an error is the end.
 fn records(payload: &[u8]) {
     let mut records = Records::new(payload);
     while let Some(record) = records.next() {
@@ -180,7 +180,7 @@ fn group(bytes: &[u8]) {
     }
 }
 
-/// An entry that is read is written the same, and follows only where it says.
+/// An entry that is read is written the same, and follows only at its stated place.
 fn entry(bytes: &[u8]) {
     let Ok(entry) = Entry::decode(bytes.to_vec()) else {
         return;
@@ -217,7 +217,7 @@ fn entry(bytes: &[u8]) {
     assert_eq!(follows, !head.is_fence(), "a fence begins a later epoch");
 }
 
-/// The record of the host that serves, if it is read, is written the same; and what a host is to do is said without a
+/// The record of the serving host, if it is read, is written the same; the next step of a host is decided without a
 /// panic.
 fn primary(bytes: &[u8]) {
     let stored = StoredRegister {
@@ -229,7 +229,7 @@ fn primary(bytes: &[u8]) {
     }
     let mut candidate = Candidate::new(seeds::IDENTITY, "a", 1, Duration::from_secs(2));
     let now = Instant::now();
-    // Damage is an error, which is not what this is about.
+    // Damage is an error, which is not the subject here.
     let _ = candidate.look(Some(&stored), [now, now]);
 }
 
@@ -240,7 +240,7 @@ fn boundary(bytes: &[u8]) {
     }
 }
 
-/// Reads the log that these bytes are, cut into segments.
+/// Reads the log in these bytes, cut into segments.
 fn segments(bytes: &[u8]) {
     let pieces = bytes.chunks(seeds::SEGMENT_BYTES as usize).zip(0..8);
     let files: Vec<_> = pieces

@@ -1,4 +1,4 @@
-//! What stands in pages: the catalogue with its tables, and the undo entries of operations.
+//! The contents of pages: the catalogue with its tables, and the undo entries of operations.
 
 use sardonyx_base::crc32c;
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ pub(super) const CATALOGUE: Target = Target {
     name: "catalogue",
     what: "the catalogue, and the pages of its tables",
     seeds: || {
-        // The pages that hold something; the rest follows from them.
+        // The pages with contents; the rest follows from them.
         let pages = PAGES.chunks(PAGE_SIZE);
         let sparse = pages
             .enumerate()
@@ -154,7 +154,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     recovered.store.bytes().to_vec()
 });
 
-/// Opens the tables that stand in the pages, and reads one.
+/// Opens the tables in the pages, and reads one.
 fn catalogue(input: &[u8]) {
     let pages = PAGES.len() / PAGE_SIZE;
     let mut store = PageStore::reserve(seeds::MEMORY_BYTES).expect("address space");

@@ -1,4 +1,4 @@
-//! What PostgreSQL's clients send: their messages, and the texts in them.
+//! Bytes of PostgreSQL clients: their messages, and the texts in them.
 
 use crate::Target;
 use crate::seeds::MEMORY_BYTES;
@@ -21,7 +21,7 @@ pub(super) const MESSAGES: Target = Target {
         while let Ok(Some((kind, end))) = split(rest, MESSAGE_BYTES_MAX) {
             assert_eq!(rest[0], kind);
             assert!((5..=rest.len()).contains(&end), "{end}");
-            // As long as a byte is missing, it has not come.
+            // While a byte is missing, the message is incomplete.
             assert_eq!(split(&rest[..end - 1], MESSAGE_BYTES_MAX), Ok(None));
             if let Ok(message) = Message::read(&rest[..end]) {
                 look_at(message);
@@ -71,7 +71,7 @@ pub(super) const COPY: Target = Target {
     runs: 20_000,
 };
 
-/// The fields of all rows of bytes that arrive in portions, and what is wrong behind them.
+/// The fields of all rows of bytes that arrive in portions, and the error after them.
 fn copied(portions: &[&[u8]]) -> (Vec<Option<Vec<u8>>>, Option<String>) {
     let (mut tuples, mut buffer, mut fields) = (CopyTuples::new(2), Vec::new(), Vec::new());
     for portion in portions {
@@ -117,7 +117,7 @@ fn greeting(input: &[u8]) {
     }
 }
 
-/// Looks at all parts of a message that are read as they are asked for.
+/// Reads all parts of a message that are decoded on demand.
 fn look_at(message: Message<'_>) {
     match message {
         Message::Parse { types, .. } => assert_eq!(types.iter().count(), types.len()),
@@ -129,7 +129,7 @@ fn look_at(message: Message<'_>) {
     }
 }
 
-/// Two tables to speak of.
+/// Two tables for the statements.
 static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let options = Options::new()
         .shape(Shape::Threadless)

@@ -1,4 +1,4 @@
-//! What Redis' clients send.
+//! Bytes of Redis clients.
 
 use bytes::BytesMut;
 use sardonyx::{Options, Shape};
@@ -31,7 +31,7 @@ static KEYSPACE: LazyLock<Arc<Keyspace>> = LazyLock::new(|| {
     Keyspace::open(Arc::new(tables)).expect("a keyspace")
 });
 
-/// What is taken of bytes that arrive in portions: the commands, and what is wrong behind them.
+/// The commands in bytes that arrive in portions, and the error after them.
 fn taken(portions: &[&[u8]]) -> (Vec<String>, Option<String>) {
     let options = SessionOptions {
         command_bytes_max: 64 << 10,

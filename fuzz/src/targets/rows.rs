@@ -10,7 +10,7 @@ pub(super) const ROW: Target = Target {
     what: "a row as bytes of its own",
     seeds: || {
         let format = format();
-        let texts = ["", "short", "longer than what stands in a reference"];
+        let texts = ["", "short", "longer than a reference has room for"];
         let rows = texts.map(|text| {
             let values = [
                 ("id", Value::from(7_u64)),
@@ -41,7 +41,7 @@ fn format() -> RowFormat {
     RowFormat::new("rows", schema).expect("rows can have it")
 }
 
-/// Reads a row; one that is sound has a key, and the same values when it is made again.
+/// Reads a row; a valid one has a key, and the same values when it is made again.
 fn row(input: &[u8]) {
     let format = format();
     let Ok(row) = format.row(input) else {
@@ -53,7 +53,7 @@ fn row(input: &[u8]) {
     let key = format.key_of(input).expect("it is a row");
     let named: Vec<(&str, Value)> = ["id", "text", "bytes"].into_iter().zip(values).collect();
     let writer = format.named(&named).expect("there are such columns");
-    // A condition may not be met by what was not checked when it was written.
+    // A condition that was not checked when it was written need not hold.
     if let Ok(again) = format.new_row(&writer) {
         let values: Vec<Value> = named.into_iter().map(|(_, value)| value).collect();
         let row = format.row(&again).expect("it was made");

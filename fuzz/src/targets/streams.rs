@@ -44,7 +44,7 @@ pub(super) const TERMINAL: Target = Target {
     runs: 20_000,
 };
 
-/// Hears bytes as a server and as a client; what was heard in two portions is what was heard in one.
+/// Reads bytes as a server and as a client; in two portions the result is the same as in one.
 fn hear(bytes: &[u8]) {
     let whole = hear_in(&[bytes]);
     let (one, other) = bytes.split_at(bytes.len() / 2);
@@ -77,7 +77,7 @@ fn hear_in(portions: &[&[u8]]) -> (Vec<u64>, u64, bool) {
     (calls, client.answered(), server_fails)
 }
 
-/// What each side says.
+/// The messages of each side.
 fn conversations() -> Vec<Vec<u8>> {
     let (mut client, mut server) = (Vec::new(), Vec::new());
     Message::Hello { version: VERSION }.put(&mut client);
@@ -104,7 +104,7 @@ fn conversations() -> Vec<Vec<u8>> {
     vec![client, server]
 }
 
-/// Reads a whole trace; what was read is written and reads back as the same.
+/// Reads a whole trace; what it read is written and reads back as the same.
 fn read(bytes: &[u8]) {
     let Ok(trace) = Trace::read(bytes, "input") else {
         return;

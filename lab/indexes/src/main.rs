@@ -1,10 +1,10 @@
-//! The ordered index of tables beside ordered indexes of other crates, in one run: inserts in random order, building
-//! from what is in order, point reads, ranges of 100, memory. Argument: rows (default 1,000,000).
+//! The ordered index of tables and ordered indexes of other crates, in one run: inserts in random order, building from
+//! ordered entries, point reads, ranges of 100, memory. Argument: rows (default 1,000,000).
 //!
-//! Rows have 104 bytes; a read looks at its row, which it finds through the index, as a program would. The others'
-//! entries are a key and the row's number in a vector. Ours is measured as programs use it, live and in a snapshot, which the
-//! others do not have; its inserts are the difference between those into a table with the index and those into one
-//! without, so they have their undo.
+//! Rows have 104 bytes; a read accesses its row, which it finds through the index, as a program would. The others'
+//! entries are a key and the row's number in a vector. Ours is measured as programs use it, live and in a snapshot,
+//! which the others do not have. Its inserts are the difference between those into a table with the index and those
+//! into one without, so they include their undo.
 //!
 //! Run it with `cargo run --release -p sardonyx-indexes`.
 
@@ -20,7 +20,7 @@ use std::process::Command;
 use std::time::Instant;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Reads and ranges that are timed together, and how often.
+/// Reads and ranges that are timed together, and the number of repetitions.
 const READS: u64 = 500;
 const SCANS: u64 = 100;
 const RUNS: u64 = 501;
@@ -40,7 +40,7 @@ sardonyx_rows::record!(Row {
     fields: { id: u64, filler: [u64; 12] },
 });
 
-/// What was measured of an index.
+/// The measurements of an index.
 struct Figures {
     name: String,
     /// Millions a second.
@@ -67,14 +67,14 @@ fn key_of(number: u64, rows: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % of
 }
 
-/// Seconds that something takes.
+/// The seconds of a run.
 fn seconds(run: impl FnOnce()) -> f64 {
     let started = Instant::now();
     run();
     started.elapsed().as_secs_f64()
 }
 
-/// The median time of a run of many that are short: other programs disturb few of them.
+/// The median time of many short runs: other programs disturb few of them.
 fn median(mut run: impl FnMut(u64)) -> f64 {
     let mut times: Vec<_> = (0..RUNS).map(|number| seconds(|| run(number))).collect();
     times.sort_by(f64::total_cmp);
@@ -86,7 +86,7 @@ fn rate(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds / 1e6
 }
 
-/// Point reads and ranges: `get` and `range` say a word of the row, or of all rows, from a key on that is there.
+/// Point reads and ranges: `get` and `range` return a word of the row, or of all rows, from an existing key on.
 fn reads(rows: u64, get: impl Fn(u64) -> u64, range: impl Fn(u64) -> u64) -> (f64, f64) {
     let key = |number: u64| key_of(random(number, rows), rows);
     let points = median(|run| {
@@ -103,7 +103,7 @@ fn reads(rows: u64, get: impl Fn(u64) -> u64, range: impl Fn(u64) -> u64) -> (f6
     (rate(READS, points), rate(of_ranges, ranges))
 }
 
-/// Memory of the process that is in use, in bytes.
+/// Used memory of the process, in bytes.
 fn memory() -> f64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -144,7 +144,7 @@ fn measure<T: Ordered>(rows: &[Row]) -> Figures {
     }
 }
 
-/// Each in a process of its own: memory that another one gave back would not be counted.
+/// Each in a process of its own: memory that another one freed would not be counted.
 const INDEXES: [&str; 5] = ["std", "indexset", "crossbeam", "scc", "sardonyx"];
 
 fn figures_of(index: &str, rows: &[Row]) -> Result<Vec<Figures>, Box<dyn std::error::Error>> {

@@ -22,7 +22,7 @@ fn definition() -> IndexDefinition {
     }
 }
 
-/// A table with all rows, with the index or without; and the seconds that the inserts took.
+/// A table with all rows, with the index or without; and the seconds of the inserts.
 fn filled(rows: &[Row], indexed: bool) -> Result<(TableSpace, f64), Box<dyn std::error::Error>> {
     let bytes = (rows.len() as u64 * 512).next_multiple_of(1 << 30);
     let (mut space, _) = TableSpace::open(PageStore::reserve(bytes)?, 1)?;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 /// An ordered index of numbers.
 pub trait Ordered {
-    /// What it is called.
+    /// Its name.
     const NAME: &'static str;
 
-    /// Of entries in order.
+    /// Builds it from ordered entries.
     fn build(entries: &[(u64, u64)]) -> Self;
 
-    /// Adds a key that is not there.
+    /// Adds a new key.
     fn insert(&mut self, key: u64, row: u64);
 
     /// The row of a key.
@@ -97,7 +97,7 @@ impl Ordered for TreeIndex<u64, u64> {
     }
 
     fn insert(&mut self, key: u64, row: u64) {
-        // It is not there.
+        // The key does not exist.
         let _ = self.insert_sync(key, row);
     }
 

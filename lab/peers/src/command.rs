@@ -1,24 +1,23 @@
-//! What the programs of this crate have in common: engines by their names, the faces of the disk,
-//! and how results are printed.
+//! The common part of this crate's programs: engines by their names, the states of the disk, and printing.
 
 use anyhow::bail;
 use clap::ValueEnum;
 use sardonyx_benchmark::floor::Face;
 use sardonyx_results::Findings;
 
-/// In which faces of the disk the engines run.
+/// The states of the disk in which the engines run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Faces {
     /// With the cores as they are.
     Idle,
     /// With a thread of the lowest priority that keeps a core busy.
     Busy,
-    /// First the one, then the other.
+    /// Both, one after the other.
     Both,
 }
 
 impl Faces {
-    /// Runs in each of the faces, and prints each report when it is there, or all as a JSON list.
+    /// Runs in each of the states, and prints each report when it is complete, or all as a JSON list.
     ///
     /// # Errors
     /// The first error of `run`.
@@ -48,10 +47,10 @@ impl Faces {
     }
 }
 
-/// The engines with the given names, whatever their case; all if none is named.
+/// The engines with the given names, in any case; all if none is given.
 ///
 /// # Errors
-/// If there is none of a name.
+/// A name is no engine's.
 pub fn chosen<E>(
     engines: Vec<E>,
     name: impl Fn(&E) -> &'static str,

@@ -1,32 +1,30 @@
-//! The same debit-credit on other people's engines and on ours, in one run on one machine.
+//! The same debit-credit on other engines and on ours, in one run on one machine.
 //!
-//! Every peer gets the same bank (the same records of 128 bytes), the same requests from the same
-//! seed, and the same promise to keep: a group of transactions is acknowledged only when it is on
-//! stable storage. Nothing is turned off that its users would need after a power failure. Every
-//! peer is set up for such a load as well as we know how; the settings are
-//! printed. Each runs with one transaction a sync, and with the group sizes that an application
-//! which can gather requests would choose; the table shows the first and the best.
+//! Every peer gets the same bank (the same records of 128 bytes), the same requests from the same seed, and the same
+//! rule: a group of transactions is acknowledged only when it is on stable storage. No setting is turned off that its
+//! users would need after a power failure. Every peer is set up for such a load as well as we know how; the settings
+//! are printed. Each runs with one transaction a sync, and with the group sizes that an application which can gather
+//! requests would choose; the table shows the first and the best.
 //!
-//! After every cell the four sums and the lines of history are compared with what was asked for; at
-//! the end the database is closed, opened anew and compared again. A peer that fails this has no
-//! figure.
+//! After every cell the four sums and the lines of history are compared with the requests; at the end the database is
+//! closed, opened again and compared once more. A peer that fails this has no figure.
 //!
-//! One process runs one peer after the other. Durable latency on a virtual machine depends on
-//! whether its cores idle ([`sardonyx_benchmark::floor::Spinner`]), so all peers run in the same face of the
-//! disk, the table says in which, and bare durable writes of the same run stand above it.
+//! One process runs one peer after the other. Durable latency on a virtual machine depends on idle cores
+//! ([`sardonyx_benchmark::floor::Spinner`]), so all peers run in the same state of the disk. The table names the state,
+//! and its head has bare durable writes of the same run.
 //!
-//! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
-//! transaction each, by threads or processes. A third, [`ordered_index`], is of ordered indexes with
-//! keys and values of bytes: inserts, gets and scans, by threads. A fourth, [`stores`], runs YCSB's workloads;
-//! a fifth, [`tables`], reads, inserts and opens tables with ordered keys, texts and indexes, and has YCSB's in it.
+//! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one transaction each, by
+//! threads or processes. A third, [`ordered_index`], is of ordered indexes with keys and values of bytes: inserts, gets
+//! and scans, by threads. A fourth, [`stores`], runs YCSB's workloads; a fifth, [`tables`], reads, inserts and opens
+//! tables with ordered keys, texts and indexes, and includes YCSB's.
 //!
 //! # Building
 //!
-//! This crate is no member by default and nobody's dependency: it compiles SQLite, LMDB and RocksDB
-//! from source, which takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for
-//! RocksDB, some quarter of an hour of one core. With `ROCKSDB_LIB_DIR=/usr/lib/x86_64-linux-gnu` in the
-//! environment the system's RocksDB is linked instead (Debian: `apt install librocksdb-dev`), which may be older:
-//! the settings in the tables say which it was. Berkeley DB is the system's (Debian: `apt install libdb5.3-dev`).
+//! This crate is no default member, and no crate depends on it. It compiles SQLite, LMDB and RocksDB from source, which
+//! takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for RocksDB, about a quarter of an hour of
+//! one core. With `ROCKSDB_LIB_DIR=/usr/lib/x86_64-linux-gnu` in the environment the system's RocksDB is linked instead
+//! (Debian: `apt install librocksdb-dev`), which may be older: the settings in the tables name the version. Berkeley DB
+//! is the system's (Debian: `apt install libdb5.3-dev`).
 //!
 //! ```text
 //! cargo run --release -p sardonyx-peers -- --seconds 2

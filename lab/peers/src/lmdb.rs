@@ -1,7 +1,7 @@
 //! LMDB, by `heed`: one named database each with integer keys; a group is one write transaction.
 //!
-//! LMDB syncs at every commit unless told otherwise, and is not. Its map must be sized in advance:
-//! it gets 64 GiB of address space, of which the file uses what it needs.
+//! LMDB syncs at every commit by default, which is not changed. Its map must be sized in advance: it gets 64 GiB of
+//! address space, of which the file uses what it needs.
 
 use std::path::Path;
 
@@ -21,14 +21,12 @@ type Table = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
 const NAMES: [&str; 4] = ["account", "teller", "branch", "history"];
 const MAP_BYTES: usize = 64 << 30;
 
-/// Opens an environment with room for so many named databases, in a directory that was made for one
-/// run alone.
+/// Opens an environment with room for so many named databases, in a directory that was created for one run alone.
 pub(crate) fn environment(directory: &Path, databases: u32) -> Result<Env, Failure> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP_BYTES).max_dbs(databases);
-    // SAFETY: the directory was made for this run alone; only LMDB itself, in this process or in
-    // workers of the run that it coordinates, changes the mapped file, and the flags are the
-    // defaults.
+    // SAFETY: the directory was created for this run alone. Only LMDB itself, in this process or in workers of the run
+    // that it coordinates, changes the mapped file, and the flags are the defaults.
     Ok(unsafe { options.open(directory)? })
 }
 

@@ -1,4 +1,4 @@
-//! Runs the same debit-credit on other people's engines and prints the table.
+//! Runs the same debit-credit on other engines and prints the table.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,35 +9,36 @@ use sardonyx_benchmark::debit_credit::requests::Scale;
 use sardonyx_peers::command::{Faces, chosen};
 use sardonyx_peers::{Options, findings, registry, run};
 
-/// Runs the same debit-credit on other people's engines, every group synced.
+/// Runs the same debit-credit on other engines, every group synced.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where to make the banks (they are removed); its disk is the one that is used.
+    /// The directory for the banks, which are removed; its disk is the one that is measured.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// How many accounts of 128 bytes.
+    /// The number of accounts of 128 bytes.
     #[arg(long, default_value_t = 1_000_000)]
     accounts: u64,
-    /// How long each engine runs with each group size.
+    /// The time of each engine with each group size.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// How many transactions share a sync: the sizes to try.
+    /// The numbers of transactions that share a sync.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000, 10_000])]
     groups: Vec<usize>,
-    /// Which engines; all if none is named.
+    /// The engines; all if none is named.
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
-    /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
+    /// The state of the disk: busy has a thread of the lowest priority that keeps a core busy, so that the disk answers
+    /// fast.
     #[arg(long, value_enum, default_value_t = Faces::Busy)]
     face: Faces,
-    /// Where the requests come from; the same seed draws the same.
+    /// The seed of the requests; the same seed draws the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Show every group size, not only one transaction and the best.
     #[arg(long)]
     sweep: bool,
-    /// Print JSON for programs: a list with one report for each face, every group size in it.
+    /// Print JSON for programs: a list with one report for each state of the disk, with every group size.
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! What an engine must do to take part.
+//! The interface of an engine that takes part.
 
 use std::path::Path;
 
@@ -15,35 +15,35 @@ pub trait Peer: Product {
     /// balances zero, if there is none yet.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure>
     where
         Self: Sized;
 
-    /// Runs all of `requests` in order, each reading and writing an account, a teller and a branch
-    /// and appending to the history, and returns when all are on stable storage.
+    /// Runs all of `requests` in order, each reading and writing an account, a teller and a branch and appending to the
+    /// history. Returns when all are on stable storage.
     ///
     /// # Errors
-    /// Whatever the engine says; the bank is not used any more then.
+    /// The engine's error; then the bank must not be used any more.
     fn run_group(&mut self, requests: &[Request]) -> Result<(), Failure>;
 
     /// The four sums, read from every record.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn sums(&mut self) -> Result<Sums, Failure>;
 
-    /// How many lines the history has.
+    /// The number of lines of the history.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn history_lines(&mut self) -> Result<u64, Failure>;
 }
 
 /// Opens or makes a bank in an engine: see [`Peer::open`].
 pub type OpenBank = fn(&Path, Scale) -> Result<Box<dyn Peer>, Failure>;
 
-/// An engine of the registry: what it is called and how its bank is opened.
+/// An engine of the registry: its name and the opening of its bank.
 #[derive(Clone, Copy)]
 pub struct Engine {
     /// See [`Product::name`].
@@ -65,7 +65,7 @@ impl Engine {
     }
 }
 
-/// Why a comparison has no result.
+/// The reason why a comparison has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -76,7 +76,7 @@ pub enum PeerError {
         engine: &'static str,
         /// `open the bank`, `run a group` and the like.
         operation: &'static str,
-        /// What it said.
+        /// The engine's error.
         #[source]
         source: Failure,
     },
@@ -92,7 +92,7 @@ pub enum PeerError {
         sums: Sums,
         /// The lines of history that it holds.
         lines: u64,
-        /// How many transactions it acknowledged.
+        /// The number of transactions that it acknowledged.
         transactions: u64,
         /// The sum of their amounts.
         amount: i64,
@@ -102,11 +102,11 @@ pub enum PeerError {
     Directory {
         /// The engine's name.
         engine: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
-    /// A group of no transactions was asked for, or no engine or no group at all.
+    /// A group without transactions, or no engine or no group size at all.
     #[error("nothing to run: name at least one engine and group sizes of at least 1")]
     Nothing,
     /// The scale is not possible.

@@ -1,8 +1,8 @@
 //! RocksDB, by `rocksdb`: one column family each; a group is one synced `WriteBatch`.
 //!
-//! A batch cannot be read from, so records that several transactions of a group change are kept
-//! aside until its end and written once, as an application would. The log's files are recycled,
-//! which makes a sync cheaper; block cache and write buffers hold the whole bank.
+//! A batch cannot be read from. So records that several transactions of a group change are kept separately until its
+//! end and written once, as an application would. The log's files are recycled, which makes a sync cheaper; block cache
+//! and write buffers hold the whole bank.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::peer::{Failure, Peer};
 const TABLES: [&str; 3] = ["account", "teller", "branch"];
 const HISTORY: &str = "history";
 
-/// How many records one batch writes while the bank is filled.
+/// The number of records that one batch writes while the bank is filled.
 const FILL_BATCH: u64 = 10_000;
 
-/// What the options here set, and which library it is.
+/// The settings of these options, and the library's version.
 pub(crate) const SETTINGS: &str = concat!(
     env!("ROCKSDB_BUILT"),
     ", WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache 1 GiB, bloom filters, \
@@ -191,7 +191,7 @@ impl RocksDb {
     }
 }
 
-/// How a database is opened, which is made if it is not there.
+/// The options of a database, which is created if it does not exist.
 pub(crate) fn database_options() -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
@@ -201,14 +201,14 @@ pub(crate) fn database_options() -> Options {
     options
 }
 
-/// How a write is made that is on stable storage when it returns.
+/// The options of a write that is on stable storage when it returns.
 pub(crate) fn synced() -> WriteOptions {
     let mut options = WriteOptions::default();
     options.set_sync(true);
     options
 }
 
-/// How a column family is kept.
+/// The options of a column family.
 pub(crate) fn family_options(cache: &Cache) -> Options {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);

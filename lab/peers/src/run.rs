@@ -1,7 +1,7 @@
 //! The comparison: every engine, every group size, each cell for a fixed time, checked afterwards.
 //!
-//! A cell is a closed loop with one client who hands over a whole group and waits: the response
-//! time of a transaction is the time of its group. Drawing the requests is not counted.
+//! A cell is a closed loop with one client that hands over a whole group and waits: the response time of a transaction
+//! is the time of its group. Drawing the requests is not counted.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,29 +14,29 @@ use sardonyx_lab::Report;
 
 use crate::peer::{Engine, Failure, Peer, PeerError};
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone)]
 pub struct Options {
     /// The engines, in the order in which they run.
     pub engines: Vec<Engine>,
-    /// How many records the bank has.
+    /// The numbers of records of the bank.
     pub scale: Scale,
-    /// How many transactions share a sync: one cell each.
+    /// The numbers of transactions that share a sync: one cell each.
     pub groups: Vec<usize>,
-    /// How long a cell runs, not counting the drawing of requests; at least one group is run.
+    /// The time of a cell, not counting the drawing of requests; at least one group is run.
     pub time: Duration,
-    /// In which face of the disk all of it runs.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Where the banks are made (one after the other, each removed after its cells).
+    /// The directory for the banks (one after the other, each removed after its cells).
     pub directory: PathBuf,
-    /// Where the requests come from.
+    /// The seed of the requests.
     pub seed: u64,
 }
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// How many records the bank had.
+    /// The numbers of records of the bank.
     pub scale: Scale,
     /// The engines, in order.
     pub peers: Vec<PeerReport>,
@@ -49,7 +49,7 @@ pub struct PeerReport {
     pub name: &'static str,
     /// Its settings.
     pub settings: &'static str,
-    /// How long it took to make the bank, in seconds.
+    /// The time of making the bank, in seconds.
     pub load_seconds: f64,
     /// One cell for each group size, in order.
     pub cells: Vec<Cell>,
@@ -58,7 +58,7 @@ pub struct PeerReport {
 /// The figures of one engine at one group size.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// How many transactions shared a sync.
+    /// The number of transactions that shared a sync.
     pub group: usize,
     /// Durable transactions a second.
     pub transactions_per_second: f64,
@@ -76,11 +76,11 @@ impl PeerReport {
     }
 }
 
-/// Runs all cells and calls `progress` with what begins.
+/// Runs all cells and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`PeerError`] at the first engine that fails, or that does not hold what it acknowledged; what
-/// was made in the directory is removed then too.
+/// [`PeerError`] at the first engine that fails, or that does not hold the acknowledged transactions; its directory is
+/// removed then, too.
 pub fn run(
     options: &Options,
     mut progress: impl FnMut(&str),
@@ -133,7 +133,7 @@ fn run_engine(
     })
 }
 
-/// A peer together with what it must hold.
+/// A peer together with its expected contents.
 struct Bank<'a> {
     engine: &'a Engine,
     peer: Box<dyn Peer>,
@@ -156,7 +156,7 @@ impl<'a> Bank<'a> {
         })
     }
 
-    /// Closes the bank and opens it again, to see what really is on disk.
+    /// Closes the bank and opens it again, to check the contents of the disk.
     fn reopen(self, directory: &Path, options: &Options) -> Result<Self, PeerError> {
         let Bank {
             engine,
@@ -199,7 +199,7 @@ impl<'a> Bank<'a> {
         })
     }
 
-    /// Compares the bank with all that was acknowledged.
+    /// Compares the bank with all acknowledged transactions.
     fn check(&mut self) -> Result<(), PeerError> {
         let check = |source| failed(self.engine, "check the bank", source);
         let sums = self.peer.sums().map_err(check)?;

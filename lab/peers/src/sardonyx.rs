@@ -1,8 +1,8 @@
 //! Sardonyx: the same tables and history; a group is one batch of a procedure's requests, waited
 //! for.
 //!
-//! Each request is a transaction of its own, as in every engine that could undo one alone; the wait
-//! is for the whole group, as for the others. The log is prepared in full before the clock runs.
+//! Each request is a transaction of its own, as in every engine that could undo one alone; the wait is for the whole
+//! group, as for the others. The log is prepared in full before the clock runs.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ impl Peer for Sardonyx {
 }
 
 impl Sardonyx {
-    /// What the database holds. What was asked for is compared with it by the caller.
+    /// The contents of the database. The caller compares them with the requests.
     fn proof(&self) -> Result<Proof, Failure> {
         Ok(prove(&self.database, &self.schema, &[], 0)?)
     }

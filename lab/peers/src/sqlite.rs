@@ -1,9 +1,9 @@
 //! SQLite, by `rusqlite`: one rowid table each; a group is one `BEGIN IMMEDIATE` … `COMMIT`.
 //!
-//! A write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` since the
-//! workspace's `.cargo/config.toml` builds SQLite so (its own default is `fsync`). The cache holds
-//! the whole bank, the log is copied back every 64 MiB rather than every 4, and the file is locked
-//! for this process alone, which spares the shared-memory index.
+//! A write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` since the workspace's
+//! `.cargo/config.toml` builds SQLite so (its own default is `fsync`). The cache holds the whole bank. The log is
+//! copied back every 64 MiB rather than every 4. The file is locked for this process alone, which saves the
+//! shared-memory index.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::peer::{Failure, Peer};
 
 const TABLES: [&str; 3] = ["account", "teller", "branch"];
 
-/// What [`connection`] sets.
+/// The settings of [`connection`].
 pub(crate) const SETTINGS: &str = "journal_mode=WAL, synchronous=FULL, locking_mode=EXCLUSIVE, cache 1 GiB, checkpoint every \
      16384 pages, prepared statements";
 

@@ -5,8 +5,8 @@ use sardonyx_lab::Report;
 use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 
-/// What was found: of every engine one transaction a sync and the best group size, or with `sweep`
-/// every group size; the ratio is to the fastest engine of the same kind of row.
+/// The findings: for every engine one transaction a sync and the best group size, or with `sweep` every group size; the
+/// ratio is to the fastest engine of the same kind of row.
 ///
 /// # Errors
 /// If the figures cannot be written as JSON.

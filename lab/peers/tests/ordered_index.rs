@@ -1,5 +1,4 @@
-//! Every index of the registry keeps what it acknowledged and finds it again, and one that does not
-//! is found out.
+//! Every index of the registry keeps acknowledged entries, and a faulty one is detected.
 
 use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
@@ -80,7 +79,7 @@ fn every_engine_refuses_a_key_that_is_there_and_has_none_that_is_not() {
     }
 }
 
-/// What an index in memory does wrong.
+/// The fault of an index in memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     LosesTheLast,

@@ -1,4 +1,4 @@
-//! Every engine of the registry keeps what it acknowledges, and one that does not is found out.
+//! Every engine of the registry keeps acknowledged transactions, and a faulty one is detected.
 
 use std::path::Path;
 use std::time::Duration;
@@ -94,7 +94,7 @@ fn an_engine_reports_a_record_that_is_not_there() {
     }
 }
 
-/// Loses one transaction of every group, and forgets everything when closed.
+/// Loses one transaction of every group, and all of them when closed.
 struct Forgetful {
     model: Model,
     loses: bool,
@@ -154,7 +154,7 @@ impl Peer for Forgetful {
 #[test]
 fn an_engine_that_loses_a_transaction_has_no_figure() {
     let directory = tempfile::tempdir().unwrap();
-    // What is lost at once shows after the first cell, of one transaction.
+    // An immediate loss shows after the first cell, of one transaction.
     let error = run(
         &options(directory.path(), vec![Forgetful::engine(true)]),
         |_| {},
@@ -169,7 +169,7 @@ fn an_engine_that_loses_a_transaction_has_no_figure() {
         panic!("{error}")
     };
     assert_eq!((transactions, lines), (1, 0));
-    // What never reached the disk shows when the bank is opened anew.
+    // Transactions that never reached the disk are missing when the bank is opened again.
     let error = run(
         &options(directory.path(), vec![Forgetful::engine(false)]),
         |_| {},

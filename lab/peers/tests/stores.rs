@@ -1,4 +1,4 @@
-//! Every store is what the model is.
+//! Every store behaves as the model.
 
 use sardonyx_lab::ycsb::operations::key_of;
 use sardonyx_lab::ycsb::store::Model;

@@ -1,4 +1,4 @@
-//! Every engine of the registry answers what the rows must say, and one that does not is found out.
+//! Every engine of the registry gives the expected rows, and a faulty one is detected.
 
 use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
@@ -52,7 +52,7 @@ fn every_engine_answers_what_the_rows_say_in_every_part() {
         (figures.reads.len(), figures.openings.len()),
         (engines, engines)
     );
-    // Ours also with several batches on their way.
+    // Ours also with several batches in flight.
     assert_eq!(figures.inserts.len(), engines + 1);
     assert!(figures.inserts.iter().all(|one| one.inserted == 16 * 20));
     assert_eq!(figures.ycsb.unwrap().stores.len(), engines);
@@ -79,7 +79,7 @@ fn every_engine_refuses_a_customer_that_is_there() {
     }
 }
 
-/// What a database in memory does wrong.
+/// The fault of a database in memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Fault {
     Nothing,

@@ -1,5 +1,5 @@
-//! Every tree of the registry keeps what it acknowledged, by threads and by processes, and one that
-//! does not is found out.
+//! Every tree of the registry keeps acknowledged entries, with threads and with processes, and a faulty one is
+//! detected.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -72,7 +72,7 @@ fn every_engine_has_short_values_and_refuses_a_key_that_is_there() {
     }
 }
 
-/// What a tree in memory does wrong.
+/// The fault of a tree in memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     LosesTheLast,

@@ -9,15 +9,15 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long those may take that only set something up or take it down.
+/// The time limit of programs that only set something up or take it down.
 pub const QUICK: Duration = Duration::from_secs(60);
-/// How often it is looked whether one has ended.
+/// The interval of checks for their end.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What a program said.
+/// The output of a program.
 #[derive(Debug)]
 pub struct Said {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
     /// Its standard output.
     pub output: String,
@@ -25,7 +25,7 @@ pub struct Said {
     pub errors: String,
 }
 
-/// Whether a program is there.
+/// Returns true if a program is installed.
 pub fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path);
@@ -38,10 +38,10 @@ pub fn is_there(program: &str) -> bool {
 /// Runs a program to its end.
 ///
 /// # Errors
-/// If it cannot be started, or is not done in time; then it has been killed.
+/// It cannot be started, or is not done in time; then it has been killed.
 pub fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Said> {
     let name = name(command);
-    // What it says goes to files: a pipe that nobody reads would stop it.
+    // Its output goes to files: a full pipe without a reader would stop it.
     let (mut output, mut errors) = (anonymous_file()?, anonymous_file()?);
     command
         .stdin(Stdio::null())
@@ -53,7 +53,7 @@ pub fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Said> {
         .with_context(|| format!("starting {name}"))?;
     let Some(status) = wait(&mut child, limit, &|| {})? else {
         kill(&child);
-        // Where the kernel keeps it, nobody waits for ever.
+        // If the kernel holds it, this does not wait for ever.
         wait(&mut child, QUICK, &|| {})?;
         bail!("{name} was not done after {} s", limit.as_secs());
     };
@@ -70,7 +70,7 @@ pub fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Said> {
     })
 }
 
-/// The same for a program that must succeed; returns its output.
+/// As [`run`], for a program that must succeed; returns its output.
 ///
 /// # Errors
 /// As [`run`], and if it fails.
@@ -87,10 +87,10 @@ pub fn must(command: &mut Command) -> anyhow::Result<String> {
     Ok(said.output)
 }
 
-/// Waits for a child's end, and does something again and again meanwhile; `None` if that did not come in time.
+/// Waits for a child's end, and calls `meanwhile` repeatedly; `None` if the time ran out.
 ///
 /// # Errors
-/// If it is not our child any more.
+/// It is not our child any more.
 pub fn wait(
     child: &mut Child,
     limit: Duration,
@@ -117,7 +117,7 @@ pub fn kill(child: &Child) {
     }
 }
 
-/// A command as it would be typed.
+/// A command in its typed form.
 pub fn name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

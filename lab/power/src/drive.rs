@@ -1,10 +1,8 @@
-//! A drive with a volatile cache: what it was asked to write is shown at once, and lasts only from the
-//! next flush on.
+//! A drive with a volatile cache: written bytes are readable at once, and last only from the next flush on.
 //!
-//! The power is cut at a request that is counted, not at an instant, so that a seed says where. From
-//! then on nothing is done any more. What then stands on the drive is everything that was flushed,
-//! and of the rest whatever [`Loss`] leaves of it. The request at which the power
-//! goes had begun: a write may be there in part; a flush did nothing.
+//! The power is cut at a request that is counted, not at an instant, so that a seed determines it. From then on the
+//! drive does nothing. Its content is then everything flushed, and of the rest the part that [`Loss`] keeps. The
+//! request at which the power fails had begun: a write may last in part; a flush did nothing.
 
 use crate::image::Image;
 use crate::loss::Loss;
@@ -16,15 +14,15 @@ pub const SECTOR: u64 = 512;
 /// A change that no flush has made lasting.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Where, in bytes.
+    /// The offset in bytes.
     pub offset: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: u64,
-    /// The bytes; `None` where the range was discarded or zeroed.
+    /// The bytes; `None` if the range was discarded or zeroed.
     pub data: Option<Vec<u8>>,
 }
 
-/// Why a request was not done.
+/// The reason why a request was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refused {
     /// The power is off.
@@ -35,7 +33,7 @@ pub enum Refused {
     Misplaced,
 }
 
-/// What a drive was asked to do.
+/// The requests of a drive, by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requests {
     /// Writes.
@@ -51,19 +49,19 @@ pub struct Requests {
 /// A drive.
 #[derive(Debug)]
 pub struct Drive {
-    /// What lasts.
+    /// The content that lasts.
     durable: Image,
-    /// What is read.
+    /// The content that is read.
     shown: Image,
     unsynced: Vec<Change>,
     requests: Requests,
-    /// So many changes and flushes are still done before the power goes.
+    /// The number of changes and flushes until the power fails.
     until_cut: Option<u64>,
     on: bool,
     ignores_flushes: bool,
 }
 
-/// A drive whose power was cut, before it is decided what of its cache lasts.
+/// A drive whose power was cut, before it is decided which part of its cache lasts.
 #[derive(Clone, Debug)]
 pub struct CutDrive {
     durable: Image,
@@ -84,7 +82,7 @@ impl Drive {
         }
     }
 
-    /// From now on a flush is said to be done, and is not: a drive that lies.
+    /// From now on a flush is reported as done, but is not: a lying drive.
     pub fn ignore_flushes(&mut self) {
         self.ignores_flushes = true;
     }
@@ -94,28 +92,27 @@ impl Drive {
         self.shown.bytes()
     }
 
-    /// What it was asked to do since it was made.
+    /// The requests since it was created.
     pub fn requests(&self) -> Requests {
         self.requests
     }
 
-    /// Whether the power is on.
+    /// Returns true if the power is on.
     pub fn is_on(&self) -> bool {
         self.on
     }
 
-    /// The power goes at the `request`th change or flush from now, counted from 1; `None` takes that
-    /// back.
+    /// The power fails at the `request`th change or flush from now, counted from 1; `None` cancels that.
     pub fn cut_at(&mut self, request: Option<u64>) {
         self.until_cut = request;
     }
 
-    /// The power goes now.
+    /// Cuts the power now.
     pub fn cut(&mut self) {
         self.on = false;
     }
 
-    /// Reads; also without power, since nothing that is read then is used.
+    /// Reads; also without power, since the result is not used then.
     ///
     /// # Errors
     /// [`Refused::Misplaced`].
@@ -130,7 +127,7 @@ impl Drive {
     /// Writes into the cache.
     ///
     /// # Errors
-    /// [`Refused`]; at the cut, too, whose write may last in part.
+    /// [`Refused`]; also at the cut, where the write may last in part.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Refused> {
         self.change(Change {
             offset,
@@ -175,10 +172,10 @@ impl Drive {
         self.count()
     }
 
-    /// Makes everything last that was written before.
+    /// Makes all earlier writes last.
     ///
     /// # Errors
-    /// [`Refused::PowerOff`]; at the cut, too, which does nothing of it.
+    /// [`Refused::PowerOff`]; also at the cut, where it does nothing.
     pub fn flush(&mut self) -> Result<(), Refused> {
         if !self.on {
             return Err(Refused::PowerOff);
@@ -189,14 +186,14 @@ impl Drive {
             return Ok(());
         }
         for change in self.unsynced.drain(..) {
-            // Other changes of the same chunk are being made lasting by the same flush.
+            // The same flush makes other changes of the same chunk last.
             self.durable
                 .take_chunks(&self.shown, change.offset, change.length);
         }
         Ok(())
     }
 
-    /// One request more; fails if the power goes at it.
+    /// Counts a request; fails if the power fails at it.
     fn count(&mut self) -> Result<(), Refused> {
         if let Some(left) = &mut self.until_cut {
             *left = left.saturating_sub(1);
@@ -208,7 +205,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Cuts the power, if that was not done, and says what there is.
+    /// Cuts the power, unless it is off, and returns the content.
     pub fn as_cut(&mut self) -> CutDrive {
         self.cut();
         CutDrive {
@@ -219,7 +216,7 @@ impl Drive {
 }
 
 impl CutDrive {
-    /// What lasts, as the loss and the seed decide.
+    /// The content that lasts, by the loss and the seed.
     pub fn settle(&self, loss: &Loss, seed: u64) -> Image {
         let mut image = self.durable.clone();
         loss.apply(
@@ -291,7 +288,7 @@ mod tests {
             assert_eq!(of(seed), of(seed));
             met.insert(of(seed));
         }
-        // Discarded, the flushed one, and both that were written over it, beside each of the other's.
+        // Discarded, the flushed one, and both that were written over it, each combined with the other's.
         assert_eq!(met.len(), 4 * 3, "{met:?}");
     }
 
@@ -306,7 +303,7 @@ mod tests {
         assert_eq!(drive.write(4096, &[3; 512]), Err(Refused::PowerOff));
         assert_eq!(drive.flush(), Err(Refused::PowerOff));
         let cut = drive.as_cut();
-        // The write at which it went may be there in part; those after it are not.
+        // The write at the cut may last in part; those after it do not.
         let met: std::collections::BTreeSet<_> = (0..50)
             .map(|seed| {
                 [0, 1, 2, 8].map(|at| sector(&cut, Kept::Sectors { percent: 50 }, seed, at))

@@ -1,4 +1,4 @@
-//! The file systems that lie on the drive.
+//! The file systems on the drive.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -41,7 +41,7 @@ impl FileSystem {
     pub fn make(self, device: &Path) -> Command {
         let mut command = Command::new(self.maker());
         match self {
-            // Nothing is left to be done later, by a thread of the kernel, in its own time.
+            // No work is left for a thread of the kernel at a later time.
             FileSystem::Ext4 => {
                 let extended = "lazy_itable_init=0,lazy_journal_init=0";
                 command.args(["-q", "-F", "-b", "4096", "-E", extended])
@@ -52,9 +52,9 @@ impl FileSystem {
         command
     }
 
-    /// What it needs to be written whole, in bytes of the drive. btrfs has one checksum over the 4096
-    /// bytes of each of its superblocks and writes them all at once: a drive that tears one of them
-    /// tears the whole file system, whatever lies on it.
+    /// The ranges that it needs to be written whole, in bytes of the drive. btrfs has one checksum over the 4096 bytes
+    /// of each of its superblocks and writes them all at once: a drive that tears one of them tears the whole file
+    /// system, with any content.
     pub fn whole(self) -> Vec<Range<u64>> {
         let superblocks: &[u64] = match self {
             FileSystem::Ext4 | FileSystem::Xfs => &[],
@@ -63,7 +63,7 @@ impl FileSystem {
         superblocks.iter().map(|&at| at..at + 4096).collect()
     }
 
-    /// Whether this kernel has it, as far as that can be seen without loading a module.
+    /// Returns true if this kernel has it, as far as that can be seen without loading a module.
     pub fn is_known(self) -> bool {
         let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
         known.lines().any(|line| line.trim() == self.name())

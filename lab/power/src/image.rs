@@ -1,7 +1,7 @@
-//! What stands on a drive: a sparse sequence of bytes whose copies share what they have in common.
+//! The content of a drive: a sparse sequence of bytes whose copies share their common parts.
 //!
-//! A drive of a gigabyte under a file system holds some tens of megabytes; a chunk that was never
-//! written, or only with zeroes, takes no memory.
+//! A drive of a gigabyte under a file system holds some tens of megabytes. A chunk that was never written, or only with
+//! zeroes, takes no memory.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// All zeroes.
+    /// A content of zeroes.
     ///
     /// # Panics
     /// If `bytes` is no multiple of 4096.
@@ -31,7 +31,7 @@ impl Image {
         (self.chunks.len() * CHUNK) as u64
     }
 
-    /// Whether so many bytes from an offset on lie within.
+    /// Returns true if the range is within the drive.
     pub fn has(&self, offset: u64, length: u64) -> bool {
         offset
             .checked_add(length)
@@ -41,7 +41,7 @@ impl Image {
     /// Reads.
     ///
     /// # Panics
-    /// If it is not all within.
+    /// If the range is not within the drive.
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let mut done = 0;
         for (chunk, range) in pieces(offset, into.len()) {
@@ -57,7 +57,7 @@ impl Image {
     /// Writes.
     ///
     /// # Panics
-    /// If it is not all within.
+    /// If the range is not within the drive.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let mut done = 0;
         for (chunk, range) in pieces(offset, data.len()) {
@@ -75,7 +75,7 @@ impl Image {
     /// Makes a range read as zeroes.
     ///
     /// # Panics
-    /// If it is not all within.
+    /// If the range is not within the drive.
     pub fn zero(&mut self, offset: u64, length: u64) {
         for (chunk, range) in pieces(offset, length as usize) {
             let place = &mut self.chunks[chunk];
@@ -87,10 +87,10 @@ impl Image {
         }
     }
 
-    /// Takes over from another image of the same size the chunks that a range touches.
+    /// Copies from another image of the same size the chunks that a range touches.
     ///
     /// # Panics
-    /// If it is not all within.
+    /// If the range is not within the drive.
     pub fn take_chunks(&mut self, from: &Image, offset: u64, length: u64) {
         for (chunk, _) in pieces(offset, length as usize) {
             self.chunks[chunk].clone_from(&from.chunks[chunk]);

@@ -1,9 +1,8 @@
-//! Programs of which it is known what a power cut takes from them, and who judges that: one that
-//! writes a file with or without syncs, and SQLite's shell with `synchronous` OFF and FULL.
+//! Programs with known losses at a power cut, and their judges: one that writes a file with or without syncs, and
+//! SQLite's shell with `synchronous` OFF and FULL.
 //!
-//! They show that the drive loses what it may lose, and keeps what it must keep. SQLite has its log in
-//! WAL mode: with a rollback journal only `synchronous=EXTRA` promises that the last transaction is
-//! there.
+//! They show that the drive loses what it may lose, and keeps what it must keep. SQLite has its log in WAL mode: with a
+//! rollback journal only `synchronous=EXTRA` guarantees the last transaction.
 
 use crate::command::{self, must};
 use anyhow::{Context, bail, ensure};
@@ -15,17 +14,17 @@ use std::process::{Command, Stdio};
 /// Statements that may wait in SQLite's pipe.
 const BATCH: u64 = 16;
 
-/// Whether SQLite's shell is there, and what makes it say each answer at once.
+/// Returns true if SQLite's shell is installed, with the program that makes it print each answer at once.
 pub fn has_sqlite() -> bool {
     command::is_there("sqlite3") && command::is_there("stdbuf")
 }
 
-/// Runs one until it is killed; says each acknowledgement in 16 bytes.
+/// Runs one until it is killed; writes each acknowledgement in 16 bytes.
 ///
 /// # Errors
-/// If there is none of that name, or it fails.
+/// The name is unknown, or the program fails.
 pub fn run(name: &str, directory: &Path) -> anyhow::Result<()> {
-    // The directory itself is there after the cut.
+    // The directory itself exists after the cut.
     fs::create_dir_all(directory)?;
     File::open(directory)?.sync_all()?;
     if let Some(parent) = directory.parent() {
@@ -40,17 +39,20 @@ pub fn run(name: &str, directory: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Checks that everything acknowledged is there, and prints it.
+/// Checks that everything acknowledged is found, and prints it.
 ///
 /// # Errors
-/// If something is missing.
+/// Something is missing.
 pub fn judge(name: &str, directory: &Path, acknowledged: &[u64]) -> anyhow::Result<()> {
     let told = acknowledged.first().copied().unwrap_or(0);
     let found = match name {
         "no-syncs" | "syncs" => read_file(directory)?,
         _ => read_sqlite(directory)?,
     };
-    ensure!(found >= told, "{told} were acknowledged, {found} are there");
+    ensure!(
+        found >= told,
+        "{told} were acknowledged, {found} were found"
+    );
     println!("{told}");
     Ok(())
 }
@@ -80,7 +82,7 @@ fn write_file(directory: &Path, syncs: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many of the numbers are there, from the first one on.
+/// The number of numbers that are found, from the first one on.
 fn read_file(directory: &Path) -> anyhow::Result<u64> {
     let bytes = match fs::read(directory.join("numbers")) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
@@ -127,7 +129,7 @@ fn write_sqlite(directory: &Path, synchronous: &str) -> anyhow::Result<()> {
     bail!("sqlite3 ended: {}", shell.wait()?)
 }
 
-/// How many of the numbers are there, from the first one on.
+/// The number of numbers that are found, from the first one on.
 fn read_sqlite(directory: &Path) -> anyhow::Result<u64> {
     let database = directory.join("numbers.db");
     let ask = |question: &str| {

@@ -1,16 +1,16 @@
-//! Which of the changes in a drive's cache last when the power goes.
+//! The changes in a drive's cache that last when the power fails.
 //!
-//! A drive writes its cache in any order, and a write of several sectors in any of them, so any subset
-//! of the sectors of any of the changes may be there, applied in the order in which they came. Subsets
-//! drawn sector by sector alone would hardly ever lose a whole write, or keep the last one alone, which
-//! is what software forgets; so there are several ways to draw.
+//! A drive writes its cache in any order, and a write of several sectors in any order of them. So any subset of the
+//! sectors of any of the changes may last, applied in the order of their arrival. Subsets drawn sector by sector alone
+//! would hardly ever lose a whole write, or keep the last one alone, which are the cases that software forgets; so
+//! there are several ways to draw.
 
 use crate::drive::Change;
 use sardonyx_workload::random::Random;
 use serde::Serialize;
 use std::ops::Range;
 
-/// What of the cache lasts.
+/// The part of the cache that lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
@@ -34,7 +34,7 @@ pub enum Kept {
     Last,
 }
 
-/// How the cache is lost.
+/// The rule by which the cache is lost.
 #[derive(Clone, Debug)]
 pub struct Loss {
     kept: Kept,
@@ -53,7 +53,7 @@ impl Loss {
         Loss { kept, unit, whole }
     }
 
-    /// One of the ways to draw.
+    /// Draws one of the ways.
     pub fn draw(random: &mut Random) -> Kept {
         let percent = [10, 50, 90][random.below(3) as usize];
         match random.below(10) {
@@ -66,14 +66,14 @@ impl Loss {
         }
     }
 
-    /// Calls `keep` with what lasts of each change, in the order of the changes.
+    /// Calls `keep` with the lasting part of each change, in the order of the changes.
     pub fn apply(
         &self,
         changes: &[Change],
         random: &mut Random,
         mut keep: impl FnMut(&Change, Range<u64>),
     ) {
-        // The change from which on, or up to which, all lasts; it itself does in part.
+        // The change from which on, or up to which, all last; it lasts in part itself.
         let border = random.below(changes.len() as u64 + 1) as usize;
         for (nth, change) in changes.iter().enumerate() {
             let percent = match self.kept {

@@ -1,18 +1,18 @@
 //! Power cuts below the kernel: what `cargo xtask torture-power` runs.
 //!
-//! A file shown by FUSE is a drive with a volatile cache. A loop device sits on it, a file system on
-//! that, and in it a process runs the engine and tells a witness, who has power, what it was told is
-//! durable. At a request of the drive, drawn from a seed, the power goes: nothing is done or answered
-//! any more, the process is killed, and the drive keeps what was flushed and any subset of the rest, torn
-//! at sectors of 512 bytes. Then the file system recovers, the engine recovers, sometimes both are cut
-//! again, and everything acknowledged must be there, once and whole.
+//! A file served by FUSE is a drive with a volatile cache. A loop device uses it, a file system is on that, and in it a
+//! process runs the engine. The process reports each acknowledgement to a witness, which keeps its power. At a request
+//! of the drive, drawn from a seed, the power fails: no request is done or answered any more, and the process is
+//! killed. The drive keeps the flushed bytes and any subset of the rest, torn at sectors of 512 bytes. Then the file
+//! system recovers, and the engine recovers; sometimes both are cut again. Everything acknowledged must then be found,
+//! once and whole.
 //!
-//! The simulated disk of the engine's own tests is harder and faster; this one has what it cannot
-//! have: real file systems, the kernel's page cache and its order of writes.
+//! The simulated disk of the engine's own tests is harder and faster; this one has what that lacks: real file systems,
+//! the kernel's page cache and its order of writes.
 //!
-//! Nobody would believe such a drive that never loses anything: beside the engine run a program without
-//! syncs, and SQLite without them, which must lose what they acknowledged, and both with syncs, which
-//! must not; and the engine on a drive that ignores flushes.
+//! A drive that never loses anything would not be credible. So the run includes a program without syncs, and SQLite
+//! without them, which must lose acknowledged data, and both with syncs, which must not; and the engine on a drive that
+//! ignores flushes.
 
 mod command;
 mod drive;
@@ -45,13 +45,13 @@ struct Arguments {
     run: run::Run,
 }
 
-/// What the command starts itself.
+/// The processes that the command starts itself.
 #[derive(Subcommand)]
 enum Hidden {
-    /// A program of which it is known what it loses.
+    /// A program with known losses.
     #[command(hide = true)]
     KnownVictim { name: String, directory: PathBuf },
-    /// Looks at what that left.
+    /// Checks the result of that program.
     #[command(hide = true)]
     KnownJudge {
         name: String,

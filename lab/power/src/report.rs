@@ -1,4 +1,4 @@
-//! What a run found, for people and for programs.
+//! The findings of a run, for people and for programs.
 
 use crate::file_system::FileSystem;
 use crate::series::Tally;
@@ -8,19 +8,19 @@ use std::fmt;
 /// A run.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What everything was drawn from.
+    /// The seed of all draws.
     pub seed: u64,
-    /// The programs of which it is known what they lose, by file system.
+    /// The programs with known losses, by file system.
     pub known: Vec<Row>,
     /// The engine, by file system and way of use.
     pub engine: Vec<Row>,
-    /// What was wrong.
+    /// The failures.
     pub failures: Vec<Failure>,
-    /// What was left out, as sentences.
+    /// The parts that were left out, as sentences.
     pub skipped: Vec<String>,
-    /// Why it ended before everything was done, if it did.
+    /// The reason why it ended early, if it did.
     pub stopped: Option<String>,
-    /// How long it took, in seconds.
+    /// The time of the run, in seconds.
     pub seconds: f64,
 }
 
@@ -31,32 +31,33 @@ pub struct Row {
     pub file_system: FileSystem,
     /// The way of use.
     pub way: &'static str,
-    /// Whether it must lose something, where that is known.
+    /// True if it must lose something, and false if it must not, if that is known.
     pub must_lose: Option<bool>,
-    /// What was met.
+    /// The counts.
     #[serde(flatten)]
     pub tally: Tally,
-    /// How long it took, in seconds.
+    /// The time, in seconds.
     pub seconds: f64,
 }
 
-/// Something that was wrong.
+/// A failure.
 #[derive(Debug, Serialize)]
 pub struct Failure {
     /// The file system.
     pub file_system: FileSystem,
     /// The way of use.
     pub way: &'static str,
-    /// What was said.
+    /// The messages.
     pub what: String,
-    /// The command that does the same again.
+    /// The command that repeats it.
     pub replay: String,
-    /// Where the drive's content was left.
+    /// The file with the drive's content.
     pub drive: Option<String>,
 }
 
 impl Report {
-    /// Whether nothing was wrong: the engine lost nothing, and the others what they must and no more.
+    /// Returns true if there was no failure: the engine lost nothing, and the other programs lost what they must and no
+    /// more.
     pub fn is_good(&self) -> bool {
         self.failures.is_empty() && self.stopped.is_none()
     }

@@ -1,5 +1,5 @@
-//! A whole run: the programs of which it is known what they lose, then the engine in every way of use,
-//! on one file system after the other.
+//! A whole run: the programs with known losses, then the engine in every way of use, on one file system after the
+//! other.
 
 use crate::file_system::FileSystem;
 use crate::known;
@@ -18,15 +18,15 @@ use std::time::Instant;
 
 /// Cuts the power under the engine: of a drive with a volatile cache, under real file systems.
 ///
-/// Needs root, FUSE and loop devices, and for each file system the program that makes it (packages
-/// e2fsprogs, xfsprogs, btrfs-progs). What is missing is left out, with a sentence. Works in a directory
-/// of its own, and takes down everything that it put up, also what a killed run has left.
+/// Needs root, FUSE and loop devices, and for each file system the program that makes it (packages e2fsprogs, xfsprogs,
+/// btrfs-progs). Missing parts are left out, with a sentence. Works in a directory of its own, and takes down
+/// everything that it set up, also the leftovers of a killed run.
 #[derive(Args)]
 pub struct Run {
-    /// How often to cut, on each file system; spread over the ways of use
+    /// The number of cuts on each file system, spread over the ways of use
     #[arg(long, default_value_t = 60)]
     cuts: u64,
-    /// Decides where to cut and what is lost, and everything else but the system's timing
+    /// The seed of the cuts and losses, and of everything else except the system's timing
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The file systems
@@ -35,25 +35,25 @@ pub struct Run {
     /// The ways of use [default: all]
     #[arg(long, value_delimiter = ',', value_parser = by_name)]
     ways: Vec<Way>,
-    /// How often to cut under each program of which it is known what it loses, on each file system
+    /// The number of cuts under each program with known losses, on each file system
     #[arg(long, default_value_t = 10)]
     known_cuts: u64,
-    /// How often one database is cut before a new one is begun
+    /// The number of cuts of one database before a new one is begun
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
     lives: u64,
     /// The first drive's number, for a replay
     #[arg(long, default_value_t = 0)]
     first_drive: u64,
-    /// What is missing is an error
+    /// Treat missing parts as an error
     #[arg(long)]
     require: bool,
     /// Print JSON for programs instead of text for people
     #[arg(long)]
     json: bool,
-    /// Where temporary files are
+    /// The directory for temporary files
     #[arg(long, default_value_os_t = std::env::temp_dir())]
     directory: PathBuf,
-    /// Where a drive that lost something is left
+    /// The directory for a drive that lost something
     #[arg(long, default_value = "target/torture-power")]
     keep: PathBuf,
     /// The program that has the victims and the judges
@@ -62,7 +62,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs everything. The exit code says whether everything was as it must be.
+    /// Runs everything. The exit code is success if there was no failure.
     pub fn start(&self) -> anyhow::Result<ExitCode> {
         let missing = missing();
         if !missing.is_empty() {
@@ -96,7 +96,7 @@ impl Run {
         })
     }
 
-    /// How it ends where something is missing.
+    /// The exit code if something is missing.
     fn left_out(&self) -> ExitCode {
         match self.require {
             true => ExitCode::FAILURE,
@@ -147,7 +147,7 @@ impl Run {
             let row = match self.row(bench, file_system, way, cuts, &progress, failures) {
                 Ok(row) => row,
                 Err(error) => {
-                    // What was found until then is still worth knowing.
+                    // The findings so far are still worth reporting.
                     report.stopped =
                         Some(format!("{} {}: {error:#}", file_system.name(), way.name));
                     break;
@@ -163,7 +163,7 @@ impl Run {
         Ok(report)
     }
 
-    /// How often under which way, on each file system.
+    /// The number of cuts for each way, on each file system.
     fn plan(&self) -> Vec<(Way, u64)> {
         if !self.ways.is_empty() {
             return spread(&self.ways, self.cuts);
@@ -187,7 +187,7 @@ impl Run {
         let started = Instant::now();
         let mut tally = Tally::default();
         let mut drive = self.first_drive;
-        // What is needed for the next drive, if this one is of no use any more.
+        // The series on the present drive; after a loss the next cut needs a new one.
         let mut series: Option<(Series<'_>, u64)> = None;
         for _ in 0..cuts {
             let (mut current, lived) = match series.take() {
@@ -245,7 +245,7 @@ impl Run {
                 series = Some((current, lived + 1));
             }
         }
-        // A drive that lies may lose the file system first; then there is nothing left to be judged.
+        // A lying drive may lose the file system first; then there is nothing left to judge.
         let lost = tally.lost + tally.torn_file_systems;
         if way.must_lose == Some(true) && lost == 0 && cuts > 0 {
             failures.push(Failure {
@@ -279,7 +279,7 @@ fn spread(ways: &[Way], cuts: u64) -> Vec<(Way, u64)> {
     ways.filter(|(_, cuts)| *cuts > 0).collect()
 }
 
-/// The seed of a drive: the same whatever else is run.
+/// The seed of a drive: the same for any other options.
 fn mixed(seed: u64, file_system: FileSystem, way: Way, drive: u64) -> u64 {
     let words = format!("{seed} {} {} {drive}", file_system.name(), way.name);
     // FNV-1a.

@@ -1,6 +1,6 @@
-//! Cuts in a row, on one drive with one file system, with one way of use: a life that is cut, sometimes
-//! a recovery that is cut, the file system's own included, and then a judge who opens the database and
-//! looks for everything that was acknowledged. The next life goes on from there.
+//! A series of power cuts, on one drive with one file system, with one way of use: a life that is cut, sometimes a
+//! recovery that is cut, with the file system's own, and then a judge that opens the database and checks for everything
+//! acknowledged. The next life continues from there.
 
 use crate::command::{self, QUICK};
 use crate::drive::{CutDrive, SECTOR};
@@ -22,39 +22,39 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A life that has not met its request until then is cut anyway.
+/// The time after which a life that has not met its request is cut.
 const LIFE: Duration = Duration::from_secs(30);
-/// What a judge may take: it opens the database, which recovers it.
+/// The time limit of a judge: it opens the database, which recovers it.
 const JUDGEMENT: Duration = Duration::from_secs(180);
-/// So many recoveries in a hundred are cut, and of those after them again.
+/// The percentage of recoveries that are cut, and of those after them again.
 const RECOVERIES_CUT: u32 = 40;
-/// A unit that every file system takes as whole, in bytes.
+/// The unit that every file system needs to be written whole, in bytes.
 const PAGE: u64 = 4096;
 
-/// What all series have.
+/// The common part of all series.
 pub struct Bench<'a> {
-    /// Where they work.
+    /// The directory in which they work.
     pub workplace: &'a Workplace,
     /// The program that has the victims.
     pub victims: PathBuf,
-    /// Where the drive is left that lost something.
+    /// The directory for drives that lost something.
     pub keep: PathBuf,
     /// Set when the run is to end.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// What came of one cut.
+/// The outcome of one cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything acknowledged was there, once and whole.
+    /// Everything acknowledged was found, once and whole.
     Whole,
-    /// It was not, or could not be opened, or hung; what was said.
+    /// Something was missing, or the database could not be opened, or hung; with the messages.
     Lost(String),
-    /// The file system itself did not come back.
+    /// The file system itself could not be mounted.
     FileSystemLost,
 }
 
-/// What was met.
+/// The counts of a series.
 #[derive(Clone, Default, Debug, Serialize)]
 pub struct Tally {
     /// Power cuts of lives.
@@ -71,20 +71,19 @@ pub struct Tally {
     pub mounts_cut: u64,
     /// Acknowledged transactions.
     pub acknowledged: u64,
-    /// Cuts that found unsynced changes in the cache, and how many bytes.
+    /// Cuts that found unsynced changes in the cache.
     pub with_unsynced: u64,
     /// Bytes that no flush had made lasting.
     pub unsynced_bytes: u64,
-    /// Times that the file system could not be mounted where 512 bytes are what a drive writes whole,
-    /// and 4096 were taken instead.
+    /// Mounts that failed with a drive that writes 512 bytes whole, and succeeded with 4096.
     pub torn_file_systems: u64,
     /// Cuts after which the file system could not be mounted at all.
     pub lost_file_systems: u64,
-    /// Cuts after which something acknowledged was not there once and whole.
+    /// Cuts after which something acknowledged was not found once and whole.
     pub lost: u64,
 }
 
-/// A drive in the middle of its cuts.
+/// A drive during its cuts.
 pub struct Series<'a> {
     bench: &'a Bench<'a>,
     way: Way,
@@ -92,15 +91,15 @@ pub struct Series<'a> {
     place: Place,
     random: Random,
     acknowledged: Acknowledged,
-    /// What the last mount began with.
+    /// The content at the last mount.
     image: Image,
 }
 
 impl<'a> Series<'a> {
-    /// Makes a drive with an empty file system, and mounts that.
+    /// Creates a drive with an empty file system, and mounts it.
     ///
     /// # Errors
-    /// If something of it cannot be made.
+    /// A part cannot be created.
     pub fn begin(
         bench: &'a Bench<'a>,
         file_system: FileSystem,
@@ -127,11 +126,11 @@ impl<'a> Series<'a> {
         })
     }
 
-    /// Lets it live, cuts the power, and has it judged. What comes after anything but
-    /// [`Outcome::Whole`] needs a new drive.
+    /// Runs a life, cuts the power, and has it judged. After any outcome except [`Outcome::Whole`] a new drive is
+    /// needed.
     ///
     /// # Errors
-    /// If something but the engine or the file system fails, or the run is interrupted.
+    /// Anything except the engine or the file system fails, or the run is interrupted.
     pub fn cut(&mut self, tally: &mut Tally) -> anyhow::Result<Outcome> {
         if self.way.begins_anew() {
             self.acknowledged = self.way.nothing();
@@ -139,11 +138,11 @@ impl<'a> Series<'a> {
                 if !self.way.ignores_flushes || !says_that_it_is_damaged(&error) {
                     return Err(error);
                 }
-                // Such a drive loses what the file system relies on, too, which may show only now.
+                // Such a drive loses data that the file system relies on, too, which may show only now.
                 tally.lost_file_systems += 1;
                 return Ok(Outcome::FileSystemLost);
             }
-            // What is removed is no part of the cut.
+            // The removal is no part of the cut.
             rustix::fs::syncfs(File::open(self.stack.directory())?)?;
         }
         let seed = self.random.next_u64() >> 16;
@@ -198,7 +197,7 @@ impl<'a> Series<'a> {
         let words = said.output.split(',').map(str::parse);
         let acknowledged: Result<_, _> = words.collect();
         self.acknowledged =
-            acknowledged.with_context(|| format!("the judge said {:?}", said.output))?;
+            acknowledged.with_context(|| format!("the judge's output was {:?}", said.output))?;
         Ok(Outcome::Whole)
     }
 
@@ -226,7 +225,7 @@ impl<'a> Series<'a> {
         self.bench.workplace.directory().join("errors")
     }
 
-    /// What happened, with what the processes said.
+    /// A description of an event, with the output of the processes.
     fn said(&self, what: &str) -> String {
         let said = fs::read_to_string(self.errors()).unwrap_or_default();
         format!("{what}: {}", said.trim())
@@ -248,7 +247,7 @@ impl<'a> Series<'a> {
         image
     }
 
-    /// Decides what lasts, and mounts the file system; false if that cannot be.
+    /// Decides what lasts, and mounts the file system; false if it cannot be mounted.
     fn power_on(&mut self, left: &CutDrive, tally: &mut Tally) -> anyhow::Result<bool> {
         let kept = Loss::draw(&mut self.random);
         for (kept, unit) in [(kept, SECTOR), (kept, PAGE), (Kept::Everything, PAGE)] {
@@ -265,7 +264,7 @@ impl<'a> Series<'a> {
         Ok(false)
     }
 
-    /// Recovers, and cuts the power meanwhile, or afterwards if it was done before.
+    /// Recovers, and cuts the power meanwhile, or afterwards if recovery ended before.
     fn cut_recovery(&mut self, left: &CutDrive, tally: &mut Tally) -> anyhow::Result<Recovery> {
         let kept = Loss::draw(&mut self.random);
         let image = self.settle(left, kept, SECTOR);
@@ -300,11 +299,10 @@ impl<'a> Series<'a> {
         Ok(Recovery::Cut(self.power_off(tally)?))
     }
 
-    /// Leaves what the drive had when it was last mounted as a file, and beside it what was wrong;
-    /// returns where.
+    /// Saves the drive's content at its last mount as a file, with a description of the fault; returns its path.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// It cannot be written.
     pub fn keep(&self, name: &str, what: &str, replay: &str) -> anyhow::Result<PathBuf> {
         fs::create_dir_all(&self.bench.keep)?;
         let path = self.bench.keep.join(format!("{name}.img"));
@@ -324,18 +322,18 @@ impl<'a> Series<'a> {
     }
 }
 
-/// What came of a recovery.
+/// The outcome of a recovery.
 enum Recovery {
-    /// It was cut; what the drive has.
+    /// It was cut; the drive's content.
     Cut(CutDrive),
-    /// The file system did not bear where its writes were torn.
+    /// The file system cannot be mounted with its writes torn there.
     NotMounted,
-    /// The engine failed; what was said.
+    /// The engine failed; its messages.
     Failed(String),
 }
 
-/// Whether an error comes of a file system that found itself damaged: `ext4` and `xfs` say `EUCLEAN`, or
-/// `EBADMSG` of a wrong checksum; `btrfs` says `EIO` of one, and writes nothing from then on.
+/// Returns true if an error comes from a file system that found itself damaged. `ext4` and `xfs` return `EUCLEAN`, or
+/// `EBADMSG` for a wrong checksum; `btrfs` returns `EIO` for one, and writes nothing from then on.
 fn says_that_it_is_damaged(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<std::io::Error>();
     let cause = cause.and_then(Errno::from_io_error);
@@ -344,7 +342,7 @@ fn says_that_it_is_damaged(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Whether everything is there that is needed for anything at all: what is missing, as sentences.
+/// The missing requirements of any run, as sentences.
 pub fn missing() -> Vec<String> {
     let mut missing = Vec::new();
     if !rustix::process::geteuid().is_root() {
@@ -363,7 +361,7 @@ pub fn missing() -> Vec<String> {
     missing
 }
 
-/// What is missing for a file system, if it is something.
+/// The missing requirement of a file system, if there is one.
 pub fn missing_for(file_system: FileSystem) -> Option<String> {
     if !command::is_there(file_system.maker()) {
         return Some(format!("there is no program {}", file_system.maker()));

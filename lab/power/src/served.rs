@@ -1,12 +1,12 @@
-//! Shows a drive as one file, through FUSE, so that a loop device can sit on it.
+//! Serves a drive as one file, through FUSE, so that a loop device can use it.
 //!
-//! The loop device reads and writes with direct I/O, so that between it and the drive there is no page
-//! cache; its flushes arrive as `fsync`, its discards as `fallocate`. A write that must last at once
-//! (FUA) arrives as a write and an `fsync`, because the loop device says that it has no FUA.
+//! The loop device reads and writes with direct I/O, so that there is no page cache between it and the drive. Its
+//! flushes arrive as `fsync`, its discards as `fallocate`. A write that must last at once (FUA) arrives as a write and
+//! an `fsync`, because the loop device reports no FUA.
 //!
-//! When the power goes, the request at which it goes is not answered, nor any after it, until
-//! [`Served::release`] says that nobody is there any more who could hear the answer. Otherwise a victim
-//! would go on for a moment with errors that no power cut shows anybody.
+//! When the power fails, neither the request at which it fails nor any later one is answered, until [`Served::release`]
+//! confirms that no process is left that could read the answer. Otherwise a victim would run on for a moment with
+//! errors that no real power cut shows.
 
 use crate::drive::{CutDrive, Drive, Refused, Requests};
 use crate::image::Image;
@@ -26,10 +26,10 @@ const FILE: &str = "drive";
 const FILE_NUMBER: INodeNo = INodeNo(2);
 /// The largest write in one request.
 const WRITE_BYTES_MAX: u32 = 1 << 20;
-/// The file never changes its length.
+/// The length of the file never changes.
 const ATTRIBUTES_HOLD: Duration = Duration::from_secs(3600);
 
-/// A drive that is shown as a file.
+/// A drive that is served as a file.
 pub struct Served {
     shared: Arc<Shared>,
     session: Option<BackgroundSession>,
@@ -43,17 +43,17 @@ struct Shared {
 
 struct State {
     drive: Drive,
-    /// Told once, when the power goes.
+    /// Called once, when the power fails.
     at_cut: Option<Box<dyn FnOnce() + Send>>,
-    /// Whether requests without power are answered, with errors.
+    /// True if requests without power are answered, with errors.
     released: bool,
 }
 
 impl Served {
-    /// Shows a drive in a directory.
+    /// Serves a drive in a directory.
     ///
     /// # Errors
-    /// If FUSE is not there, or not for us.
+    /// FUSE is missing, or not allowed for this user.
     pub fn mount(image: Image, directory: &Path) -> anyhow::Result<Served> {
         let state = State {
             drive: Drive::new(image),
@@ -80,8 +80,8 @@ impl Served {
         &self.file
     }
 
-    /// The power goes at the `request`th change or flush from now, or when [`Served::cut`] says so;
-    /// `told` is called then, by the thread that serves the drive.
+    /// The power fails at the `request`th change or flush from now, or with [`Served::cut`]; `told` is called then, by
+    /// the thread that serves the drive.
     pub fn arm(&self, request: Option<u64>, told: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.state();
         state.drive.cut_at(request);
@@ -89,7 +89,7 @@ impl Served {
         state.released = false;
     }
 
-    /// The power does not go any more, unless it has gone. Returns whether it is on.
+    /// Cancels the power cut, unless it has happened. Returns true if the power is on.
     pub fn disarm(&self) -> bool {
         let mut state = self.shared.state();
         state.drive.cut_at(None);
@@ -99,7 +99,7 @@ impl Served {
         state.drive.is_on()
     }
 
-    /// The power goes now, unless it has gone.
+    /// Cuts the power now, unless it is off.
     pub fn cut(&self) {
         let mut state = self.shared.state();
         state.drive.cut();
@@ -112,23 +112,22 @@ impl Served {
         self.shared.released.notify_all();
     }
 
-    /// What it was asked to do.
+    /// The counts of its requests.
     pub fn requests(&self) -> Requests {
         self.shared.state().drive.requests()
     }
 
-    /// Whether the power is on.
+    /// Returns true if the power is on.
     pub fn is_on(&self) -> bool {
         self.shared.state().drive.is_on()
     }
 
-    /// Cuts the power, if that was not done, and returns what there is.
+    /// Cuts the power, unless it is off, and returns the drive.
     pub fn as_cut(&self) -> CutDrive {
         self.shared.state().drive.as_cut()
     }
 
-    /// The drive is another one from now on, with the power on; perhaps one that lies. Nobody may have
-    /// the file open.
+    /// Replaces the drive, with the power on; the new one may ignore flushes. No process may have the file open.
     pub fn replace(&self, image: Image, ignores_flushes: bool) {
         let mut state = self.shared.state();
         state.drive = Drive::new(image);
@@ -143,7 +142,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         self.release();
-        // Who still has the file gets errors; the mount goes with its last user.
+        // A process that still has the file gets errors; the mount ends with its last user.
         drop(self.session.take());
     }
 }
@@ -161,7 +160,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the drive; without power, only returns once that is released.
+    /// Runs an operation on the drive; without power, returns only after the release.
     fn request<T>(&self, act: impl FnOnce(&mut Drive) -> Result<T, Refused>) -> Result<T, Errno> {
         let mut state = self.state();
         let done = act(&mut state.drive);
@@ -179,7 +178,7 @@ impl Shared {
     }
 }
 
-/// What FUSE asks.
+/// The requests of FUSE.
 struct File(Arc<Shared>);
 
 impl File {
@@ -215,7 +214,7 @@ impl File {
 
 impl Filesystem for File {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        // Where the kernel offers less, requests are smaller or come one after the other.
+        // If the kernel offers less, requests are smaller or come one after the other.
         let _ = config.set_max_write(WRITE_BYTES_MAX);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         Ok(())
@@ -298,7 +297,7 @@ impl Filesystem for File {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Somebody closed the file: no flush of a drive.
+        // A close of the file: no flush of a drive.
         reply.ok();
     }
 

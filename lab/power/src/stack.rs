@@ -1,7 +1,7 @@
-//! What a database stands on: a drive shown by FUSE, a loop device on it, a file system on that.
+//! The layers below a database: a drive served by FUSE, a loop device on it, a file system on that.
 //!
-//! Everything lies in a directory of its own, which says whose it is: what a run has left that was
-//! killed itself is found and taken down by the next ([`clean`]).
+//! Everything is in a directory of its own, which names its owner: the next run finds and takes down the leftovers of a
+//! killed run ([`clean`]).
 
 use crate::command::{QUICK, must, run};
 use crate::drive::{CutDrive, SECTOR};
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The drive's size: what the largest way of use needs, and xfs.
+/// The drive's size: as the largest way of use needs, and xfs.
 const DRIVE_BYTES: u64 = 1 << 30;
-/// How such directories' names begin.
+/// The prefix of such directories' names.
 const PREFIX: &str = "sardonyx-power-";
 /// A file that its owner keeps locked as long as it lives.
 const OWNER: &str = "owner";
 
-/// A directory of a run, and that it is alive.
+/// A directory of a run, with the lock that shows that the run is alive.
 #[derive(Debug)]
 pub struct Workplace {
     directory: PathBuf,
@@ -30,10 +30,10 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// Makes one in a directory for temporary files.
+    /// Creates one in a directory for temporary files.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// It cannot be created.
     pub fn make(within: &Path) -> anyhow::Result<Workplace> {
         let directory = within.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir_all(&directory)
@@ -46,20 +46,20 @@ impl Workplace {
         })
     }
 
-    /// Where it is.
+    /// The path.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A place for memory that processes share, which a power cut empties.
+    /// A directory for memory that processes share, which a power cut empties.
     pub fn shared_memory(&self) -> PathBuf {
         Path::new("/dev/shm").join(self.directory.file_name().expect("it has a name"))
     }
 
-    /// Empties that.
+    /// Empties that directory.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// It cannot be created.
     pub fn empty_shared_memory(&self) -> anyhow::Result<()> {
         let place = self.shared_memory();
         remove(&place)?;
@@ -69,15 +69,15 @@ impl Workplace {
 
 impl Drop for Workplace {
     fn drop(&mut self) {
-        // What cannot be taken down now, the next run takes down.
+        // If something cannot be taken down now, the next run does it.
         let _ = take_down(&self.directory);
     }
 }
 
-/// Takes down what runs have left that are not alive any more; returns how many there were.
+/// Takes down the leftovers of runs that are not alive any more; returns their number.
 ///
 /// # Errors
-/// If something does not let itself be taken down.
+/// Something cannot be taken down.
 pub fn clean(within: &Path) -> anyhow::Result<u64> {
     let mut cleaned = 0;
     let Ok(entries) = fs::read_dir(within) else {
@@ -99,7 +99,7 @@ pub fn clean(within: &Path) -> anyhow::Result<u64> {
     Ok(cleaned)
 }
 
-/// Unmounts and detaches whatever is in a directory, from the top, and removes it.
+/// Unmounts and detaches everything in a directory, from the top, and removes it.
 fn take_down(directory: &Path) -> anyhow::Result<()> {
     let mounts = mounts_within(directory)?;
     let devices = devices_within(directory)?;
@@ -122,13 +122,13 @@ fn take_down(directory: &Path) -> anyhow::Result<()> {
     remove(&Path::new("/dev/shm").join(name))
 }
 
-/// Tells xfs not to try again what its device refuses. It would do so for ever, also in a mount that
-/// has been killed; only in an unmount it gives up by itself.
+/// Stops xfs from retrying requests that its device refuses. It would do so for ever, also in a mount that has been
+/// killed; only in an unmount it gives up by itself.
 fn give_up(device: &Path) {
     let name = device.file_name().unwrap_or_default();
     let errors = Path::new("/sys/fs/xfs").join(name).join("error/metadata");
     for error in fs::read_dir(errors).into_iter().flatten().flatten() {
-        // It may be gone already.
+        // The device may be removed already.
         let _ = fs::write(error.path().join("max_retries"), "0");
     }
 }
@@ -141,7 +141,7 @@ fn unmount(at: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where something is mounted in a directory, the last one first.
+/// The mount points in a directory, the last one first.
 fn mounts_within(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let table = fs::read_to_string("/proc/self/mountinfo")?;
     let places = table.lines().filter_map(|line| line.split(' ').nth(4));
@@ -171,7 +171,7 @@ fn backing_file(block: &Path) -> Option<PathBuf> {
     Some(file.trim_end().into())
 }
 
-/// Removes a directory with everything in it, if it is there.
+/// Removes a directory with everything in it, if it exists.
 pub(crate) fn remove(directory: &Path) -> anyhow::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -184,7 +184,7 @@ pub(crate) fn remove(directory: &Path) -> anyhow::Result<()> {
 /// A drive with a file system.
 pub struct Stack {
     file_system: FileSystem,
-    /// Where the file system is mounted.
+    /// The mount point of the file system.
     mounted_at: PathBuf,
     drive: Served,
     device: Option<PathBuf>,
@@ -192,10 +192,10 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Makes a drive with an empty file system, and returns its content; the power is off.
+    /// Creates a drive with an empty file system, and returns its content; the power is off.
     ///
     /// # Errors
-    /// If something of it cannot be made.
+    /// A part cannot be created.
     pub fn make(workplace: &Workplace, file_system: FileSystem) -> anyhow::Result<(Stack, Image)> {
         let shown_at = workplace.directory().join("fuse");
         let mounted_at = workplace.directory().join("mounted");
@@ -215,12 +215,12 @@ impl Stack {
         Ok((stack, made))
     }
 
-    /// From the next time on that it is switched on, the drive ignores flushes.
+    /// From the next time that it is switched on, the drive ignores flushes.
     pub fn ignore_flushes(&mut self) {
         self.ignores_flushes = true;
     }
 
-    /// Where the file system is mounted.
+    /// The mount point of the file system.
     pub fn directory(&self) -> &Path {
         &self.mounted_at
     }
@@ -230,12 +230,12 @@ impl Stack {
         &self.drive
     }
 
-    /// What the cache loses, torn at so many bytes.
+    /// The loss of the cache, torn at so many bytes.
     pub fn loss(&self, kept: Kept, unit: u64) -> Loss {
         Loss::new(kept, unit, &self.file_system.whole())
     }
 
-    /// Tells the file system not to try for ever what the drive refuses.
+    /// Stops the file system from retrying requests that the drive refuses.
     pub fn give_up(&self) {
         if let Some(device) = &self.device
             && !self.drive.is_on()
@@ -265,11 +265,10 @@ impl Stack {
         Ok(())
     }
 
-    /// The power is on again, with this content: makes the loop device. Mount with
-    /// [`Stack::mount_command`].
+    /// Switches the power on, with this content: creates the loop device. Mount with [`Stack::mount_command`].
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// It cannot be created.
     pub fn on(&mut self, image: Image) -> anyhow::Result<()> {
         self.drive.replace(image, self.ignores_flushes);
         self.attach()
@@ -278,7 +277,7 @@ impl Stack {
     /// Mounts the file system, which recovers it.
     ///
     /// # Errors
-    /// If there is no device.
+    /// There is no device.
     pub fn mount_command(&self) -> anyhow::Result<Command> {
         let mut command = Command::new("mount");
         command.args(["-t", self.file_system.name()]);
@@ -286,11 +285,11 @@ impl Stack {
         Ok(command)
     }
 
-    /// Cuts the power, if that was not done, takes the file system and the loop device down, and
-    /// returns what the drive has. Who uses the file system must be dead.
+    /// Cuts the power, unless it is off, takes the file system and the loop device down, and returns the drive. The
+    /// users of the file system must be dead.
     ///
     /// # Errors
-    /// If something does not let itself be taken down.
+    /// Something cannot be taken down.
     pub fn off(&mut self) -> anyhow::Result<CutDrive> {
         let cut = self.drive.as_cut();
         self.drive.release();
@@ -299,7 +298,7 @@ impl Stack {
         }
         if let Some(device) = self.device.take() {
             must(Command::new("losetup").arg("--detach").arg(&device))?;
-            // It goes when its last user does.
+            // The loop device ends with its last user.
             let end = Instant::now() + QUICK;
             while backing_file(&block_of(&device)).is_some_and(|file| file == self.drive.file()) {
                 ensure!(Instant::now() < end, "{} is still in use", device.display());
@@ -312,7 +311,7 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // What cannot be taken down now, the workplace's end or the next run takes down.
+        // If something cannot be taken down now, the workplace's end or the next run does it.
         let _ = self.off();
     }
 }

@@ -1,7 +1,7 @@
-//! The ways of using the engine: for each, which processes the power cut kills and which one judges
-//! what it left. They are the victims and checks of the other torture runs, in another directory.
+//! The ways of using the engine: for each, the processes that the power cut kills and the one that judges the result.
+//! They are the victims and checks of the other torture runs, in another directory.
 //!
-//! And, to see that the drive loses what it may, programs of which it is known what they lose.
+//! Also programs with known losses, to check that the drive loses what it may.
 
 use crate::witness::Victim;
 use sardonyx_workload::random::Random;
@@ -12,22 +12,22 @@ use std::process::Command;
 const SEGMENT_PROCESSES: u64 = 3;
 /// Clients of a serial victim.
 const CLIENTS: u64 = 3;
-/// Workers of a multi-level victim, and how many its journals have room for.
+/// Workers of a multi-level victim, and the number that its journals have room for.
 const WORKERS: u64 = 5;
 const WORKERS_MAX: u64 = 8;
 
-/// Which program runs, and how.
+/// The program, and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// Serial transactions; words of the command line.
     Serial(&'static [&'static str]),
-    /// Serial transactions whose checkpoints a copy takes that follows the log in a store.
+    /// Serial transactions with a copy that follows the log in a store and takes the checkpoints.
     Follower,
     /// Multi-level transactions under a strategy.
     Multilevel(&'static str),
     /// Several processes on a segment, with a mechanism.
     Mapped(&'static str),
-    /// A program of which it is known what it loses.
+    /// A program with known losses.
     Known(&'static str),
 }
 
@@ -36,9 +36,9 @@ enum Kind {
 pub struct Way {
     /// Its name on the command line and in reports.
     pub name: &'static str,
-    /// Whether acknowledged transactions are lost, if it is known beforehand.
+    /// True if acknowledged transactions are lost, and false if not, as far as it is known in advance.
     pub must_lose: Option<bool>,
-    /// Whether the drive lies: it ignores flushes.
+    /// True if the drive lies: it ignores flushes.
     pub ignores_flushes: bool,
     kind: Kind,
 }
@@ -76,7 +76,7 @@ pub const WAYS: [Way; 15] = [
         "serial-deferred",
         Kind::Serial(&["--shape", "1", "--deferred"]),
     ),
-    // Journals leave the log for the archive with every checkpoint.
+    // With every checkpoint, journals move from the log to the archive.
     way(
         "serial-checkpoints",
         Kind::Serial(&["--shape", "0", "--checkpoint-transactions", "300"]),
@@ -102,8 +102,8 @@ pub const WAYS: [Way; 15] = [
     way("mapped-explicit", Kind::Mapped("2")),
 ];
 
-/// Of what it is known what is lost: programs, and the engine on a drive that ignores flushes, which
-/// shows that its judges find what is missing.
+/// Programs with known losses, and the engine on a drive that ignores flushes, which shows that its judges find missing
+/// transactions.
 pub const KNOWN: [Way; 7] = [
     known("no-syncs", true),
     known("syncs", false),
@@ -114,7 +114,7 @@ pub const KNOWN: [Way; 7] = [
     unflushed("mapped-unflushed", Kind::Mapped("2")),
 ];
 
-/// Where a way's files are, and with what programs.
+/// The directories of a way's files, and its programs.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// On the file system.
@@ -125,11 +125,11 @@ pub struct Place {
     pub victims: PathBuf,
 }
 
-/// What was acknowledged, by worker.
+/// The acknowledged counts, by worker.
 pub type Acknowledged = Vec<u64>;
 
 impl Way {
-    /// What nobody was told yet.
+    /// No acknowledgements.
     pub fn nothing(self) -> Acknowledged {
         match self.kind {
             Kind::Multilevel(_) => vec![0; WORKERS_MAX as usize],
@@ -137,7 +137,7 @@ impl Way {
         }
     }
 
-    /// The processes of a life; makes room for what its workers will be told.
+    /// The processes of a life; makes room for the acknowledgements of its workers.
     pub fn live(
         self,
         place: &Place,
@@ -183,7 +183,7 @@ impl Way {
         Ok(commands)
     }
 
-    /// A process that only recovers what is there, and ends.
+    /// A process that only recovers the database, and ends.
     pub fn recover(self, place: &Place, seed: u64) -> Vec<Victim> {
         let mut commands = Vec::new();
         match self.kind {
@@ -210,11 +210,11 @@ impl Way {
         commands.into_iter().map(Victim::naming_workers).collect()
     }
 
-    /// A process that checks that everything acknowledged is there once and whole. It prints what is
-    /// taken as acknowledged from then on, and fails where something is wrong.
+    /// A process that checks that everything acknowledged is found once and whole. It prints the counts that are taken
+    /// as acknowledged from then on, and fails if something is wrong.
     ///
     /// # Errors
-    /// If this program does not know where it is.
+    /// This program does not know its own path.
     pub fn judge(self, place: &Place, seed: u64, acknowledged: &[u64]) -> anyhow::Result<Command> {
         let mut judge = match self.kind {
             Kind::Serial(_) | Kind::Follower => self.victim(place, "judge"),
@@ -235,7 +235,7 @@ impl Way {
         Ok(judge)
     }
 
-    /// A verb of the program that has the victims, with what all of its verbs for this way take.
+    /// A verb of the program that has the victims, with the common arguments of this way.
     fn victim(self, place: &Place, verb: &str) -> Command {
         let mut command = Command::new(&place.victims);
         command.env("RUST_BACKTRACE", "0");
@@ -256,19 +256,18 @@ impl Way {
         command
     }
 
-    /// When the power goes: at which request of the drive, and after how many acknowledgements at the
-    /// latest.
+    /// The moment of the cut: the drive's request, and the most acknowledgements.
     pub fn cut(self, random: &mut Random) -> (Option<u64>, u64) {
-        // What does not sync is written by the kernel when it likes: nothing to be counted.
+        // Without syncs the kernel writes at any time: there is nothing to count.
         if self.must_lose == Some(true) {
             return (None, 1 + random.below(300));
         }
-        // The first requests are met as often as the later ones, which are more.
+        // Early requests are met as often as the more numerous later ones.
         let most = 4 << random.below(12);
         (Some(1 + random.below(most)), 4000)
     }
 
-    /// Whether each cut begins with an empty directory: what has lost something cannot go on.
+    /// Returns true if each cut begins with an empty directory: a database that has lost something cannot continue.
     pub fn begins_anew(self) -> bool {
         self.must_lose.is_some()
     }
@@ -277,7 +276,7 @@ impl Way {
 /// A way by its name.
 ///
 /// # Errors
-/// The names that there are.
+/// The existing names.
 pub fn by_name(name: &str) -> Result<Way, String> {
     let mut all = WAYS.iter().chain(&KNOWN);
     let found = all.find(|way| way.name == name).copied();

@@ -1,9 +1,8 @@
-//! Watches processes until the power goes: hears what they say is durable, and kills them when it is
-//! off.
+//! Watches processes until the power fails: reads their acknowledgements, and kills them when it is off.
 //!
-//! A process says each acknowledgement in 8 or 16 bytes: how many it has now, or whose it is and how
-//! many that one has. What stands in the pipe after the cut was still said while there was power: the
-//! request at which it goes is answered to nobody.
+//! A process writes each acknowledgement in 8 or 16 bytes: its count, or its worker and that worker's count. An
+//! acknowledgement in the pipe after the cut was written while there was power, since the request at which it fails is
+//! never answered.
 
 use crate::command;
 use crate::served::Served;
@@ -15,42 +14,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How long killed processes may take to be gone.
+/// The time in which killed processes must end.
 const DYING: Duration = Duration::from_secs(60);
-/// How often it is looked whether the run was interrupted.
+/// The interval of checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// When the power goes.
+/// The moment at which the power fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     /// At this change or flush of the drive, counted from 1.
     pub request: Option<u64>,
     /// After so many acknowledgements.
     pub acknowledgements: u64,
-    /// At the latest, if something was acknowledged or written until then.
+    /// At this time at the latest, if anything was acknowledged or written until then.
     pub time: Duration,
 }
 
-/// How it ended.
+/// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The power went at a request of the drive.
+    /// The power failed at a request of the drive.
     AtRequest,
-    /// It went after as many acknowledgements as were wanted.
+    /// It failed after the planned number of acknowledgements.
     AtAcknowledgement,
-    /// It went because the time was over.
+    /// It failed because the time was over.
     AtTime,
     /// All processes ended by themselves, and well.
     Done,
-    /// One ended by itself with an error, or nothing happened any more; what it was.
+    /// One ended by itself with an error, or made no progress any more; its output.
     Failed(String),
 }
 
 /// A process to be watched.
 pub struct Victim {
-    /// How it is started.
+    /// Its command.
     pub command: Command,
-    /// Whose its acknowledgements are, of 8 bytes; `None` if it names a worker with each, in 16.
+    /// The worker of its acknowledgements, of 8 bytes; `None` if it names a worker with each, in 16.
     pub worker: Option<u64>,
 }
 
@@ -68,22 +67,22 @@ enum Event {
     PowerWent,
 }
 
-/// What the processes stand on.
+/// The environment of the processes.
 pub struct Stand<'a> {
     /// The drive.
     pub drive: &'a Served,
-    /// Called again and again while killed processes are waited for: tells the file system not to try
-    /// for ever what the drive refuses.
+    /// Called repeatedly while killed processes are waited for: stops the file system from retrying requests that the
+    /// drive refuses.
     pub give_up: &'a dyn Fn(),
     /// Set when the run is to end.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Runs them until the power goes or all have ended. `acknowledged` is told each acknowledgement: whose
-/// it is, and the count.
+/// Runs them until the power fails or all have ended. `acknowledged` is called with each acknowledgement: its worker,
+/// and the count.
 ///
 /// # Errors
-/// If they cannot be started, or do not die; if the run is interrupted.
+/// They cannot be started, or do not die; the run is interrupted.
 pub fn watch(
     stand: &Stand<'_>,
     victims: Vec<Victim>,
@@ -93,7 +92,7 @@ pub fn watch(
     let drive = stand.drive;
     let (sender, events) = mpsc::channel();
     let at_cut = sender.clone();
-    // The receiver may be gone: then nobody wants to know.
+    // The receiver may be dropped: then the event is not needed.
     drive.arm(cut.request, move || _ = at_cut.send(Event::PowerWent));
     let mut children = Children(Vec::new());
     for victim in victims {
@@ -106,10 +105,10 @@ pub fn watch(
         children.kill();
     }
     let powered = drive.disarm();
-    // Only now: whom the errors would reach is dead.
+    // Only now: the processes that the errors would reach are dead.
     drive.release();
     let statuses = children.wait(stand.give_up)?;
-    // What was said before the end.
+    // Acknowledgements before the end.
     for event in events {
         if let Event::Told { worker, count } = event {
             acknowledged(worker, count);
@@ -117,7 +116,7 @@ pub fn watch(
     }
     let end = outcome?;
     if end == End::Done {
-        // The power may have gone with the last request of one that needed no answer.
+        // The power may have failed with the last request of a process that needed no answer.
         let failed = statuses.iter().find(|status| !status.success());
         return Ok(match failed {
             Some(status) => End::Failed(format!("it ended by itself: {status}")),
@@ -164,7 +163,7 @@ fn listen(
             Ok(Event::PowerWent) => return Ok(why),
             Ok(Event::Closed) => *open -= 1,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => bail!("nobody is there to be heard"),
+            Err(RecvTimeoutError::Disconnected) => bail!("no process is left to be read"),
         }
         if *open == 0 {
             return Ok(End::Done);
@@ -172,7 +171,7 @@ fn listen(
     }
 }
 
-/// Processes that are not left alone.
+/// Processes that are killed when this is dropped.
 struct Children(Vec<Child>);
 
 impl Children {

@@ -1,17 +1,17 @@
-//! Making the database, and comparing it with what it must hold.
+//! Making the database, and comparing it with its expected contents.
 
 use super::layout;
 use super::operation::{Surroundings, VisitError};
 use crate::complex_objects::workload::{References, Subobject};
 use sardonyx_multilevel::{Operation, Pages};
 
-/// Writes all pages of a complex object, with every value 0. Nothing undoes it: a database that
-/// was not wholly made is made again.
+/// Writes all pages of a complex object, with every value 0. It has no inverse: a database that was not finished is
+/// made again.
 #[derive(Clone, Debug)]
 pub(super) struct Build<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) references: &'a References,
-    /// Which.
+    /// The complex object.
     pub(super) complex_object: u32,
 }
 
@@ -34,12 +34,12 @@ impl Operation for Build<'_> {
     }
 }
 
-/// Reads every value of a complex object, and compares all else with what was made.
+/// Reads every value of a complex object, and compares all other bytes with the original ones.
 #[derive(Clone, Debug)]
 pub(super) struct Audit<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) references: &'a References,
-    /// Which.
+    /// The complex object.
     pub(super) complex_object: u32,
 }
 

@@ -23,25 +23,25 @@ use std::time::Duration;
 /// The name of the area that the pages are in.
 const AREA: &str = "complex objects";
 
-/// How many complex objects are made in one transaction.
+/// The number of complex objects made in one transaction.
 const MADE_TOGETHER: u32 = 8;
 
-/// How transactions are run.
+/// The setting of a run.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Simulated processors.
     pub processors: usize,
-    /// How long each access holds one.
+    /// The time for which each access holds a processor.
     pub access_time: Duration,
-    /// Whether changes commute at L1: beyond the DASDBS paper.
+    /// True if changes commute at L1: beyond the DASDBS paper.
     pub semantic: bool,
-    /// What of a changed page goes to the log.
+    /// The part of a changed page that is logged.
     pub page_log: PageLog,
-    /// What is done about deadlocks.
+    /// The handling of deadlocks.
     pub handling: Handling,
-    /// How the storage is opened.
+    /// The options of the storage.
     pub storage: StorageOptions,
-    /// Decides the foreign references and which transactions are run.
+    /// The seed of the foreign references and the transactions.
     pub seed: u64,
 }
 
@@ -79,8 +79,8 @@ pub struct ComplexObjects<'a> {
 }
 
 impl<'a> ComplexObjects<'a> {
-    /// Makes the database in a directory: every value is 0. If it was begun there before and not
-    /// finished, it is made again.
+    /// Makes the database in a directory: every value is 0. If an earlier attempt there was not finished, it is made
+    /// again.
     ///
     /// # Errors
     /// [`ExperimentError::Database`].
@@ -207,11 +207,11 @@ impl<'a> ComplexObjects<'a> {
         })
     }
 
-    /// All values of a complex object, in the order of its subobjects; everything else on its pages
-    /// is compared with what was made.
+    /// All values of a complex object, in the order of its subobjects; all other bytes of its pages are compared with
+    /// the original ones.
     ///
     /// # Errors
-    /// [`ExperimentError::Database`], also if something else than a value has changed.
+    /// [`ExperimentError::Database`], also if something other than a value has changed.
     pub fn values(&self, complex_object: u32) -> Result<Vec<i64>, ExperimentError> {
         let audit = Audit {
             surroundings: &self.surroundings,
@@ -256,7 +256,7 @@ impl<'a> ComplexObjects<'a> {
     }
 }
 
-/// How long a run goes on in which no transaction ends: a hundred times what one takes alone.
+/// The time without an ended transaction after which a run is over: a hundred times that of one alone.
 fn patience(point: &Point, access_time: Duration) -> Duration {
     let mix = point.mix;
     let accesses = mix.operations.saturating_mul(mix.accesses());

@@ -1,4 +1,4 @@
-//! What the experiment needs of an engine: to run a transaction until it commits, and to count.
+//! The experiment's interface to an engine: running a transaction until it commits, and counts.
 
 use super::operation::{Visit, VisitError};
 use crate::error::Failure;
@@ -6,20 +6,19 @@ use std::time::Duration;
 
 /// Runs transactions, from many threads.
 pub(super) trait Engine: Sync {
-    /// Runs the operations one after the other as one transaction and commits it durably; after a
-    /// deadlock all of it again, until it commits, or `go_on` says that it is not worth it
-    /// ([`EngineFailure::GivenUp`]).
+    /// Runs the operations one after the other as one transaction and commits it durably. After a deadlock it is
+    /// restarted until it commits, or until `go_on` returns false ([`EngineFailure::GivenUp`]).
     fn transact(
         &self,
         operations: &[Visit<'_>],
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), EngineFailure>;
 
-    /// What was counted until now.
+    /// The counts so far.
     fn counters(&self) -> Counters;
 }
 
-/// Why a transaction did not commit.
+/// The reason why a transaction did not commit.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EngineFailure {
     /// An operation failed by itself.
@@ -28,7 +27,7 @@ pub(super) enum EngineFailure {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] Failure),
-    /// It ended in a deadlock and was not run again: it has no effect.
+    /// It ended in a deadlock and was not restarted: it has no effect.
     #[error("the transaction ended in a deadlock, and the run is over")]
     GivenUp,
 }
@@ -44,13 +43,13 @@ pub(super) struct Counters {
     pub restarts: u64,
     /// Transactions undone to end a deadlock.
     pub deadlocks: u64,
-    /// Times that somebody waited for the log to be on stable storage.
+    /// The number of waits for the log to be on stable storage.
     pub forces: u64,
     /// Writes of the log: one may serve several forces.
     pub log_writes: u64,
     /// Bytes that they wrote.
     pub log_bytes: u64,
-    /// Changed pages in units, as often as they are in one.
+    /// Changed pages in units, counted once for each unit.
     pub pages_logged: u64,
     /// Sets of pages written atomically: for S2/PS, the persistence spheres of a transaction.
     pub units: u64,
@@ -61,16 +60,16 @@ pub(super) struct Counters {
 /// Counts of the locks of one level.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct LockCounters {
-    /// Locks asked for.
+    /// Lock requests.
     pub requests: u64,
-    /// Those that had to wait.
+    /// Requests that had to wait.
     pub waits: u64,
-    /// How long they waited, together.
+    /// The total time of these waits.
     pub wait_time: Duration,
 }
 
 impl Counters {
-    /// What was counted since `before`.
+    /// The counts since `before`.
     pub fn since(&self, before: &Counters) -> Counters {
         Counters {
             pages: self.pages.since(&before.pages),

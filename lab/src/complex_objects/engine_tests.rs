@@ -105,21 +105,21 @@ fn alone_each_strategy_forces_the_log_as_often_as_the_paper_says() {
     let forces: Vec<f64> = report.figures.rows.iter().map(|row| row.forces).collect();
     // Once at the end of the transaction; S2 also at the end of each of its four operations.
     assert_eq!(forces, [1.0, 5.0, 1.0, 1.0]);
-    // Alone, nobody shares a write.
+    // A single thread shares no write.
     for row in &report.figures.rows {
         assert!((row.log_writes - row.forces).abs() < 0.1, "{row:?}");
     }
     let [single, forced, spheres, ordered] = &report.figures.rows[..] else {
         panic!("four strategies");
     };
-    // Alone, a transaction's spheres are the pages that it changed.
+    // With a single thread, a transaction's spheres are the pages that it changed.
     assert_eq!(single.sphere_pages, spheres.sphere_pages);
     assert_eq!(single.pages_per_force, spheres.pages_per_force);
     assert!(forced.pages_per_force < single.pages_per_force);
     assert!(ordered.sphere_pages < single.sphere_pages);
 }
 
-/// Whatever the rule and the delay, all values are what was committed.
+/// With every rule and delay, all values are the committed ones.
 #[test]
 fn every_rule_for_deadlocks_keeps_every_value() {
     let directory = tempfile::tempdir().unwrap();

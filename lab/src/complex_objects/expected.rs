@@ -1,28 +1,28 @@
-//! What every subobject's value must be: the sum of what committed transactions added.
+//! The expected value of every subobject: the sum of the committed additions.
 
 use crate::complex_objects::workload::{Scale, Subobject, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The values of all subobjects, kept beside the database by those who were told of a commit.
+/// The values of all subobjects, kept outside of the database by the clients whose transactions were acknowledged.
 #[derive(Debug)]
 pub struct Expected {
     scale: Scale,
     values: Vec<AtomicI64>,
 }
 
-/// A subobject whose value is not what was committed.
+/// A subobject whose value is not the committed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Which.
+    /// The subobject.
     pub subobject: Subobject,
-    /// The sum of what was committed.
+    /// The sum of the committed additions.
     pub expected: i64,
-    /// What is there.
+    /// The value in the database.
     pub found: i64,
 }
 
 impl Expected {
-    /// Of a database that was just made: every value is 0.
+    /// The values of a database that was just made: all 0.
     pub fn new(scale: Scale) -> Self {
         let values = (0..scale.all_subobjects()).map(|_| AtomicI64::new(0));
         Expected {
@@ -31,7 +31,7 @@ impl Expected {
         }
     }
 
-    /// A transaction has committed.
+    /// Adds the changes of a committed transaction.
     pub fn add(&self, transaction: &Transaction) {
         for (subobject, change) in transaction.changes() {
             let value = &self.values[self.scale.identity(subobject) as usize];

@@ -12,72 +12,70 @@ use std::path::{Path, PathBuf};
 /// The most threads at once.
 pub const THREADS_MAX: u32 = 1_000;
 
-/// What to measure.
+/// The plan of an experiment.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// A directory for the database that is empty or not there.
+    /// A directory for the database, empty or absent.
     pub directory: PathBuf,
-    /// How large the database is.
+    /// The size of the database.
     pub scale: Scale,
-    /// How the engine is opened, but for the strategy and what is done about deadlocks.
+    /// The options of the engine, except the strategy and the handling of deadlocks.
     pub setting: Setting,
-    /// What is done about deadlocks: each point is run with each.
+    /// The handlings of deadlocks: each point is run with each.
     pub handlings: Vec<Handling>,
-    /// Under which strategies each point is run, in turns.
+    /// The strategies under which each point is run, in turns.
     pub strategies: Vec<Strategy>,
-    /// What is run.
+    /// The sweeps.
     pub sweeps: Vec<Sweep>,
-    /// How long each run is.
+    /// The length of each run.
     pub until: Until,
-    /// Whether a thread of the lowest priority keeps a core awake.
+    /// The state of the disk: a busy one has a thread of the lowest priority that keeps a core awake.
     pub face: Face,
 }
 
-/// All measures, and under which conditions they were taken.
+/// All measures, and their conditions.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// How large the database was.
+    /// The size of the database.
     pub scale: Scale,
     /// Simulated processors.
     pub processors: usize,
-    /// How long an access was to hold one, in microseconds.
+    /// The time for which an access was to hold a processor, in microseconds.
     pub access_microseconds: f64,
-    /// Whether changes commuted at L1: beyond the DASDBS paper.
+    /// True if changes commuted at L1: beyond the DASDBS paper.
     pub semantic: bool,
-    /// What of a changed page went to the log: `after-images` or `byte-ranges`.
+    /// The logged part of a changed page: `after-images` or `byte-ranges`.
     pub page_log: &'static str,
-    /// Decides which transactions were run.
+    /// The seed of the transactions.
     pub seed: u64,
     /// The measures, in the order in which they were taken.
     pub rows: Vec<Row>,
-    /// Values that were compared with what was committed, after each run and after each reopening.
-    /// All were right, or there would be no report.
+    /// The number of values compared with the committed ones, after each run and after each reopening. A wrong one ends
+    /// the experiment.
     pub values_verified: u64,
 }
 
-/// How far a run is.
+/// The progress of the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Runs done.
     pub done: u64,
     /// Runs in all.
     pub all: u64,
-    /// What is run now.
+    /// The strategy of the current run.
     pub strategy: Strategy,
-    /// What is varied, and its value now.
+    /// The varied parameter, and its current value.
     pub at: (Parameter, u32),
-    /// What is done about deadlocks.
+    /// The handling of deadlocks.
     pub handling: Handling,
 }
 
-/// Makes the database, runs every point under every strategy, and says before each run how far it is.
-/// After each run every value is compared with what was committed; then the database is closed,
-/// opened again, and compared once more.
+/// Makes the database, runs every point under every strategy, and reports the progress before each run. After each run
+/// every value is compared with the committed one; then the database is closed, opened again, and compared once more.
 ///
 /// # Errors
-/// [`ExperimentError::Argument`] for numbers that cannot work, [`ExperimentError::Nothing`];
-/// [`ExperimentError::WrongSubobject`] if a value is not what was committed; whatever the engine or
-/// the disk refuses.
+/// [`ExperimentError::Argument`] for numbers that are not possible, [`ExperimentError::Nothing`];
+/// [`ExperimentError::WrongSubobject`] if a value is not the committed one; errors of the engine and the disk.
 pub fn run(
     plan: &Plan,
     mut tell: impl FnMut(Progress),
@@ -116,7 +114,7 @@ pub fn run(
                 ..setting.clone()
             };
             let objects = ComplexObjects::open(&plan.directory, &references, setting, strategy)?;
-            // What was committed by the runs before is durable.
+            // The transactions of the earlier runs are durable.
             values_verified += objects.verify(&expected)?;
             let found = objects.run(point, plan.until, &expected)?;
             let at = (over, value);

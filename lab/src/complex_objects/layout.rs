@@ -1,15 +1,14 @@
 //! The bytes of a complex object's pages.
 //!
-//! The header page: the number of the complex object (u32), of its own subobjects (u32) and of its
-//! references (u32), four bytes of zeroes; then the directory, two bytes an own subobject (slot, page
-//! of the cluster); then the references, eight bytes each: complex object (u32), number (u16), slot,
-//! page of *its* cluster, so that whoever follows one need not read another header. All integers are
-//! little-endian.
+//! The header page: the number of the complex object (u32), of its own subobjects (u32) and of its references (u32),
+//! four bytes of zeroes. Then the directory, two bytes for each own subobject (slot, page of the cluster). Then the
+//! references, eight bytes each: complex object (u32), number (u16), slot, page of *its* cluster, so that following one
+//! needs no other header. All integers are little-endian.
 //!
-//! The other pages: subobjects of 32 bytes: the complex object (u32) and the number (u16) that it is,
-//! two bytes of zeroes, its value (i64), and 16 bytes that stand for all else that it holds.
+//! The other pages: subobjects of 32 bytes: the complex object (u32) and the number (u16) of the subobject, two bytes
+//! of zeroes, its value (i64), and 16 bytes that represent its other contents.
 //!
-//! Only values ever change. Everything else is compared with what it must be at every access.
+//! Only values ever change. Every access compares all other bytes with the expected ones.
 
 use crate::complex_objects::workload::{
     DIRECTORY_ENTRY_BYTES, HEADER_BYTES, Place, REFERENCE_BYTES, References, SUBOBJECT_BYTES,
@@ -20,10 +19,10 @@ use std::ops::Range;
 
 const VALUE: Range<usize> = 8..16;
 
-/// What fills the rest of a subobject.
+/// The filling of the rest of a subobject.
 const FILLING: u8 = 0xa5;
 
-/// The bytes of a page in which a subobject's value is.
+/// The bytes of a page with a subobject's value.
 pub(super) fn value_range(slot: u8) -> Range<usize> {
     let at = usize::from(slot) * SUBOBJECT_BYTES;
     at + VALUE.start..at + VALUE.end
@@ -72,14 +71,14 @@ fn references_at(scale: &Scale) -> usize {
     HEADER_BYTES + scale.subobjects() as usize * DIRECTORY_ENTRY_BYTES
 }
 
-/// Whether a page begins as the header of that complex object.
+/// Returns true if a page begins as the header of that complex object.
 pub(super) fn is_header_of(scale: &Scale, page: &Page, complex_object: u32) -> bool {
     page[..4] == complex_object.to_le_bytes()
         && page[4..8] == scale.subobjects().to_le_bytes()
         && page[8..12] == scale.references().to_le_bytes()
 }
 
-/// Where the header's directory says that an own subobject is.
+/// The place of an own subobject, from the header's directory.
 pub(super) fn directory_entry(header: &Page, number: u16) -> Place {
     let at = HEADER_BYTES + usize::from(number) * DIRECTORY_ENTRY_BYTES;
     Place {
@@ -88,7 +87,7 @@ pub(super) fn directory_entry(header: &Page, number: u16) -> Place {
     }
 }
 
-/// What a reference of the header refers to, and where that is.
+/// The target of a reference of the header, and its place.
 pub(super) fn reference(scale: &Scale, header: &Page, reference: u16) -> (Subobject, Place) {
     let at = references_at(scale) + usize::from(reference) * REFERENCE_BYTES;
     let bytes: [u8; REFERENCE_BYTES] = header[at..at + REFERENCE_BYTES]
@@ -102,8 +101,8 @@ pub(super) fn reference(scale: &Scale, header: &Page, reference: u16) -> (Subobj
     (subobject, Place { page, slot })
 }
 
-/// The value of the subobject in a slot; nothing if it is not the one that should be there, or if
-/// something else than its value was changed.
+/// The value of the subobject in a slot; `None` if it is not the expected one, or if anything but its value was
+/// changed.
 pub(super) fn value(page: &Page, slot: u8, subobject: Subobject) -> Option<i64> {
     let at = usize::from(slot) * SUBOBJECT_BYTES;
     let bytes = page.get(at..at + SUBOBJECT_BYTES)?;

@@ -8,11 +8,10 @@
 //! - [`database`]: the database of complex objects in the engine, and the comparison of every value
 //!   with what was committed;
 //! - [`report`]: the measures of one run;
-//! - [`victims`]: which transaction a deadlock ends and when it is run again, all rules side by side.
+//! - [`victims`]: the victim of a deadlock and the delay before it is run again, all rules side by side.
 //!
-//! What differs from the DASDBS paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as
-//! there; work is sleeping; compensation does no timed work; what a committing transaction waits for
-//! is a real synced write.
+//! Differences from the DASDBS paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as there. Work is
+//! sleeping, and compensation does no timed work. A committing transaction waits for a real synced write.
 
 mod build;
 pub mod database;

@@ -1,9 +1,8 @@
 //! The operation on a complex object, and the operation that undoes it.
 //!
-//! L1: a lock on each subobject that is accessed, shared if it is only read, exclusive if it is
-//! changed, as in the DASDBS paper; they are asked for in the order of the subobjects' identities. As an
-//! option, and beyond the DASDBS paper, a change takes a lock of its own mode, which goes together with
-//! itself: additions commute.
+//! L1: a lock on each subobject that is accessed, shared if it is only read, exclusive if it is changed, as in the
+//! DASDBS paper. Locks are requested in the order of the subobjects' identities. As an option, and beyond the DASDBS
+//! paper, a change takes a lock of its own mode, which is compatible with itself: additions commute.
 //!
 //! L0: the header page is read, then each subobject's page; a change converts the shared lock on the
 //! page into an exclusive one, as in the DASDBS paper. Each access works on a simulated processor while its
@@ -19,7 +18,7 @@ use std::time::Duration;
 
 /// Others may read.
 pub(super) const SHARED: Mode = Mode(0);
-/// Nobody else.
+/// No other access.
 pub(super) const EXCLUSIVE: Mode = Mode(1);
 /// Others may add, too.
 pub(super) const ADD: Mode = Mode(2);
@@ -34,34 +33,34 @@ pub(super) static SUBOBJECTS: LockSpace = LockSpace::new(
     ],
 );
 
-/// What all operations of a run have in common.
+/// The common part of all operations of a run.
 #[derive(Debug)]
 pub struct Surroundings {
     /// The database's dimensions.
     pub scale: Scale,
-    /// Where the pages are.
+    /// The area of the pages.
     pub area: Area,
-    /// Whether changes commute at L1.
+    /// True if changes commute at L1.
     pub semantic: bool,
-    /// Who works.
+    /// The simulated processors.
     pub processors: Processors,
-    /// How long each access works.
+    /// The time that each access works.
     pub access_time: Duration,
 }
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VisitError {
-    /// The engine's business.
+    /// An error of the engine.
     #[error(transparent)]
     Stop(#[from] Stop),
-    /// A page does not hold what it must.
+    /// A page does not hold the expected bytes.
     #[error("page {page} of the complex objects: {what}")]
     Damaged {
         /// The page, counted from the area's first.
         page: u64,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
 }
@@ -69,18 +68,18 @@ pub enum VisitError {
 /// An operation on a complex object: accesses some of its own and of its foreign subobjects.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
-    /// Where.
+    /// The common part of the run.
     pub surroundings: &'a Surroundings,
-    /// What.
+    /// The accesses.
     pub request: &'a ObjectOperation,
 }
 
-/// What an operation found and did.
+/// The results of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Visited {
     /// The sum of the values that were only read.
     pub sum: i64,
-    /// What was added, and where.
+    /// The additions and their places.
     pub changed: Vec<Changed>,
 }
 
@@ -93,12 +92,12 @@ pub struct Changed {
     pub page: u64,
     /// Its slot there.
     pub slot: u8,
-    /// What was added.
+    /// The amount added.
     pub change: i64,
 }
 
 impl Visit<'_> {
-    /// Finds where an accessed subobject is, as the header says.
+    /// The place of an accessed subobject, from the header.
     fn place(&self, header: &Page, access: &Access) -> Result<Place, VisitError> {
         let scale = &self.surroundings.scale;
         match access.owner {
@@ -226,8 +225,8 @@ impl Operation for Visit<'_> {
     }
 }
 
-/// Takes away what an operation added. It does no timed work: it may run after a crash, where nobody
-/// knows of the processors.
+/// Undoes the additions of an operation. It does no timed work: it may run after a crash, when there are no simulated
+/// processors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakeBack {
     area: Area,

@@ -1,5 +1,4 @@
-//! The benchmark's options (which figure, which parameters, which strategies, how long), and the
-//! experiment as a whole.
+//! The benchmark's options (figure, parameters, strategies, time), and the experiment as a whole.
 
 use super::plan::{Figure, Parameter, Point, Sweep};
 use super::victims::{self, Handling};
@@ -27,10 +26,9 @@ use std::time::Duration;
 /// transaction; S2 forces the log at the end of every operation; S2/PS defers that by persistence
 /// spheres; the ordered log appends and forces its prefix at the end of the transaction.
 ///
-/// Work is timed: an access sleeps while it holds one of the simulated processors, of which there
-/// are twelve, as on the DASDBS paper's machine, however many cores this one has. After every run, and
-/// again after closing and opening the database, each subobject's value is compared with the sum of
-/// what was committed.
+/// Work is timed: an access sleeps while it holds one of the simulated processors. There are twelve, as on the DASDBS
+/// paper's machine, however many cores this one has. After every run, and again after closing and opening the database,
+/// each subobject's value is compared with the sum of the committed additions.
 ///
 /// Examples:
 ///   sardonyx complex-objects
@@ -67,39 +65,38 @@ pub struct Options {
     /// f: accesses of an operation to foreign subobjects [default: 0; figure 9: 10]
     #[arg(long, value_name = "N")]
     foreign: Option<u32>,
-    /// u: how many of a hundred accesses change the subobject [default: 20]
+    /// u: the percentage of accesses that change the subobject [default: 20]
     #[arg(long, value_name = "PERCENT")]
     updates: Option<u32>,
-    /// Run every rule by which the victim of a deadlock is chosen, with every delay before it is run
-    /// again, and show all of them side by side: the DASDBS paper does not name its rule, and its figure 9
-    /// depends on it. Without --figure that figure; without --dmp at 12; without --strategies S1 and S2/PS.
-    /// A run in which transactions end one another for ever is given up and says so
+    /// Run every rule that chooses the victim of a deadlock, with every delay before it is run again, and show all of
+    /// them side by side: the DASDBS paper does not name its rule, and its figure 9 depends on it. Without --figure
+    /// that figure; without --dmp at 12; without --strategies S1 and S2/PS. A run in which transactions end one another
+    /// for ever is given up and says so
     #[arg(long)]
     victims: bool,
     /// The longest delays of --victims before a victim is run again, each drawn evenly from none
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = parse_time)]
     #[arg(requires = "victims", default_values = ["0us", "50ms", "100ms", "200ms"])]
     restart_delays: Vec<Duration>,
-    /// Changes are additions that commute at the level of objects: beyond the DASDBS paper, where they lock
-    /// exclusively
+    /// Changes are additions that commute at the level of objects: beyond the DASDBS paper, where they lock exclusively
     #[arg(long)]
     semantic: bool,
-    /// What of a changed page goes to the log
+    /// The logged part of a changed page
     #[arg(long, value_enum, default_value = "after-images")]
     page_log: PageLogChoice,
     /// Write persistence spheres that grow beyond so many pages in the background
     #[arg(long, value_name = "N", default_value_t = 256)]
     sphere_pages: usize,
-    /// How long each access holds a processor
+    /// The time for which each access holds a processor
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "500us")]
     access_time: Duration,
     /// Simulated processors
     #[arg(long, value_name = "N", default_value_t = 12)]
     processors: usize,
-    /// How long each run is measured
+    /// The measured time of each run
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     seconds: f64,
-    /// How long each run warms up before that
+    /// The warm-up time of each run before that
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     warm_up: f64,
     /// Measure so many transactions of each run, after a tenth of them as a warm-up, and not a time
@@ -117,10 +114,10 @@ pub struct Options {
     /// Pages of each, with the header
     #[arg(long, value_name = "N", default_value_t = 10)]
     pages: u32,
-    /// Decides the references and which transactions are run
+    /// The seed of the references and the transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where the database is made, which is removed at the end. On a real disk
+    /// The directory for the database, which is removed at the end. It should be on a real disk
     #[arg(long, value_name = "DIR", default_value = "complex-objects.sdx")]
     directory: PathBuf,
     /// Write the measures as CSV to a file
@@ -129,12 +126,12 @@ pub struct Options {
     /// Draw the measures as SVG to a file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     conditions: Conditions,
 }
 
-/// What goes to the log.
+/// The logged part of a changed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum PageLogChoice {
     /// The whole page, as in the DASDBS paper
@@ -186,7 +183,7 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// What is going to be run.
+    /// The plan.
     fn plan(&self) -> anyhow::Result<Plan> {
         Ok(Plan {
             directory: self.directory.clone(),
@@ -213,7 +210,7 @@ impl Options {
         })
     }
 
-    /// What the picture shows.
+    /// The picture's title.
     fn title(&self) -> String {
         let of_deadlocks = match self.victims {
             true => ", by the rule for deadlocks",

@@ -5,7 +5,7 @@ use super::{Figures, Parameter, Row, victims};
 use sardonyx_results::Estimate;
 use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
 
-/// What a chart shows of a run.
+/// The measure of a run that a chart shows.
 type Measure = fn(&Row) -> f64;
 
 /// The measures of the DASDBS paper's figures, a to e, and the conflict rate.
@@ -63,7 +63,7 @@ fn chart(over: Parameter, title: &str, unit: &str, series: Vec<Series>) -> Chart
     }
 }
 
-/// Pages that a force takes to the log, and the largest sphere.
+/// The pages that a force writes to the log, and the largest sphere.
 fn spheres(report: &Figures, over: Parameter) -> Chart {
     let mut series = Vec::new();
     for strategy in strategies(report, over) {

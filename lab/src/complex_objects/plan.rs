@@ -1,13 +1,13 @@
-//! Which runs: sweeps over one parameter, and those of the DASDBS paper's figures.
+//! The runs: sweeps over one parameter, and those of the DASDBS paper's figures.
 
 use crate::ExperimentError;
 use crate::complex_objects::workload::Mix;
 
-/// What a sweep varies.
+/// The parameter that a sweep varies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
-    /// The degree of multiprogramming: how many transactions run at once.
+    /// The degree of multiprogramming: the number of concurrent transactions.
     Multiprogramming,
     /// u, the percentage of accesses that change a subobject.
     UpdatePercent,
@@ -15,7 +15,7 @@ pub enum Parameter {
     OwnAccesses,
     /// c, operations of a transaction.
     Operations,
-    /// f, accesses of an operation to foreign subobjects; o is what is left of the point's o + f.
+    /// f, accesses of an operation to foreign subobjects; o is the rest of the point's o + f.
     ForeignOfAll,
 }
 
@@ -31,7 +31,7 @@ impl Parameter {
         }
     }
 
-    /// What it is.
+    /// Its meaning.
     pub fn meaning(self) -> &'static str {
         match self {
             Parameter::Multiprogramming => "degree of multiprogramming",
@@ -46,9 +46,9 @@ impl Parameter {
 /// One setting of all parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Point {
-    /// How many transactions run at once.
+    /// The number of concurrent transactions.
     pub multiprogramming: u32,
-    /// What they consist of.
+    /// The mix of the transactions.
     #[serde(flatten)]
     pub mix: Mix,
 }
@@ -74,11 +74,11 @@ impl Point {
 /// One parameter varied, all others kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sweep {
-    /// Which is varied.
+    /// The varied parameter.
     pub over: Parameter,
     /// Its values, in order.
     pub values: Vec<u32>,
-    /// All others.
+    /// All other parameters.
     pub base: Point,
 }
 

@@ -1,10 +1,9 @@
 //! Simulated processors: work is time during which one of them is held.
 //!
-//! The DASDBS paper's machine had twelve processors. A machine with fewer cannot show what happens there
-//! with work that keeps its cores busy; so an access *sleeps* for a given time while it holds one of
-//! so many simulated processors, and queues for one, first come first served, if all are held. What
-//! the engine itself does (locks, log, memory) runs on the real cores and comes on top, as does what
-//! a sleeper wakes up late: how long work really took is measured.
+//! The DASDBS paper's machine had twelve processors. A machine with fewer cannot show the effects of work that keeps
+//! twelve cores busy. So an access *sleeps* for a given time while it holds one of so many simulated processors, and
+//! queues for one, first come first served, if all are held. The engine's own work (locks, log, memory) runs on the
+//! real cores and adds to that, as does a late wake-up. So the real time of the work is measured.
 
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::VecDeque;
@@ -13,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// A number of processors. Fair: who comes first works first.
+/// A number of processors, served in order of arrival.
 #[derive(Debug)]
 pub struct Processors {
     queue: Mutex<Queue>,
@@ -37,7 +36,7 @@ struct Waiting {
 struct Held<'a>(&'a Processors);
 
 impl Processors {
-    /// So many, all free; at least one.
+    /// So many processors, all free; at least one.
     pub fn new(count: usize) -> Self {
         Processors {
             queue: Mutex::new(Queue {
@@ -49,8 +48,7 @@ impl Processors {
         }
     }
 
-    /// Works for a time: waits for a processor and sleeps while it holds it. No time: returns at
-    /// once.
+    /// Works for a time: waits for a processor and sleeps while it holds it. For no time it returns at once.
     pub fn work(&self, time: Duration) {
         if time.is_zero() {
             return;
@@ -63,7 +61,7 @@ impl Processors {
         self.worked_nanoseconds.fetch_add(took, Ordering::Relaxed);
     }
 
-    /// How often there was work, and how many nanoseconds it took in all, without the queueing.
+    /// The number of accesses that worked, and their nanoseconds in all, without the queueing.
     pub fn worked(&self) -> (u64, u64) {
         let nanoseconds = self.worked_nanoseconds.load(Ordering::Relaxed);
         (self.works.load(Ordering::Relaxed), nanoseconds)
@@ -91,7 +89,7 @@ impl Processors {
 }
 
 impl Drop for Held<'_> {
-    /// Hands the processor to who has waited longest.
+    /// Hands the processor to the thread that has waited longest.
     fn drop(&mut self) {
         let mut queue = self.0.queue.lock();
         let Some(next) = queue.waiting.pop_front() else {
@@ -104,10 +102,10 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Lets the calling thread's sleeps end as soon as their time is over. By default Linux may prolong
-/// them by 50 microseconds, which is a tenth of an access.
+/// Makes the calling thread's sleeps end as soon as their time is over. By default Linux may prolong them by 50
+/// microseconds, which is a tenth of an access.
 pub(super) fn wake_promptly() {
-    // Where the system refuses, sleeps last longer, and the report says how long they did.
+    // If the system refuses, sleeps last longer, and the report shows how long.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 

@@ -6,52 +6,52 @@ use super::window::Seen;
 use super::worker::Found;
 use crate::responses::Summary;
 
-/// What one strategy did at one point.
+/// The measures of one strategy at one point.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
     /// The strategy's name.
     pub strategy: &'static str,
-    /// What was varied.
+    /// The varied parameter.
     pub over: Parameter,
     /// Its value.
     pub value: u32,
     /// All parameters.
     #[serde(flatten)]
     pub point: Point,
-    /// What was done about deadlocks.
+    /// The handling of deadlocks.
     #[serde(flatten)]
     pub handling: Handling,
     /// Transactions that ended within the window.
     pub transactions: u64,
-    /// How long the window was open.
+    /// The time for which the window was open.
     pub seconds: f64,
     /// Throughput: transactions a second.
     pub per_second: f64,
-    /// From the first begin of a transaction until its commit is acknowledged as durable, with all
-    /// that was done again. Zeros if none ended.
+    /// From the first begin of a transaction until its commit is acknowledged as durable, with all restarts. Zeros if
+    /// none ended.
     pub response: Summary,
-    /// How long an average transaction waited for locks, in microseconds.
+    /// The time that an average transaction waited for locks, in microseconds.
     pub lock_wait_microseconds: f64,
     /// Of it, for locks on pages (L0).
     pub page_lock_wait_microseconds: f64,
     /// Of it, for locks on subobjects (L1).
     pub object_lock_wait_microseconds: f64,
-    /// Locks that an average transaction asked for, on pages and on subobjects.
+    /// Locks that an average transaction requested, on pages and on subobjects.
     pub lock_requests: f64,
     /// Lock waits over lock requests, from 0 to 1.
     pub conflict_rate: f64,
-    /// Subtransactions undone and executed again, all together.
+    /// Subtransactions undone and executed again, in all.
     pub restarts: u64,
-    /// Transactions undone to end a deadlock and run again, all together.
+    /// Transactions undone to end a deadlock and run again, in all.
     pub aborts: u64,
-    /// How often an average transaction waited for the log to be on stable storage.
+    /// The number of an average transaction's waits for the log to be on stable storage.
     pub forces: f64,
-    /// The same in a second.
+    /// The same per second.
     pub forces_per_second: f64,
-    /// Synced writes of the log for an average transaction: the DASDBS paper's log I/Os. With group
-    /// commit one may serve several who wait.
+    /// Synced writes of the log for an average transaction: the DASDBS paper's log I/Os. With group commit one may
+    /// serve several waiting transactions.
     pub log_writes: f64,
-    /// The same in a second: the DASDBS paper's log I/O rate.
+    /// The same per second: the DASDBS paper's log I/O rate.
     pub log_writes_per_second: f64,
     /// Pages of an average force: without group commit, the DASDBS paper's pages per log I/O.
     pub pages_per_force: f64,
@@ -59,12 +59,12 @@ pub struct Row {
     pub pages_per_write: f64,
     /// Pages of an average unit that was written atomically: for S2/PS, of a persistence sphere.
     pub sphere_pages: f64,
-    /// The most pages of one.
+    /// The most pages of a unit.
     pub sphere_pages_max: u64,
     /// Bytes of log that an average transaction wrote, headers and padding included.
     pub log_bytes: f64,
-    /// How long an average access held a processor, in microseconds: what was asked for, and what
-    /// the sleeper woke up late.
+    /// The time for which an average access held a processor, in microseconds: the requested time, and the delay of the
+    /// wake-up.
     pub access_microseconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The measures for people, with how the strategies compare with S1, and as CSV.
+//! The measures for people, with the strategies compared with S1, and as CSV.
 
 use super::{Figures, Parameter, Row, picture, victims};
 use crate::experiment::Report;
@@ -15,10 +15,10 @@ pub const SVG: &str = "complex-objects.svg";
 /// The strategy that others are compared with.
 pub(super) const SINGLE_LEVEL: &str = "S1";
 
-/// What was found; `title` is the picture's.
+/// The findings; `title` is the picture's.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>, title: &str) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let scale = figures.scale;
@@ -70,7 +70,7 @@ pub fn findings(report: &Report<Figures>, title: &str) -> serde_json::Result<Fin
         .charts("complex-objects", &picture::picture(figures, title)))
 }
 
-/// What was varied, in the order in which it was.
+/// The varied parameters, in the order of the sweeps.
 pub fn parameters(figures: &Figures) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = figures.rows.iter().map(|row| row.over).collect();
     parameters.dedup();
@@ -104,7 +104,7 @@ fn heading(over: Parameter, rows: &[&Row]) -> String {
     }
 }
 
-/// What people see of a sweep.
+/// The table of a sweep for people.
 fn measures<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<&'a Row> {
     let us = Unit::Microseconds;
     Grid::of(rows.iter().copied())
@@ -170,7 +170,7 @@ fn compared<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<(&'a Row, &'a Row)> {
         })
 }
 
-/// What programs get: all measures of all sweeps.
+/// All measures of all sweeps, for programs.
 fn all_measures(rows: &[Row]) -> Grid<&Row> {
     let number = Unit::Decimals(1);
     let us = Unit::Microseconds;

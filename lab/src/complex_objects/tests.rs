@@ -1,5 +1,4 @@
-//! The threads, the window and the measures, with an engine that is as simple as can be: one
-//! transaction at a time on plain pages.
+//! The threads, the window and the measures, with the simplest engine: one transaction at a time on plain pages.
 
 use super::build::{Audit, Build};
 use super::engine::{Counters, Engine, EngineFailure, LockCounters};
@@ -20,8 +19,8 @@ const MIX: Mix = Mix {
     update_percent: 50,
 };
 
-/// One transaction at a time; every tenth is counted as if it had been begun again, once, and two share
-/// a write of the log.
+/// One transaction at a time; every tenth is counted as if it had been restarted, once, and two share a write of the
+/// log.
 struct OneAtATime {
     state: Mutex<(PlainPages, Counters)>,
     /// Loses an operation of that transaction.
@@ -156,13 +155,13 @@ fn threads_run_until_enough_is_measured_and_all_of_it_is_expected() {
         let found = world.run(threads, HUNDRED).unwrap();
         assert_eq!(found.response.count, 100);
         assert_eq!(world.differences(), 0);
-        // What was under way when the window closed is there, and is expected.
+        // Transactions that were running when the window closed are found, and expected.
         let all = world.engine.counters().forces;
         assert!((120..120 + threads as u64).contains(&all), "{all}");
     }
 }
 
-/// Where transactions end one another for ever the run ends, and says how little was done.
+/// If transactions end one another for ever the run ends, and reports how little was done.
 #[test]
 fn a_run_in_which_nothing_ends_any_more_is_given_up() {
     for commits in [0, 30] {
@@ -204,7 +203,7 @@ fn the_measures_are_those_of_the_window() {
     assert!((row.object_lock_wait_microseconds - 15.0).abs() < 1e-6);
     assert_eq!((row.forces, row.log_bytes), (1.0, 100.0));
     assert_eq!((row.pages_per_force, row.sphere_pages), (5.0, 5.0));
-    // Who waits and what is written are different counts.
+    // The number of waiting transactions and the written bytes are different counts.
     assert_eq!((row.log_writes, row.pages_per_write), (0.5, 10.0));
     assert!((row.log_writes_per_second - 50.0 / row.seconds).abs() < 1e-6);
     assert_eq!(
@@ -217,7 +216,7 @@ fn the_measures_are_those_of_the_window() {
 #[test]
 fn a_failure_of_one_thread_ends_all() {
     let mut world = world(None);
-    // Whoever looks for the second complex object finds something else.
+    // A transaction that looks for the second complex object finds another one.
     world.references = References::generate(world.references.scale(), 2);
     let outcome = world.run(4, HUNDRED);
     let Err(LoadFailure::Engine(EngineFailure::Visit(error))) = outcome else {

@@ -1,9 +1,9 @@
-//! Which transaction gives way in a deadlock, and when it is run again: all rules side by side.
+//! The victim of a deadlock, and the delay before it is run again: all rules side by side.
 //!
-//! The DASDBS paper's figure 9 has S2/PS at 16 times the throughput of S1, which spends its time in
-//! deadlocks there. By which rule its lock manager chose the victim, and when the victim was run again,
-//! it does not say, and that decides the factor. So there is no figure of one rule alone: either the
-//! engine's default, or the whole table, beside the DASDBS paper's number.
+//! The DASDBS paper's figure 9 has S2/PS at 16 times the throughput of S1, which spends its time in deadlocks there.
+//! The paper does not name the rule by which its lock manager chose the victim, nor the delay before the victim was run
+//! again, and these decide the factor. So a figure shows not one rule alone, but either the engine's default or the
+//! whole table, beside the DASDBS paper's number.
 
 use super::show::SINGLE_LEVEL;
 use super::{Parameter, Point, Row};
@@ -18,17 +18,16 @@ use std::time::Duration;
 /// The DASDBS paper's figure that the rule decides.
 pub(super) const FIGURE: u32 = 9;
 
-/// How many times S1's throughput the DASDBS paper's S2/PS has there, at a degree of multiprogramming
-/// of 12.
+/// The ratio of S2/PS' throughput to S1's in the DASDBS paper, at a degree of multiprogramming of 12.
 const THROUGHPUT_OF_PAPER: f64 = 16.0;
 
-/// How many times shorter its response time is.
+/// The ratio of S1's response time to S2/PS'.
 const RESPONSE_OF_PAPER: f64 = 10.0;
 
-/// What is done about a deadlock.
+/// The handling of a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Handling {
-    /// Who is the victim. The seed is the run's.
+    /// The rule that chooses the victim. The seed is the run's.
     rule: VictimRule,
     /// The longest delay before it is run again.
     delay_max: Duration,
@@ -89,13 +88,13 @@ impl serde::Serialize for Handling {
     }
 }
 
-/// Whether several ways to end deadlocks were run.
+/// Returns true if several ways to end deadlocks were run.
 pub(super) fn are_compared(rows: &[&Row]) -> bool {
     rows.windows(2)
         .any(|two| two[0].handling != two[1].handling)
 }
 
-/// Whether the DASDBS paper has a number for it.
+/// Returns true if the DASDBS paper has a number for it.
 fn is_of_paper(point: Point) -> bool {
     let foreign_only = Mix {
         own_accesses: 0,
@@ -105,7 +104,7 @@ fn is_of_paper(point: Point) -> bool {
     point.multiprogramming == 12 && point.mix == foreign_only
 }
 
-/// What stands above the table.
+/// The notes above the table.
 pub(super) fn notes(rows: &[&Row]) -> Vec<String> {
     let mut notes = vec![
         "Every rule for the victim of a deadlock, and every delay before it is run again; beside S1 \
@@ -136,7 +135,7 @@ fn beside_single<'a>(rows: &[&'a Row]) -> Vec<Beside<'a>> {
     rows.iter().map(|row| (*row, single(row))).collect()
 }
 
-/// A quotient; nothing, of a run in which nothing ended.
+/// A quotient; `None` for a run in which no transaction ended.
 fn times(part: f64, whole: f64) -> Option<f64> {
     (part > 0.0 && whole > 0.0).then(|| part / whole)
 }
@@ -150,7 +149,7 @@ fn response((row, single): &Beside<'_>) -> Option<f64> {
     times(single, row.response.average_microseconds)
 }
 
-/// All of them.
+/// The table of all rows.
 pub(super) fn table<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<Beside<'a>> {
     let us = Unit::Microseconds;
     let paper = |(row, _): &Beside<'_>, number| {
@@ -193,7 +192,7 @@ pub(super) fn table<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<Beside<'a>> {
         })
 }
 
-/// What a chart shows of a run.
+/// The measure of a run that a chart shows.
 type Measure = fn(&Beside<'_>) -> Option<f64>;
 
 /// The whole table as a picture: over the longest delay a curve for each rule.

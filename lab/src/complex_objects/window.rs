@@ -1,26 +1,25 @@
-//! Which part of a run is measured: after the warm-up, for a number of transactions or for a time.
+//! The measured part of a run: after the warm-up, for a number of transactions or for a time.
 //!
-//! The window opens when the first transaction ends after the warm-up, and closes with the one that
-//! ends first when it has been open for long enough: its ends are ends of transactions, so that a
-//! system that completes few is not measured as slower or faster than it is. What the engine counted
-//! is looked at in the same instants. A system in which no transaction ends any more, since they end one
-//! another in deadlocks, is not waited for: the window is closed when nothing has ended for long enough
-//! ([`Window::is_over`]), and what it shows is how little was done.
+//! The window opens when the first transaction ends after the warm-up. It closes when the first one ends after it has
+//! been open for long enough. So its ends are ends of transactions, and a system that completes few is measured neither
+//! as slower nor as faster than it is. The engine's counts are read at the same instants. If no transaction ends any
+//! more, since they end one another in deadlocks, the window closes after a time without an end ([`Window::is_over`]),
+//! and shows how little was done.
 
 use sardonyx_base::sync::futex::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long a run is measured.
+/// The measured length of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Until {
     /// So many transactions, after so many that warm up.
     Transactions {
-        /// Those that are not measured.
+        /// Transactions that are not measured.
         warm_up: u64,
-        /// Those that are, at least 1.
+        /// Transactions that are, at least 1.
         measured: u64,
     },
-    /// So long, after so long that warms up.
+    /// A time, after a time for warming up.
     Time {
         /// The time that is not measured.
         warm_up: Duration,
@@ -29,18 +28,18 @@ pub enum Until {
     },
 }
 
-/// Whether a transaction counts.
+/// The phase of a transaction's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// It ended before the window or opened it.
     Before,
     /// It ended within the window.
     Within,
-    /// It ended after the window: no other should be begun.
+    /// It ended after the window: no other should begin.
     After,
 }
 
-/// What was looked at when the window opened and when it closed.
+/// The counts at the window's opening and closing.
 #[derive(Clone, Debug)]
 pub(super) struct Seen<C> {
     pub(super) opened: Instant,
@@ -53,10 +52,10 @@ pub(super) struct Seen<C> {
 #[derive(Debug)]
 pub(super) struct Window<C> {
     until: Until,
-    /// Nothing ends any more if nothing has ended for so long.
+    /// The time without an end after which the run is over.
     patience: Duration,
     began: Instant,
-    /// What was looked at then.
+    /// The counts at the opening.
     first: C,
     state: Mutex<State<C>>,
 }
@@ -64,7 +63,7 @@ pub(super) struct Window<C> {
 #[derive(Debug)]
 struct State<C> {
     completed: u64,
-    /// When a transaction ended last; the beginning, if none has.
+    /// The last end of a transaction; the beginning, if none has ended.
     progress: Instant,
     opened: Option<(Instant, C)>,
     seen: Option<Seen<C>>,
@@ -92,7 +91,7 @@ impl<C: Clone> Window<C> {
         }
     }
 
-    /// A transaction has ended; `look` is called if the window opens or closes with it.
+    /// Notes the end of a transaction; `look` is called if the window opens or closes with it.
     pub(super) fn completed(&self, look: impl FnOnce() -> C) -> Phase {
         let mut state = self.state.lock();
         if state.seen.is_some() {
@@ -128,8 +127,8 @@ impl<C: Clone> Window<C> {
         Phase::Within
     }
 
-    /// Whether it is closed; it is now, if no transaction has ended for too long. If it was never
-    /// opened, what was seen is all there was.
+    /// Returns true if it is closed; it closes now, if no transaction has ended for too long. If it was never opened,
+    /// it covers the whole run.
     pub(super) fn is_over(&self, look: impl FnOnce() -> C) -> bool {
         let mut state = self.state.lock();
         let now = Instant::now();
@@ -146,12 +145,12 @@ impl<C: Clone> Window<C> {
         state.seen.is_some()
     }
 
-    /// Whether it is closed.
+    /// Returns true if it is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.state.lock().seen.is_some()
     }
 
-    /// What was seen; nothing if the window was never closed.
+    /// The counts; `None` if the window was never closed.
     pub(super) fn seen(self) -> Option<Seen<C>> {
         self.state.into_inner().seen
     }

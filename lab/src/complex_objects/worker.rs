@@ -1,4 +1,4 @@
-//! Threads that run transactions until the window is closed, and what they found.
+//! Threads that run transactions until the window is closed, and their findings.
 
 use super::engine::{Counters, Engine, EngineFailure};
 use super::expected::Expected;
@@ -10,29 +10,27 @@ use crate::responses::{Responses, Summary};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// The load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Threads: the degree of multiprogramming.
     pub(super) threads: usize,
     pub(super) mix: Mix,
     pub(super) until: Until,
-    /// If no transaction ends for so long although all that do not are run again, the run is over.
+    /// The time without an ended transaction, although those in deadlocks are restarted, after which the run is over.
     pub(super) patience: Duration,
     /// Each thread draws its transactions from a stream of its own.
     pub(super) seed: u64,
 }
 
-/// What the threads found within the window.
+/// The findings of the threads within the window.
 pub(super) struct Found {
     pub(super) seen: Seen<(Counters, (u64, u64))>,
-    /// From the first begin of a transaction until its commit is acknowledged, with all that was
-    /// done again.
-    /// Zeros if none ended.
+    /// From the first begin of a transaction until its commit is acknowledged, with all restarts. Zeros if none ended.
     pub(super) response: Summary,
 }
 
-/// Why there is nothing found.
+/// The reason why there are no findings.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadFailure {
     #[error(transparent)]
@@ -49,7 +47,7 @@ pub(super) fn seed_of_thread(seed: u64, thread: usize) -> u64 {
         .wrapping_add(thread as u64)
 }
 
-/// Runs the load. What is committed is added to `expected`, within the window and outside.
+/// Runs the load. Committed changes are added to `expected`, within the window and outside.
 pub(super) fn run(
     engine: &impl Engine,
     surroundings: &Surroundings,
@@ -73,7 +71,7 @@ pub(super) fn run(
             };
             let visits: Vec<_> = transaction.operations.iter().map(visit).collect();
             let began = Instant::now();
-            // What ends in deadlocks when nothing is measured any more need not be run again.
+            // After the measurement, a transaction that ends in a deadlock need not be restarted.
             let go_on = || !failed.load(Ordering::Relaxed) && !window.is_over(look);
             match engine.transact(&visits, &go_on) {
                 Err(EngineFailure::GivenUp) => break,

@@ -1,10 +1,9 @@
 //! Independent transactions of several processes on one segment (LIBXAC thesis, section 4.4).
 //!
-//! Tests A, B and C of Figures 4-5 and 4-6: each process has a page of its own, and a transaction
-//! increments its first integer (A), all its integers (B), or all of them a thousand times (C), with
-//! the advisory function, as there. One process runs all transactions; several share them. The time
-//! is from the instant at which all begin until the last has finished, over all transactions, and the
-//! speedup is the time of one process over that (Tables 4.9 and 4.10).
+//! Tests A, B and C of Figures 4-5 and 4-6: each process has a page of its own. A transaction increments its first
+//! integer (A), all its integers (B), or all of them a thousand times (C), with the advisory function, as there. One
+//! process runs all transactions; several share them. The time is from the instant at which all begin until the last
+//! has finished, over all transactions. The speedup is the time of one process over that (Tables 4.9 and 4.10).
 //!
 //! Afterwards every page is read in a snapshot: each integer must have been incremented exactly as
 //! often as there were transactions.
@@ -28,7 +27,7 @@ use worker::{INTEGERS, Outcome, PAGE_BYTES, Task, integer};
 /// The most processes at once.
 pub const PROCESSES_LIMIT: u64 = 64;
 
-/// What a transaction does to its page.
+/// The increments of a transaction on its page.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -54,7 +53,7 @@ impl Test {
         }
     }
 
-    /// How many integers of the page are incremented.
+    /// The number of integers of the page that are incremented.
     fn integers(self) -> usize {
         match self {
             Test::A => 1,
@@ -62,7 +61,7 @@ impl Test {
         }
     }
 
-    /// How often each, in one transaction.
+    /// The increments of each, in one transaction.
     fn times(self) -> i32 {
         match self {
             Test::A | Test::B => 1,
@@ -71,7 +70,7 @@ impl Test {
     }
 }
 
-/// How pages are found out.
+/// The mechanism that finds a transaction's pages.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -107,13 +106,13 @@ impl Mechanism {
 /// The times of one test by one mechanism on a number of processes.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
-    /// Which mechanism.
+    /// The mechanism.
     pub mechanism: Mechanism,
-    /// Which test.
+    /// The test.
     pub test: Test,
-    /// How many processes.
+    /// The number of processes.
     pub processes: u64,
-    /// How many transactions, all together.
+    /// The number of transactions, in all.
     pub transactions: u64,
     /// Nanoseconds a transaction of each run: the time of all of them over all transactions.
     pub runs_nanoseconds: Vec<f64>,
@@ -131,20 +130,19 @@ pub struct Row {
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// Whether transactions were durable.
+    /// True if transactions were durable.
     pub durable: bool,
-    /// Whether the advisory function was called.
+    /// True if the advisory function was called.
     pub advice: bool,
     /// The tests.
     pub rows: Vec<Row>,
 }
 
-/// Runs the tests, and says how far it is: runs done, and in all.
+/// Runs the tests, and reports the progress: runs done, and in all.
 ///
 /// # Errors
-/// [`ExperimentError::Argument`] for numbers that cannot work; [`ExperimentError::Worker`] if a
-/// process failed; [`ExperimentError::Wrong`] if an integer was not incremented as often as it was
-/// committed.
+/// [`ExperimentError::Argument`] for numbers that are not possible; [`ExperimentError::Worker`] if a process failed;
+/// [`ExperimentError::Wrong`] if an integer differs from the committed increments.
 pub fn run(
     options: &Options,
     program: &Program,
@@ -260,7 +258,7 @@ impl Run<'_> {
         verify(&segment, &tasks)?;
         drop(segment);
         if let Some(directory) = directory {
-            // What is left goes with the directory around it.
+            // Remaining files are removed with the directory around it.
             let _ = std::fs::remove_dir_all(directory);
         }
         let began = outcomes.iter().map(|outcome| outcome.began).min();
@@ -297,7 +295,7 @@ fn open(
     }
 }
 
-/// Every integer of every process' page is what its transactions must have made of it.
+/// Every integer of every process' page has the value that its transactions must give.
 fn verify(segment: &Segment, tasks: &[Task]) -> Result<(), ExperimentError> {
     let snapshot = segment.snapshot()?;
     for task in tasks {

@@ -12,12 +12,11 @@ use std::path::PathBuf;
 ///
 /// Run independent transactions by several processes on one segment, and measure the speedup.
 ///
-/// Each process has a page of its own. A transaction increments the page's first integer (test A),
-/// all of its integers (B), or all of them a thousand times (C), with the page announced, as in the
-/// LIBXAC thesis. The same number of transactions is run by one process and shared by several; all begin
-/// together. Afterwards every integer must have been incremented as often as was committed. With
-/// --durable each transaction waits until it is on stable storage, and the time of a bare durable
-/// write in the same run stands beside it.
+/// Each process has a page of its own. A transaction increments the page's first integer (test A), all of its integers
+/// (B), or all of them a thousand times (C). The page is announced, as in the LIBXAC thesis. The same number of
+/// transactions is run by one process and shared by several; all begin together. Afterwards every integer must have
+/// been incremented once for each committed increment. With --durable each transaction waits until it is on stable
+/// storage, and the report has the time of a bare durable write in the same run.
 ///
 /// Examples:
 ///   sardonyx concurrency
@@ -39,7 +38,7 @@ pub struct Options {
     /// Transactions, all processes together
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub transactions: u64,
-    /// How often each is run, in turns; the median is reported
+    /// Runs of each, in turns; the median is reported
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub runs: usize,
     /// Do not announce the page
@@ -48,7 +47,7 @@ pub struct Options {
     /// Make the segments in a new directory, which is removed at the end, and wait for durability
     #[arg(long, value_name = "DIR")]
     pub durable: Option<PathBuf>,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub conditions: Conditions,
 }

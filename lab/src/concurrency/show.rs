@@ -7,10 +7,10 @@ use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::units::count;
 use sardonyx_results::{Estimate, Findings};
 
-/// What was found.
+/// The findings.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let (durable, table) = match figures.durable {

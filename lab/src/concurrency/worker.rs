@@ -14,7 +14,7 @@ pub(super) const PAGE_BYTES: usize = 4096;
 /// Integers of a page.
 pub(super) const INTEGERS: usize = PAGE_BYTES / size_of::<i32>();
 
-/// What one process is to do.
+/// The task of one process.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Task {
     pub mechanism: Mechanism,
@@ -28,7 +28,7 @@ pub(super) struct Task {
     pub directory: Option<PathBuf>,
 }
 
-/// When it did so, by the system's monotonic clock.
+/// The times of its transactions, by the system's monotonic clock.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Outcome {
     pub began: u64,
@@ -36,19 +36,19 @@ pub(super) struct Outcome {
     pub conflicts: u64,
 }
 
-/// Where an integer of a page is.
+/// The place of an integer of a page.
 pub(super) fn integer(page: u64, place: usize) -> P<i32> {
     P::from_offset(page * PAGE_BYTES as u64 + (place * size_of::<i32>()) as u64)
 }
 
-/// A worker's process: does what it is told by `input`, and says so to `output`.
+/// A worker's process: does the task from `input`, and reports to `output`.
 ///
 /// # Errors
-/// [`ExperimentError::Task`] if it is not told a task; whatever the segment refuses.
+/// [`ExperimentError::Task`] if `input` has no task; the segment's errors.
 pub fn serve(input: impl BufRead, output: impl Write) -> Result<(), ExperimentError> {
     crew::serve(input, output, |task: Task, begin| {
         let segment = open(task.mechanism, &task.name, task.directory.as_deref())?;
-        // The view is there, and the code was run, before the clock runs; nothing is changed.
+        // The view exists, and the code has run once, before the clock runs; nothing is changed.
         drop(segment.snapshot()?);
         begin()?;
         let began = now_nanoseconds();
@@ -78,7 +78,7 @@ fn increment(tx: &mut Transaction<'_>, task: &Task) -> Result<(), ExperimentErro
         *tx.get_mut(integer(task.page, 0))? += 1;
         return Ok(());
     }
-    // For the mechanism that is told what is written: the whole page, once.
+    // For the mechanism that needs announced writes: the whole page, once.
     let all = Slice {
         start: integer(task.page, 0),
         length: INTEGERS as u64,
@@ -88,7 +88,7 @@ fn increment(tx: &mut Transaction<'_>, task: &Task) -> Result<(), ExperimentErro
         for integer in integers.iter_mut() {
             *integer += 1;
         }
-        // The thousand loops are not to be made one.
+        // So that the compiler does not merge the thousand loops.
         black_box(&mut *integers);
     }
     Ok(())

@@ -1,11 +1,10 @@
-//! Damage to a database's files: bytes, sectors and blocks changed, misplaced or taken from an older
-//! time, files cut, emptied, removed, exchanged with each other, with older versions of themselves and
-//! with those of another database. Either opening the database or verifying it reports an error, or
-//! all rows are there as they were, by a checksum of them all.
+//! Damage to a database's files: bytes, sectors and blocks are changed, misplaced or replaced by older ones. Files are
+//! cut, emptied, removed, or exchanged with each other, with their older versions and with those of another database.
+//! Either opening or verifying the database reports an error, or all rows are unchanged, by a checksum of them all.
 //!
-//! After a clean close that holds without exception. After a crash, the end of the log since the
-//! database was opened has no witness (see "What cannot be noticed" in the architecture's guide): then
-//! a shorter log passes, but only what is exactly an earlier state, and only after damage to the log.
+//! After a clean close that holds without exception. After a crash, the end of the log since the database was opened
+//! has no witness (see "What cannot be noticed" in the architecture's guide). Then a shorter log passes, but only with
+//! exactly an earlier state, and only after damage to the log.
 
 use crate::crashes::exploration::{Item, MEMORY_BYTES_MAX, Model, Note, Opened, open_on, read};
 use sardonyx::Error;
@@ -18,19 +17,19 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Damages to one database, before another one is made.
+/// The number of damages to one database, before another one is made.
 const DAMAGES_TO_EACH: u64 = 100;
 
-/// What came of so many damages.
+/// The results of the damages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Databases damaged, each time anew.
+    /// Damages, each to a fresh copy of a database.
     pub damages: u64,
     /// Opening or verifying reported an error.
     pub noticed: u64,
     /// Of these: the database opened all the same, with all rows.
     pub noticed_but_whole: u64,
-    /// Nothing was reported, and all rows were there.
+    /// Nothing was reported, and all rows were found.
     pub harmless: u64,
     /// Nothing was reported, and the end of the log of a crashed database is missing.
     pub without_witness: u64,
@@ -50,7 +49,7 @@ impl fmt::Display for Tally {
 /// Damages databases so many times.
 ///
 /// # Errors
-/// The damages that went unnoticed, and what replays them.
+/// The unnoticed damages, with everything needed to replay them.
 pub fn torture(seed: u64, damages: u64) -> Result<Tally, String> {
     let (mut tally, mut unnoticed) = (Tally::default(), Vec::new());
     let mut base = Base::make(seed, true);
@@ -95,7 +94,7 @@ struct Base {
     other: Files,
     /// The checksum of all rows after each transaction.
     states: Vec<u64>,
-    /// So many transactions there were when it was last opened.
+    /// The number of transactions when it was last opened.
     when_opened: usize,
 }
 
@@ -121,7 +120,7 @@ fn checksum(rows: &Model) -> u64 {
         .0
 }
 
-/// The kind of a file: its directory, or the manifest and what says where the parts are.
+/// The kind of a file: its directory, or the manifest and the file with the places of the parts.
 fn kind(name: &str) -> &str {
     let mut parts = name.rsplit('/');
     match parts.next() {
@@ -131,8 +130,8 @@ fn kind(name: &str) -> &str {
 }
 
 impl Base {
-    /// Makes one: three lives of random transactions with checkpoints, the last closed in order or
-    /// ended by a crash.
+    /// Makes a database: three lives of random transactions with checkpoints, the last closed in order or ended by a
+    /// crash.
     fn make(seed: u64, clean: bool) -> Base {
         let mut random = Random::new(seed);
         let stripes = 1 + random.below(2) as u32;
@@ -177,7 +176,7 @@ impl Base {
         base
     }
 
-    /// Damages one file, or two; says which, and how.
+    /// Damages one file, or two; returns a description.
     fn damage(&self, disk: &SimulatedDisk, random: &mut Random) -> (String, String) {
         let files = files_of(disk);
         let kinds = ["MANIFEST", "log", "log", "backup", "journal"];
@@ -224,7 +223,7 @@ impl Base {
         (name.clone(), format!("{name} {what}"))
     }
 
-    /// Whether the damage was noticed, or did no harm.
+    /// Checks that the damage was noticed or harmless.
     fn judge(&self, disk: &SimulatedDisk, file: &str, tally: &mut Tally) -> Result<(), String> {
         tally.damages += 1;
         let dynamic: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -322,7 +321,7 @@ fn change_bytes(disk: &SimulatedDisk, name: &str, now: &[u8], random: &mut Rando
         return remove(disk, name);
     }
     let mut bytes = now.to_vec();
-    // Mostly where something was written.
+    // Usually in the written part.
     let used = now
         .iter()
         .rposition(|byte| *byte != 0)
@@ -355,7 +354,7 @@ fn change_bytes(disk: &SimulatedDisk, name: &str, now: &[u8], random: &mut Rando
     what
 }
 
-/// Puts some sectors of one place, or time, to another.
+/// Copies some sectors of one place, or time, to another.
 fn misplace(
     disk: &SimulatedDisk,
     name: &str,
@@ -371,7 +370,7 @@ fn misplace(
     }
     let mut bytes = now.to_vec();
     let from = random.below(of_source as u64) as usize;
-    // A write that was lost is found at its place; one that went astray is found anywhere.
+    // A lost write is found at its place; a misdirected one is found anywhere.
     let lost = !std::ptr::eq(now, source) && from < units;
     let to = if lost {
         from

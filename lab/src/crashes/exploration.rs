@@ -1,11 +1,11 @@
-//! Crash exploration: random transactions on a simulated disk that crashes at a chosen step, loses,
-//! tears and reorders what was not synced, and may crash again during recovery; then the recovered
-//! database is held against a plain in-memory model. Before the machine crashes, other processes may
-//! go on on it after one was killed, or after its sync failed.
+//! Crash exploration: random transactions on a simulated disk that crashes at a chosen step. It loses, tears and
+//! reorders writes that were not synced, and may crash again during recovery. Then the recovered database is compared
+//! with a plain in-memory model. Before the machine crashes, other processes may continue on it after one was killed,
+//! or after its sync failed.
 //!
-//! A recovered database must hold exactly the first `j` transactions for some `j` between the last
-//! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
-//! from one seed, so a failure replays from the seed that it prints (I11).
+//! A recovered database must hold exactly the first `j` transactions for some `j` between the last one that was
+//! acknowledged as durable and the last one that ran (I1, I4, I8). One seed determines everything, so a failure replays
+//! from the seed that it prints (I11).
 
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
@@ -38,36 +38,36 @@ impl PlainJournalRow for Note {
     const NAME: &'static str = "notes";
 }
 
-/// What the database should hold.
+/// The expected contents of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) items: BTreeMap<u64, u64>,
     pub(crate) notes: Vec<(u64, u64)>,
 }
 
-/// What to explore.
+/// The plan of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Decides everything.
     pub seed: u64,
     /// Crash at this step of the disk in the first life; `None`: run it to its end, then crash.
     pub crash_at_step: Option<u64>,
-    /// Kill the process at this step instead; others go on before the machine crashes.
+    /// Kill the process at this step instead; others continue before the machine crashes.
     pub kill_at_step: Option<u64>,
     /// Fail this sync instead.
     pub fail_sync_at: Option<u64>,
-    /// How often the database is crashed and recovered.
+    /// The number of crashes and recoveries of the database.
     pub lives: u32,
     /// Transactions in each life.
     pub transactions: u32,
 }
 
-/// What was explored.
+/// The counts of an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explored {
     /// Mutating steps of the disk in the first life.
     pub steps: u64,
-    /// Crashes, those during recovery included.
+    /// Crashes, also those during recovery.
     pub crashes: u64,
     /// Transactions that ran.
     pub transactions: u64,
@@ -80,7 +80,7 @@ pub struct Explored {
 /// Explores one plan.
 ///
 /// # Errors
-/// What is wrong, with everything needed to replay it.
+/// The fault, with everything needed to replay it.
 pub fn explore(plan: Plan) -> Result<Explored, String> {
     Exploration::new(plan)
         .run()
@@ -93,7 +93,7 @@ struct Exploration {
     disk: SimulatedDisk,
     /// The model after each transaction; the first is the empty one.
     history: Vec<Model>,
-    /// So many transactions are known durable.
+    /// The number of transactions known to be durable.
     acknowledged: usize,
     explored: Explored,
     stripes: u32,
@@ -115,8 +115,7 @@ impl Item {
     }
 }
 
-/// Opens the explored database: small files and bounds, so that a few hundred transactions meet all
-/// of them.
+/// Opens the explored database: small files and bounds, so that a few hundred transactions reach all of them.
 pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Result<Opened, Error> {
     let limits = GroupLimits {
         group_bytes: 8 << 10,
@@ -124,12 +123,12 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
         depth: 1,
         buffers: 4,
     };
-    // Every other database begins with a small log, which grows while it is explored.
+    // Every other database begins with a small log, which grows during the exploration.
     let (segment_bytes, first_bytes) = match (identity - 1) / 2 % 2 {
         0 => (32 << 10, 32 << 10),
         _ => (128 << 10, 16 << 10),
     };
-    // Of every third one the parts are on disks of their own.
+    // Every third one has its parts on disks of their own.
     let directories = match (identity - 1) / 2 % 3 {
         1 => Directories {
             log: Some("/fast/log".into()),
@@ -185,7 +184,7 @@ impl Exploration {
 
     fn run(mut self) -> Result<Explored, String> {
         for life in 0..self.plan.lives {
-            // An error here is the crash; what it left is looked at after the restart.
+            // An error here is the crash; its result is checked after the restart.
             let outcome = self.live();
             if life == 0 {
                 self.explored.steps = self.disk.steps();
@@ -287,8 +286,8 @@ impl Exploration {
         Ok(())
     }
 
-    /// Goes on on the same machine, perhaps: as one process or several, each of which may be killed or
-    /// see a sync fail.
+    /// Continues on the same machine in some cases: as one process or several, each of which may be killed or have a
+    /// sync fail.
     fn go_on(&mut self) -> Result<(), String> {
         while self.random.chance(40) {
             let within = Some(1 + self.random.below(60));
@@ -355,8 +354,7 @@ impl Exploration {
         self.settle(&found)
     }
 
-    /// What was found must be the state of a prefix that has all acknowledged transactions; it is
-    /// durable now.
+    /// The found contents must be the state of a prefix with all acknowledged transactions; it is durable now.
     fn settle(&mut self, found: &Model) -> Result<(), String> {
         let from = self.acknowledged;
         let Some(at) = self.history[from..].iter().position(|model| model == found) else {
@@ -375,7 +373,7 @@ impl Exploration {
     }
 }
 
-/// Everything that is there.
+/// All records of the database.
 pub(crate) fn read(opened: &Opened) -> Result<Model, Error> {
     let mut model = Model::default();
     opened.database.read(|view| {

@@ -1,4 +1,5 @@
-//! Crashes of a small bank on a simulated disk, and damage of its files: beside a model that says what must be left.
+//! Crashes of a small bank on a simulated disk, and damage of its files, compared with a model of the expected
+//! contents.
 //!
 //! - [`exploration`]: random transactions on a simulated disk that crashes;
 //! - [`damage`]: damaged files; opening or verifying must report the damage.

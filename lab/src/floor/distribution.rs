@@ -1,4 +1,4 @@
-//! How a measured time was distributed over the repetitions.
+//! The distribution of a measured time over the repetitions.
 //!
 //! LIBXAC thesis, section 4.2.1: averages and medians are stable where the maximum is orders of
 //! magnitude larger, so a report needs all of them.
@@ -17,10 +17,10 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of `nanoseconds`; percentiles are by nearest rank.
+    /// The distribution of `nanoseconds`; percentiles are by nearest rank.
     ///
     /// # Panics
-    /// If there are none.
+    /// If `nanoseconds` is empty.
     pub fn of(mut nanoseconds: Vec<f64>) -> Self {
         nanoseconds.sort_unstable_by(f64::total_cmp);
         let count = nanoseconds.len();

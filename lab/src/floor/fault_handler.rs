@@ -1,10 +1,9 @@
-//! SIGSEGV as a message: somebody touched a page that may not be touched yet.
+//! SIGSEGV as a message: a thread accessed a page without the right to it.
 //!
-//! LIBXAC thesis, section 4.2.3: the transaction's own thread faults, the handler gives the right, the
-//! access is tried again. The handler is installed once for the process and stays. It answers only
-//! for a thread that is inside of [`watch`], and only if the watcher says that the address is its
-//! own; every other SIGSEGV goes on to whoever handled it before (the host program, or the
-//! standard library's guard against overflowing stacks).
+//! LIBXAC thesis, section 4.2.3: the transaction's own thread faults, the handler gives the right, the access is tried
+//! again. The handler is installed once for the process and stays. It handles only faults of a thread inside of
+//! [`watch`], and only if the watcher owns the address. It passes every other SIGSEGV to the previous handler (the host
+//! program's, or the standard library's guard against overflowing stacks).
 //!
 //! Invariant: `WATCHER` of a thread is null, or points to a watcher that a [`watch`] of the same
 //! thread, still running, borrows.
@@ -18,7 +17,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::floor::FloorError;
 use crate::floor::mapping::last_error;
 
-/// Who gives rights to pages.
+/// Gives rights to pages.
 pub(crate) trait Watcher {
     /// Called in the handler of the signal, in the middle of an access to `address`. Returns true
     /// if the access is to be tried again, false if the address is not its own.
@@ -32,7 +31,7 @@ thread_local! {
     static WATCHER: Cell<Option<*const dyn Watcher>> = const { Cell::new(None) };
 }
 
-/// Who handled SIGSEGV before; set before the handler is.
+/// The previous handler of SIGSEGV; set before the handler is.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once.
@@ -56,7 +55,7 @@ pub(crate) fn install() -> Result<(), FloorError> {
     let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
     action.sa_sigaction =
         handle as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
-    // On the alternate stack, since the handler before may need it: stacks overflow.
+    // On the alternate stack, since the previous handler may need it: stacks overflow.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: `handle` has the signature that SA_SIGINFO asks for, and does only what a handler of
     // a fault in its own thread may: system calls, atomics, thread-local cells.
@@ -69,7 +68,7 @@ pub(crate) fn install() -> Result<(), FloorError> {
 
 /// Runs `body`; faults of this thread meanwhile go to `watcher` first.
 pub(crate) fn watch<R>(watcher: &dyn Watcher, body: impl FnOnce() -> R) -> R {
-    /// Puts back what was before, also if `body` panics.
+    /// Restores the previous watcher, also if `body` panics.
     struct Restore(Option<*const dyn Watcher>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -77,8 +76,8 @@ pub(crate) fn watch<R>(watcher: &dyn Watcher, body: impl FnOnce() -> R) -> R {
         }
     }
     let pointer: *const (dyn Watcher + '_) = watcher;
-    // SAFETY: only forgets the lifetime, which the type of a thread-local cannot name. The pointer
-    // is gone from the cell when `Restore` is dropped, before the borrow ends.
+    // SAFETY: only forgets the lifetime, which the type of a thread-local cannot name. `Restore` removes the pointer
+    // from the cell when it is dropped, before the borrow ends.
     let pointer = unsafe {
         std::mem::transmute::<*const (dyn Watcher + '_), *const (dyn Watcher + 'static)>(pointer)
     };
@@ -87,9 +86,8 @@ pub(crate) fn watch<R>(watcher: &dyn Watcher, body: impl FnOnce() -> R) -> R {
 }
 
 extern "C" fn handle(signal: c_int, information: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes a siginfo of a SIGSEGV, which has an address (whatever it means if
-    // the signal was sent by a process: then it hardly lies in a watched range, and if it does the
-    // page is only given earlier).
+    // SAFETY: the kernel passes a siginfo of a SIGSEGV, which has an address. If a process sent the signal, the address
+    // has no meaning: then it hardly lies in a watched range, and if it does the page is only given earlier.
     let address = unsafe { (*information).si_addr() }.addr();
     if let Some(watcher) = WATCHER.get() {
         // SAFETY: by the invariant it points to a watcher that is borrowed now.
@@ -115,9 +113,9 @@ extern "C" fn handle(signal: c_int, information: *mut libc::siginfo_t, context: 
             };
             handler(signal);
         }
-        // The access is tried again, faults again, and ends the process as it would have without
-        // us. To ignore the fault of an instruction is not possible, the kernel ends it too.
-        // SAFETY: the default action needs nothing.
+        // The access is tried again, faults again, and ends the process as it would have without us. To ignore the
+        // fault of an instruction is not possible, since the kernel ends the process then, too. SAFETY: the default
+        // action needs nothing.
         None => unsafe {
             libc::signal(libc::SIGSEGV, libc::SIG_DFL);
         },

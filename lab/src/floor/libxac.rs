@@ -7,14 +7,12 @@
 //! by one `mmap` each. With the advisory function (`setPageAccess`) a call replaces the signals,
 //! and a page to be written is not mapped read-only first (equation 4.2).
 //!
-//! What the library did besides is left out, to its advantage as a baseline: no version table, no
-//! consistency tree, no control file, one process, nothing durable. The LIBXAC thesis leaves copying
-//! committed pages back to a checkpoint; here the end of the transaction does it, and says
-//! how long that took, so that it may be taken off.
+//! Other parts of the library are left out, to its advantage as a baseline: no version table, no consistency tree, no
+//! control file, one process, nothing durable. The LIBXAC thesis leaves copying committed pages back to a checkpoint.
+//! Here the end of the transaction does it and reports its time, so that it may be subtracted.
 //!
-//! The transactions are those of Figures 4-1 and 4-3: an integer of each of n consecutive pages is
-//! loaded, or stored. Loads are summed and compared with what was committed last; a transaction
-//! that read something else has no figure.
+//! The transactions are those of Figures 4-1 and 4-3: an integer of each of n consecutive pages is loaded, or stored.
+//! Loads are summed and compared with the last committed values; a transaction that read other values has no figure.
 //!
 //! ```
 //! use sardonyx_lab::floor::libxac::{Access, Recipe};
@@ -37,7 +35,7 @@ use crate::floor::distribution::Distribution;
 use crate::floor::fault_handler::install;
 use runtime::Runtime;
 
-/// What a transaction does to its pages.
+/// The accesses of a transaction to its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -47,27 +45,27 @@ pub enum Access {
     Write,
 }
 
-/// How long one transaction took.
+/// The time of one transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction {
     /// From its begin to its end.
     pub total: Duration,
     /// The part of `total` in which committed pages were copied back: zero if it only read.
     pub copy_back: Duration,
-    /// How many SIGSEGV it raised.
+    /// The number of SIGSEGV that it raised.
     pub signals: usize,
 }
 
 /// Nanoseconds a page, over the repetitions of one transaction.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct PageTouch {
-    /// What was done to the pages.
+    /// The access to the pages.
     pub access: Access,
-    /// Whether the advisory function was called before.
+    /// True if the advisory function was called before.
     pub advised: bool,
-    /// How many pages a transaction touched.
+    /// The number of pages that a transaction touched.
     pub pages: usize,
-    /// How often it was run.
+    /// The number of repetitions.
     pub repetitions: usize,
     /// The whole transaction over its pages.
     pub per_page: Distribution,
@@ -78,9 +76,9 @@ pub struct PageTouch {
 /// A mapped file of one integer a page, with transactions by the recipe.
 pub struct Recipe {
     runtime: Runtime,
-    /// What was last committed to each page, kept apart as the proof.
+    /// The last committed value of each page, kept separately as the proof.
     committed: Box<[i32]>,
-    /// How many transactions wrote: the next one's values differ from those before.
+    /// The number of transactions that wrote: the next one's values differ from those before.
     writes: i32,
 }
 
@@ -88,8 +86,8 @@ impl Recipe {
     /// Maps `pages` pages, all zero.
     ///
     /// # Errors
-    /// [`FloorError::Pages`] if there are none, [`FloorError::Memory`] or [`FloorError::Kernel`] if
-    /// the system refuses memory or the handler.
+    /// [`FloorError::Pages`] if `pages` is 0, [`FloorError::Memory`] or [`FloorError::Kernel`] if the system refuses
+    /// memory or the handler.
     pub fn new(pages: usize) -> Result<Self, FloorError> {
         if pages == 0 || u32::try_from(pages).is_err() {
             return Err(FloorError::Pages {
@@ -108,9 +106,9 @@ impl Recipe {
     /// Figure 4-1 (a): loads from `n` consecutive pages.
     ///
     /// # Errors
-    /// [`FloorError::Pages`] if there are not so many, [`FloorError::Kernel`] if a mapping is
-    /// refused, [`FloorError::PageTouch`] if something else was read than was committed. (If the
-    /// kernel refuses a mapping inside of the handler, the signal goes on to the handler before.)
+    /// [`FloorError::Pages`] if there are not so many, [`FloorError::Kernel`] if a mapping is refused,
+    /// [`FloorError::PageTouch`] if it read other values than the committed ones. (If the kernel refuses a mapping
+    /// inside of the handler, the signal is passed to the previous handler.)
     pub fn read_transaction(&mut self, n: usize) -> Result<Transaction, FloorError> {
         self.read(n, false)
     }
@@ -139,8 +137,8 @@ impl Recipe {
         self.write(n, true)
     }
 
-    /// Loads from the first `reads` pages and stores into the `writes` pages behind them, in one
-    /// transaction: what the additive model of section 4.2.1 is about.
+    /// Loads from the first `reads` pages and stores into the `writes` pages after them, in one transaction: the
+    /// subject of the additive model of section 4.2.1.
     ///
     /// # Errors
     /// As for [`Recipe::read_transaction`].
@@ -154,8 +152,8 @@ impl Recipe {
         self.touch(reads, reads + writes, advised)
     }
 
-    /// Runs one of the four transactions `repetitions` times (at least once), after two that are
-    /// not counted, and compares all pages with what was committed.
+    /// Runs one of the four transactions `repetitions` times (at least once), after two that are not counted, and
+    /// compares all pages with the committed values.
     ///
     /// # Errors
     /// As for [`Recipe::read_transaction`].
@@ -241,7 +239,7 @@ impl Recipe {
         Ok(transaction)
     }
 
-    /// Compares the committed pages with what was committed.
+    /// Compares the pages with the committed values.
     fn check(&self) -> Result<(), FloorError> {
         for (page, &expected) in self.committed.iter().enumerate() {
             let found = self.runtime.data.read(page);
@@ -260,8 +258,7 @@ impl Recipe {
     }
 }
 
-/// Figures 4-1 and 4-3 store the page's number; with the transaction's added, a store that was lost
-/// shows.
+/// Figures 4-1 and 4-3 store the page's number; with the transaction's added, a lost store shows.
 fn value(page: usize, transaction: i32) -> i32 {
     (page as i32).wrapping_add(transaction)
 }

@@ -1,13 +1,12 @@
 //! A file in memory, and mappings of it whose pages change place and rights.
 //!
-//! This is what schemes that find out which pages a transaction touched are made of. The face is
-//! safe: no reference into a mapping is ever given out, so that pages may be remapped, protected
-//! and dropped under a shared borrow. An access to a page without the right to it raises SIGSEGV:
-//! whoever watches ([`crate::floor::fault_handler`]) gives the right and the access happens; if nobody
-//! does, the process ends, as by any wild access.
+//! Schemes that find out which pages a transaction touched are made of this. The interface is safe: it gives out no
+//! reference into a mapping, so that pages may be remapped, protected and dropped under a shared borrow. An access to a
+//! page without the right to it raises SIGSEGV. A watcher ([`crate::floor::fault_handler`]) gives the right and the
+//! access is repeated; without one the process ends, as by any wild access.
 //!
-//! Invariant: `start` is the start of `pages` mapped pages of which this value alone knows; every
-//! page of them stays mapped, to some file and with some rights, until the value is dropped.
+//! Invariant: `start` is the start of `pages` mapped pages that only this value knows. Every page of them stays mapped,
+//! to some file and with some rights, until the value is dropped.
 
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
@@ -41,7 +40,7 @@ impl MemoryFile {
     }
 }
 
-/// What may be done with a page.
+/// The allowed accesses to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
     /// Nothing: every access faults.
@@ -62,10 +61,10 @@ impl Rights {
     }
 }
 
-/// Whether stores reach the file.
+/// The destination of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// They do.
+    /// Stores reach the file.
     Shared,
     /// A page is copied at its first store, and the copy is this mapping's own.
     Private,
@@ -103,7 +102,7 @@ impl Mapping {
         Ok(Mapping { start, pages })
     }
 
-    /// How many pages it has.
+    /// The number of pages.
     pub(crate) fn pages(&self) -> usize {
         self.pages
     }
@@ -113,14 +112,13 @@ impl Mapping {
         self.start.as_ptr().addr()
     }
 
-    /// Which page an address lies in; `None` outside.
+    /// The page of an address; `None` outside.
     pub(crate) fn page_of(&self, address: usize) -> Option<usize> {
         let page = address.checked_sub(self.address())? / PAGE;
         (page < self.pages).then_some(page)
     }
 
-    /// Maps a page of `file`, shared, in the place of `page`. May be called by a handler of
-    /// SIGSEGV: it is one system call.
+    /// Maps a page of `file`, shared, in place of `page`. A handler of SIGSEGV may call it: it is one system call.
     pub(crate) fn map_page(
         &self,
         page: usize,
@@ -159,14 +157,14 @@ impl Mapping {
         unsafe { mprotect(place.cast(), count * PAGE, flags) }
     }
 
-    /// Forgets `count` pages (`MADV_DONTNEED`): a shared page is found again in its file, a private
-    /// one is the file's again.
+    /// Discards `count` pages (`MADV_DONTNEED`): a shared page is read again from its file, a private one becomes the
+    /// file's again.
     pub(crate) fn drop_pages(&self, first: usize, count: usize) -> Result<(), Errno> {
         self.advise(first, count, libc::MADV_DONTNEED)
     }
 
-    /// Makes a page fault at every access, without a mapping of its own, or ends that: `advice` is
-    /// [`GUARD_INSTALL`] or [`GUARD_REMOVE`].
+    /// Makes a page fault at every access, without a mapping of its own, or ends that: `advice` is [`GUARD_INSTALL`] or
+    /// [`GUARD_REMOVE`].
     pub(crate) fn guard(&self, page: usize, advice: libc::c_int) -> Result<(), Errno> {
         assert!(matches!(advice, GUARD_INSTALL | GUARD_REMOVE));
         self.advise(page, 1, advice)
@@ -195,7 +193,7 @@ impl Mapping {
     #[inline]
     pub(crate) fn write(&self, page: usize, value: i32) {
         let place = self.page(page).cast::<i32>();
-        // SAFETY: as for loads; nobody holds a reference to what is overwritten.
+        // SAFETY: as for loads; no reference to the overwritten bytes exists.
         unsafe { place.write_volatile(value) }
     }
 
@@ -203,7 +201,7 @@ impl Mapping {
     #[inline]
     pub(crate) fn copy_page(&self, page: usize, from: &Mapping, from_page: usize) {
         let (from, to) = (from.page(from_page), self.page(page));
-        // The same memory may be mapped elsewhere, of which the compiler knows nothing.
+        // The same memory may be mapped elsewhere, which the compiler does not know.
         compiler_fence(Ordering::SeqCst);
         // SAFETY: both are whole mapped pages, page-aligned. They are different pages: the caller
         // names different mappings, and mappings never share addresses; asserted below for one
@@ -215,7 +213,7 @@ impl Mapping {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Whether a page holds the same bytes as a page of another mapping.
+    /// Returns true if a page holds the same bytes as a page of another mapping.
     #[inline]
     pub(crate) fn page_equals(&self, page: usize, other: &Mapping, other_page: usize) -> bool {
         let (one, other) = (self.page(page), other.page(other_page));
@@ -240,12 +238,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is ours alone, and nothing refers into it.
+        // SAFETY: the range is ours alone, and no reference into it exists.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.pages * PAGE) };
     }
 }
 
-/// What the C library's last call in this thread said.
+/// The error of the C library's last call in this thread.
 pub(crate) fn last_error() -> Errno {
     let error = std::io::Error::last_os_error();
     Errno::from_io_error(&error).unwrap_or(Errno::IO)

@@ -1,9 +1,8 @@
 //! The floor as an experiment, and the floor of transactions on mapped memory.
 //!
-//! Bare loops and bare writes are the benchmark crate's ([`sardonyx_benchmark::floor`]); the verb `floor` measures all of them.
-//! For transactions on mapped memory the comparison is an older one's recipe, built again
-//! ([`libxac::Recipe`]), and what each of its steps, and of the steps that kernels offer since,
-//! costs by itself ([`decomposition::decompose`]).
+//! Bare loops and bare writes are the benchmark crate's ([`sardonyx_benchmark::floor`]); the verb `floor` measures all
+//! of them. For transactions on mapped memory the comparison is an older recipe, built again ([`libxac::Recipe`]).
+//! [`decomposition::decompose`] measures each of its steps, and of the steps that kernels offer since.
 
 pub mod decomposition;
 mod distribution;
@@ -24,7 +23,7 @@ pub struct Floor {
     pub bare_loop: BareLoop,
     /// Two threads, durable.
     pub bare_pipeline: BarePipeline,
-    /// One durable write of 4 KiB at a time, in both faces of the disk.
+    /// One durable write of 4 KiB at a time, in both states of the disk.
     pub sync_latency: SyncLatency,
     /// Durable writes of 1 MiB, one after the other.
     pub sequential_writes: SequentialWrites,
@@ -33,8 +32,8 @@ pub struct Floor {
 /// Measures everything, one after the other.
 ///
 /// # Errors
-/// [`FloorError`] if the bank cannot be built, if memory or a thread is refused, or if a file in
-/// the directory cannot be made or written; the files are gone then too.
+/// [`FloorError`] if the bank cannot be built, memory or a thread is refused, or a file in the directory cannot be
+/// created or written. The files are removed then, too.
 pub fn measure(options: &Options) -> Result<Floor, FloorError> {
     Ok(Floor {
         bare_loop: bare_loop(options.accounts, options.time())?,

@@ -17,21 +17,21 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
-    /// Where to make the files (they are removed); the disk under it is the disk that is measured
-    /// [default: the system's temporary directory]
+    /// The directory for the files, which are removed; its disk is the one that is measured [default: the system's
+    /// temporary directory]
     #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
     #[arg(hide_default_value = true)]
     pub directory: PathBuf,
-    /// How many accounts of 128 bytes
+    /// The number of accounts of 128 bytes
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub accounts: u64,
-    /// How long each loop runs; the whole takes about five times as long
+    /// The time of each loop; the whole takes about five times as long
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     pub seconds: f64,
-    /// How many single writes are timed in each face of the disk
+    /// The number of single writes timed in each state of the disk
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub writes: usize,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub conditions: Conditions,
 }
@@ -58,7 +58,7 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// How long each loop runs.
+    /// The time of each loop.
     pub(super) fn time(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }

@@ -1,5 +1,5 @@
-//! What Linux tells about writes without a signal: userfaultfd's asynchronous write-protection, and
-//! the scan that lists what was written since and protects it again.
+//! Tracking of writes in Linux without a signal: userfaultfd's asynchronous write-protection, and the scan that lists
+//! the pages written since and protects them again.
 //!
 //! userfaultfd(2) with `UFFD_FEATURE_WP_ASYNC` (Linux 6.7), for faults of user code only, so that
 //! no privilege is needed; `PAGEMAP_SCAN` (Linux 6.7). The kernel's headers are written out here,
@@ -80,7 +80,7 @@ impl<'a> WriteTracking<'a> {
     /// Registers all of `mapping` and protects it.
     ///
     /// # Errors
-    /// What the kernel says if it is too old or refuses.
+    /// The kernel's error, if it is too old or refuses.
     pub(crate) fn new(mapping: &'a Mapping) -> Result<Self, Errno> {
         let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::from_bits_retain(USER_MODE_ONLY);
         // SAFETY: a new descriptor; it has no effect until a range is registered.
@@ -114,8 +114,7 @@ impl<'a> WriteTracking<'a> {
         Ok(tracking)
     }
 
-    /// How many pages were written since the last call, or since the beginning; protects them
-    /// again.
+    /// Returns the number of pages written since the last call, or since the beginning; protects them again.
     pub(crate) fn written_since(&mut self) -> Result<usize, Errno> {
         let start = self.mapping.address() as u64;
         let mut arguments = ScanArguments {
@@ -144,7 +143,7 @@ impl<'a> WriteTracking<'a> {
     }
 }
 
-/// What a system call returned.
+/// The result of a system call.
 fn check(result: libc::c_int) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| last_error())
 }
@@ -161,7 +160,7 @@ mod tests {
             let mapping = Mapping::new(&file, sharing, Rights::ReadWrite).unwrap();
             let mut tracking = match WriteTracking::new(&mapping) {
                 Ok(tracking) => tracking,
-                // An older kernel: what is not there cannot be tested.
+                // An older kernel lacks it: nothing to test.
                 Err(Errno::NOSYS | Errno::INVAL | Errno::PERM | Errno::NOTTY) => return,
                 Err(error) => panic!("{error}"),
             };

@@ -8,25 +8,25 @@ use sardonyx_multilevel::{
     Stop,
 };
 
-/// Nobody else.
+/// No other access.
 pub(super) const EXCLUSIVE: Mode = Mode(0);
 
-/// Adding goes with adding.
+/// Additions are compatible with each other.
 pub(super) const ADD: Mode = Mode(1);
 
 static RECORDS: LockSpace = LockSpace::new("hot records", &[&[false, false], &[false, true]]);
 
 const ROOM_BYTES: usize = 64;
 
-/// How many cold records a page has.
+/// The number of cold records in a page.
 pub const RECORDS_PER_PAGE: u64 = (PAGE_SIZE / ROOM_BYTES) as u64;
 
-/// How many pages the counter and so many cold records take.
+/// The number of pages of the counter and so many cold records.
 pub(super) fn pages_for(cold_records: u64) -> u64 {
     1 + cold_records.div_ceil(RECORDS_PER_PAGE)
 }
 
-/// Where a record is.
+/// The place of a record.
 fn place(pages: &dyn Pages, area: Area, record: u64) -> Result<(PageId, usize), Stop> {
     let Some(cold) = record.checked_sub(1) else {
         return Ok((pages.page(area, 0)?, 0));
@@ -83,13 +83,13 @@ impl Recorded for Add {
             area: Area(u16::from_le_bytes(rest.try_into().ok()?)),
             record: u64::from_le_bytes(*record),
             amount: i64::from_le_bytes(*amount),
-            // Executed as an inverse it asks for no lock.
+            // As an inverse it takes no lock.
             mode: EXCLUSIVE,
         })
     }
 }
 
-/// Adds up records.
+/// Sums records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     pub area: Area,

@@ -6,14 +6,14 @@ use crate::{ExperimentError, progress, strategy};
 use sardonyx_multilevel::Strategy;
 use sardonyx_results::Findings;
 
-/// Measure what commuting increments save.
+/// Measure the gain of commuting increments.
 ///
 /// Increment one counter and two cold records in each of many threads' durable transactions.
 ///
-/// The variants differ in the counter's lock: increments that commute, or exclusive; given back when
-/// the transaction's end is in the log, or only when it is durable, as is usual. Afterwards each
-/// database is opened again: the counter must be the number of acknowledged transactions. The time of
-/// a bare durable write in the same run stands above the table.
+/// The variants differ in the counter's lock: increments that commute, or exclusive; released when the transaction's
+/// end is in the log, or, as is usual, only when it is durable. Afterwards each database is opened again: the counter
+/// must be the number of acknowledged transactions. The table's head has the time of a bare durable write in the same
+/// run.
 ///
 /// Examples:
 ///   sardonyx hot-object --busy
@@ -33,11 +33,11 @@ pub struct Options {
         value_delimiter = ','
     )]
     pub variants: Vec<Variant>,
-    /// How transactions lock pages and write the log
+    /// The strategy of locking pages and writing the log
     #[arg(long = "strategy", value_name = "STRATEGY", value_parser = strategy::parser())]
     #[arg(value_delimiter = ',', default_value = "ordered-log")]
     pub strategies: Vec<Strategy>,
-    /// How long each cell of the table runs; each thread runs at least one transaction
+    /// The time of each cell of the table; each thread runs at least one transaction
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     pub seconds: f64,
     /// End after so many transactions of each thread
@@ -46,7 +46,7 @@ pub struct Options {
     /// Cold records
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub cold_records: u64,
-    /// Where the databases are made, and what experiments have in common.
+    /// The directory of the databases, and the common options of experiments.
     #[command(flatten)]
     pub databases: OwnDatabases,
 }

@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 /// The name of the records' area.
 const AREA: &str = "records";
 
-/// How the counter is locked.
+/// The lock of the counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// Increments commute; given back when the end is in the log.
+    /// Increments commute; released when the end is in the log.
     Increment,
-    /// Increments commute; given back when the transaction is durable.
+    /// Increments commute; released when the transaction is durable.
     IncrementDurable,
-    /// Exclusive; given back when the end is in the log.
+    /// Exclusive; released when the end is in the log.
     Exclusive,
-    /// Exclusive; given back when the transaction is durable: what is usual.
+    /// Exclusive; released when the transaction is durable, as is usual.
     ExclusiveDurable,
 }
 
@@ -40,7 +40,7 @@ impl Variant {
         Variant::ExclusiveDurable,
     ];
 
-    /// In words.
+    /// The variant's name.
     pub fn name(self) -> &'static str {
         match self {
             Variant::Increment => "increment locks",
@@ -61,7 +61,7 @@ impl Variant {
         }
     }
 
-    /// Whether it means something: where only pages are locked, increments do not commute.
+    /// Returns true if it has a meaning: if only pages are locked, increments do not commute.
     pub(super) fn runs_under(self, strategy: Strategy) -> bool {
         strategy != Strategy::SingleLevel || !self.commutes()
     }
@@ -70,7 +70,7 @@ impl Variant {
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// How many cold records there were.
+    /// The number of cold records.
     pub cold_records: u64,
     /// One for each strategy and variant, in order.
     pub series: Vec<Series>,
@@ -81,7 +81,7 @@ pub struct Figures {
 pub struct Series {
     /// The strategy's name.
     pub strategy: &'static str,
-    /// How the counter was locked.
+    /// The lock of the counter.
     pub variant: Variant,
     /// One for each number of threads, in order.
     pub cells: Vec<Cell>,
@@ -90,14 +90,14 @@ pub struct Series {
 /// The figures of one number of threads.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// How many threads there were.
+    /// The number of threads.
     pub threads: usize,
-    /// How many transactions they committed, all together.
+    /// The number of transactions that they committed, in all.
     pub transactions: u64,
     /// Durable transactions a second, by the clock of the slowest thread.
     pub transactions_per_second: f64,
-    /// How many times the throughput of [`Variant::ExclusiveDurable`] with as many threads under the
-    /// same strategy that is, if that ran too.
+    /// The ratio of the throughput to that of [`Variant::ExclusiveDurable`] with as many threads under the same
+    /// strategy, if that ran too.
     pub times_exclusive: Option<f64>,
     /// Response times.
     pub responses: Summary,
@@ -109,18 +109,18 @@ pub struct Cell {
     pub object_waits: f64,
     /// The average time that a transaction waited for locks.
     pub lock_wait_microseconds: f64,
-    /// Processor time of the threads that ran the transactions, for each transaction; that of the
-    /// engine's own threads, which write the log and take checkpoints, is not in it.
+    /// Processor time of the threads that ran the transactions, for each transaction, without that of the engine's own
+    /// threads, which write the log and take checkpoints.
     pub processor_microseconds: f64,
     /// Transactions that were chosen to end a deadlock and ran again.
     pub deadlocks: u64,
 }
 
-/// Runs all cells and calls `progress` with what begins.
+/// Runs all cells and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`ExperimentError`] at the first cell that fails, or whose database does not hold what was
-/// acknowledged; what was made in the directory is removed then too.
+/// [`ExperimentError`] at the first cell that fails, or whose database does not hold the acknowledged transactions; the
+/// databases are removed then, too.
 pub fn run(
     options: &Options,
     mut progress: impl FnMut(&str),
@@ -159,7 +159,7 @@ pub fn run(
     )
 }
 
-/// Puts beside each cell what it is to the usual way.
+/// Adds to each cell its ratio to the usual way.
 fn compare(all: &mut [Series]) {
     let usual = |series: &&Series| series.variant == Variant::ExclusiveDurable;
     let usual: Vec<Series> = all.iter().filter(usual).cloned().collect();
@@ -227,7 +227,7 @@ fn open(
     Ok((database, area.map_err(failed("declaring the area"))?))
 }
 
-/// What a thread did.
+/// The outcome of a thread.
 struct Outcome {
     responses: Responses,
     elapsed: Duration,
@@ -254,7 +254,7 @@ fn run_threads(client: &Client<'_>, threads: usize) -> Result<Vec<Outcome>, Call
     })
 }
 
-/// What the threads have in common.
+/// The state that the threads share.
 struct Client<'a> {
     database: &'a Database,
     area: Area,
@@ -287,7 +287,7 @@ impl Client<'_> {
         }
     }
 
-    /// The counter and two cold records, always in the same order, so that nobody deadlocks.
+    /// The counter and two cold records, always in the same order, so that there are no deadlocks.
     fn choose(&self, random: &mut Random) -> [u64; 3] {
         let cold = self.options.cold_records;
         let one = random.below(cold);
@@ -315,7 +315,7 @@ impl Client<'_> {
     }
 }
 
-/// Opens the database anew and compares it with what was acknowledged.
+/// Opens the database again and compares it with the acknowledged transactions.
 fn check(
     directory: &Path,
     strategy: Strategy,

@@ -6,10 +6,10 @@ use sardonyx_results::chart::{self, Axis, Chart, Mark, Panel};
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::{Estimate, Findings};
 
-/// What was found.
+/// The findings.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let mut findings = Findings::of(report)?

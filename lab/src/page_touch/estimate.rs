@@ -1,29 +1,29 @@
-//! What the steps of a page's cost add up to, beside what was measured (Table 4.6).
+//! The sum of the steps of a page's cost, compared with the measured cost (Table 4.6).
 //!
-//! For the recipe of the LIBXAC thesis these are its equations 4.1 and 4.2. For a segment's mechanisms the
-//! steps are those of today's kernels: as there, they are a lower bound, since what is done besides
-//! (control structures, cache misses, the redo record) is left out.
+//! For the recipe of the LIBXAC thesis these are its equations 4.1 and 4.2. For a segment's mechanisms the steps are
+//! those of today's kernels. As there, they are a lower bound, since other work (control structures, cache misses, the
+//! redo record) is left out.
 
 use super::{Advice, Cell, Subject};
 use crate::floor::decomposition::Decomposition;
 use crate::floor::libxac::Access;
 
-/// An estimate beside what was measured, in nanoseconds a page.
+/// An estimate and the measured cost, in nanoseconds a page.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Estimate {
-    /// Who.
+    /// The subject.
     pub subject: Subject,
-    /// What was done to the pages.
+    /// The access to the pages.
     pub access: Access,
-    /// What was announced.
+    /// The advice.
     pub advice: Advice,
     /// The steps that are added.
     pub steps: &'static str,
     /// Their sum.
     pub estimated_nanoseconds: f64,
-    /// The median that was measured with most pages, without copying back.
+    /// The measured median with the most pages, without copying back.
     pub actual_nanoseconds: f64,
-    /// What the estimate lacks, in percent of what was measured.
+    /// The difference of the estimate, in percent of the measured cost.
     pub difference_percent: f64,
 }
 
@@ -74,7 +74,7 @@ fn sum(
         (Subject::Libxac, Access::Write, false) => {
             ("2 mmap + fault + memcpy", figures.estimates(access, true))
         }
-        // What it read stays mapped: there is no step.
+        // The pages that it read stay mapped: there is no step.
         (Subject::AsynchronousRetained, Access::Read, _) => return None,
         (Subject::AsynchronousRetained, Access::Write, true) => (
             "write-protect fault + scan + memcmp",

@@ -1,17 +1,16 @@
-//! What finding out the pages of a transaction costs (LIBXAC thesis, sections 4.2 and 4.3).
+//! The cost of finding the pages of a transaction (LIBXAC thesis, sections 4.2 and 4.3).
 //!
-//! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to
-//!   1,024 in powers of two, plainly (Figure 4-1) and announced by the advisory function (Figure
-//!   4-3): [`Cell`].
+//! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to 1,024 in powers of
+//!   two, plainly (Figure 4-1) and announced by the advisory function (Figure 4-3): [`Cell`].
 //! - Pages read again in the next transaction, with nothing changed and with all changed by another
 //!   session in between: [`Revisit`].
 //! - The additive model `aR + bW + c` over transactions that read R pages and write W: [`Model`].
-//! - What the cost per page consists of, Tables 4.3 to 4.6: [`Estimate`].
-//! - How long opening a large snapshot takes of which nothing has changed: [`SnapshotOpening`].
+//! - The steps of the cost per page, Tables 4.3 to 4.6: [`Estimate`].
+//! - The time of opening a large snapshot of unchanged pages: [`SnapshotOpening`].
 //!
-//! Each [`Subject`] runs the same transactions in the same run, one after the other for each number
-//! of pages, so that what the machine does meanwhile meets all of them. Each kind of transaction has
-//! memory of its own: what others wrote before does not matter to it.
+//! Each [`Subject`] runs the same transactions in the same run, one after the other for each number of pages, so that
+//! disturbances of the machine affect all of them. Each kind of transaction has memory of its own, so that earlier
+//! writes of others have no effect on it.
 
 mod estimate;
 mod model;
@@ -45,20 +44,20 @@ pub const PAGES_LIMIT: usize = 1 << 16;
 /// The most measurements of each step of the decomposition.
 const DECOMPOSITION_REPETITIONS: usize = 501;
 
-/// How a transaction announces the pages that it is going to touch.
+/// The way in which a transaction announces its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {
     /// Not at all (Figure 4-1).
     None,
-    /// Each page before it is touched (Figure 4-3).
+    /// Each page before its access (Figure 4-3).
     Page,
-    /// All of them at once, before the first is touched.
+    /// All of them at once, before the first access.
     Range,
 }
 
 impl Advice {
-    /// Its name, as it is written in files and for people.
+    /// Its name in files and reports.
     pub fn name(self) -> &'static str {
         match self {
             Advice::None => "none",
@@ -81,33 +80,33 @@ const KINDS: [(Access, Advice); 6] = [
 /// The times of one transaction by one subject.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Cell {
-    /// Who ran it.
+    /// The subject.
     pub subject: Subject,
-    /// What was done to the pages.
+    /// The access to the pages.
     pub access: Access,
-    /// What was announced.
+    /// The advice.
     pub advice: Advice,
-    /// How many pages.
+    /// The number of pages.
     pub pages: usize,
-    /// How often it was run.
+    /// The number of runs.
     pub repetitions: usize,
     /// The whole transaction, begin and commit with it, over its pages.
     pub per_page: Distribution,
-    /// The part of it in which the recipe of the LIBXAC thesis copied committed pages back, which the
-    /// thesis does not count, over its pages; 0 for the others.
+    /// The part of it in which the recipe of the LIBXAC thesis copied committed pages back, over its pages; the thesis
+    /// does not count it. 0 for the others.
     pub copy_back_nanoseconds: f64,
 }
 
 /// Pages that were read in the last transaction and are read again in the next.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Revisit {
-    /// Who read them.
+    /// The subject.
     pub subject: Subject,
-    /// Whether another session changed all of them in between.
+    /// True if another session changed all of them in between.
     pub changed: bool,
-    /// How many pages.
+    /// The number of pages.
     pub pages: usize,
-    /// How often.
+    /// The number of runs.
     pub repetitions: usize,
     /// The whole second transaction over its pages.
     pub per_page: Distribution,
@@ -116,7 +115,7 @@ pub struct Revisit {
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// Whether transactions were durable.
+    /// True if transactions were durable.
     pub durable: bool,
     /// The page-touch experiment.
     pub cells: Vec<Cell>,
@@ -124,15 +123,15 @@ pub struct Figures {
     pub revisits: Vec<Revisit>,
     /// The additive model.
     pub models: Vec<Model>,
-    /// What each step costs by itself (Tables 4.3 to 4.5).
+    /// The cost of each step by itself (Tables 4.3 to 4.5).
     pub decomposition: Decomposition,
-    /// What the steps add up to, beside what was measured (Table 4.6).
+    /// The sums of the steps, and the measured cost (Table 4.6).
     pub estimates: Vec<Estimate>,
     /// Opening a snapshot.
     pub snapshot: Option<SnapshotOpening>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Steps done.
@@ -141,11 +140,11 @@ pub struct Progress {
     pub all: u64,
 }
 
-/// Runs the experiments, and says after each step how far it is.
+/// Runs the experiments, and reports the progress after each step.
 ///
 /// # Errors
-/// [`ExperimentError::Argument`] for numbers that cannot work; whatever a segment, the recipe or the
-/// directory refuses; [`ExperimentError::Wrong`] if memory was not what was committed.
+/// [`ExperimentError::Argument`] for numbers that are not possible; errors of a segment, the recipe or the directory;
+/// [`ExperimentError::Wrong`] if memory differs from the committed values.
 pub fn run(
     options: &Options,
     tell: impl FnMut(Progress),
@@ -209,8 +208,7 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
         (self.tell)(self.progress);
     }
 
-    /// Makes new memory for all subjects, so that what was done before does not matter, and removes
-    /// its files afterwards.
+    /// Makes new memory for all subjects, so that earlier steps have no effect, and removes its files afterwards.
     fn with_runners<T>(
         &mut self,
         name: &str,
@@ -228,7 +226,7 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
         }
         drop(runners);
         if let Some(directory) = directory {
-            // What is left goes with the directory around it.
+            // Remaining files are removed with the directory around it.
             let _ = std::fs::remove_dir_all(directory);
         }
         outcome
@@ -341,7 +339,7 @@ fn sizes(most: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(1), doubled).take_while(move |size| *size <= most)
 }
 
-/// Runs a transaction, first as a warm-up, then so often.
+/// Runs a transaction, first as a warm-up, then repeatedly.
 fn repeat(
     runner: &mut Runner,
     touch: Touch,

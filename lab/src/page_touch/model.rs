@@ -1,10 +1,9 @@
-//! The additive model of sections 4.2.1 and 4.3: a transaction that reads R pages and writes W takes
-//! `aR + bW`, and `c` besides if it is durable.
+//! The additive model of sections 4.2.1 and 4.3: a transaction that reads R pages and writes W takes `aR + bW`, and
+//! also `c` if it is durable.
 //!
-//! A transaction has a cost of its own without durability, too (begin, commit), so the model is
-//! fitted twice: without a constant, and with one. If transactions are durable, the constant belongs
-//! to those that write: one that only reads has nothing to wait for. What is fitted are medians, as single
-//! times have outliers that the squares would follow.
+//! A transaction has a cost of its own without durability, too (begin, commit), so the model is fitted twice: without a
+//! constant, and with one. If transactions are durable, the constant applies only to those that write, since a
+//! read-only one does not wait. The fit uses medians, as single times have outliers that the squares would follow.
 
 use super::subject::{Runner, Subject, Touch};
 use super::{Advice, Options, repeat};
@@ -15,7 +14,7 @@ use crate::least_squares;
 /// Numbers of pages read and of pages written: all pairs of them that fit.
 const GRID: [usize; 6] = [0, 1, 4, 16, 64, 256];
 
-/// A mixed transaction, measured and as the model has it.
+/// A mixed transaction, with its measured and its fitted time.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Point {
     /// Pages read.
@@ -31,15 +30,15 @@ pub struct Point {
 /// The model fitted to one subject.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Model {
-    /// Who ran the transactions.
+    /// The subject of the transactions.
     pub subject: Subject,
     /// `aR + bW`, `aR + bW + c`, or, durable, `aR + bW + c if W`.
     pub form: &'static str,
-    /// Of a page read.
+    /// The cost of a page read.
     pub a_nanoseconds: f64,
-    /// Of a page written.
+    /// The cost of a page written.
     pub b_nanoseconds: f64,
-    /// Of the transaction.
+    /// The cost of the transaction.
     pub c_nanoseconds: Option<f64>,
     /// The largest difference between measured and fitted.
     pub residual_max_nanoseconds: f64,
@@ -47,7 +46,7 @@ pub struct Model {
     pub residual_rms_nanoseconds: f64,
     /// The share of the variation that the model explains.
     pub r_squared: Option<f64>,
-    /// What was fitted.
+    /// The fitted points.
     pub points: Vec<Point>,
 }
 
@@ -86,7 +85,7 @@ fn grid(pages_max: usize) -> impl Iterator<Item = (usize, usize)> {
     pairs.filter(move |(r, w)| (1..=pages_max).contains(&(r + w)))
 }
 
-/// Which transactions have the constant cost.
+/// The transactions with the constant cost.
 #[derive(Clone, Copy)]
 enum Constant {
     None,

@@ -10,14 +10,13 @@ use std::path::PathBuf;
 
 /// Measure the cost of a touched page (LIBXAC thesis).
 ///
-/// Measure what a page costs that a transaction reads or writes, by every mechanism.
+/// Measure the cost of a page that a transaction reads or writes, by every mechanism.
 ///
-/// Transactions that read n pages and that write n pages, n from 1 to 1024 in powers of two, plainly
-/// and with the pages announced; pages read again; the additive model aR + bW + c; the steps that
-/// the cost consists of; and opening a snapshot of which nothing has changed. Beside the mechanisms
-/// of a segment runs the recipe of the LIBXAC thesis (LIBXAC), built again. Every value read is compared
-/// with what was committed. Without --durable nothing is on disk; with it, commits wait for the log,
-/// and the recipe, which has none, does not take part.
+/// Transactions that read n pages and that write n pages, n from 1 to 1024 in powers of two, plainly and with the pages
+/// announced; pages read again; the additive model aR + bW + c; the steps of the cost; and opening a snapshot of
+/// unchanged pages. The recipe of the LIBXAC thesis (LIBXAC), built again, is compared with the mechanisms of a
+/// segment. Every value read is compared with the committed one. Without --durable nothing is on disk; with it, commits
+/// wait for the log, and the recipe, which has none, does not take part.
 ///
 /// Examples:
 ///   sardonyx page-touch
@@ -30,7 +29,7 @@ pub struct Options {
     /// The most pages that a transaction touches
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub pages: usize,
-    /// How often each transaction is run
+    /// The number of runs of each transaction
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub repetitions: usize,
     /// Measure only this one; repeatable
@@ -42,7 +41,7 @@ pub struct Options {
     /// Bytes of the snapshot that is opened; 0: none is
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1GiB")]
     pub snapshot_bytes: u64,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub conditions: Conditions,
 }
@@ -69,8 +68,8 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// Who takes part, in order. The recipe's pages are not durable: it has no place among
-    /// transactions that are.
+    /// The subjects that take part, in order. The recipe's pages are not durable, so it is left out if transactions
+    /// are.
     pub(super) fn chosen(&self) -> Vec<Subject> {
         let chosen = |subject: &Subject| {
             let named = self.subjects.is_empty() || self.subjects.contains(subject);

@@ -1,4 +1,4 @@
-//! What was measured, for people, as CSV, and as the pictures of Figures 4-2 and 4-4.
+//! The measurements, for people, as CSV, and as the pictures of Figures 4-2 and 4-4.
 
 use super::{Advice, Cell, Estimate, Figures, Model, Point, Revisit, SnapshotOpening, Subject};
 use crate::experiment::Report;
@@ -10,10 +10,10 @@ use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units::{bytes, count, nanoseconds, time};
 use sardonyx_results::{Estimate as Height, Findings};
 
-/// What was found.
+/// The findings.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let durable = match figures.durable {
@@ -94,7 +94,7 @@ fn of_kind(
     cells.filter(move |cell| cell.access == access && cell.advice == advice)
 }
 
-/// What a transaction does, in words.
+/// The accesses of a transaction, in words.
 fn title(access: Access, advice: Advice) -> String {
     let verb = access_name(access);
     match advice {
@@ -189,7 +189,7 @@ fn models(models: &[Model]) -> Grid<&Model> {
         .maybe("R2", "", Unit::Decimals(5), |model| model.r_squared)
 }
 
-/// What the models were fitted to.
+/// The points of the fits.
 fn points(models: &[Model]) -> Grid<(&Model, &Point)> {
     let ns = Unit::Nanoseconds;
     let points = models

@@ -1,4 +1,4 @@
-//! How long opening a snapshot takes when nothing has changed since the last one.
+//! The time of opening a snapshot when nothing has changed since the last one.
 
 use crate::error::{ExperimentError, equal};
 use crate::floor::Distribution;
@@ -13,13 +13,13 @@ const PAGES_AT_ONCE: u64 = 4_096;
 /// Opening a snapshot, in nanoseconds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct SnapshotOpening {
-    /// Bytes of the segment, every page of which was written, and was read in the snapshot before.
+    /// Bytes of the segment; every page was written, and was read in the snapshot before.
     pub bytes: u64,
-    /// How many snapshots were opened.
+    /// The number of snapshots that were opened.
     pub repetitions: usize,
-    /// From asking for it until it can be read.
+    /// From the call until it can be read.
     pub opening: Distribution,
-    /// Giving it back.
+    /// Releasing it.
     pub closing: Distribution,
     /// A page read in the first snapshot, by ordinary loads, before it was mapped.
     pub first_read_nanoseconds: f64,
@@ -66,7 +66,7 @@ pub(super) fn measure(bytes: u64, repetitions: usize) -> Result<SnapshotOpening,
     })
 }
 
-/// Writes every page, in a session whose copies of them are given back at once.
+/// Writes every page, in a session whose copies of them are freed at once.
 fn fill(segment: &sardonyx_mapped::Segment, pages: u64) -> Result<(), ExperimentError> {
     let mut session = segment.session()?;
     session.read_exactly(u32::MAX);
@@ -81,7 +81,7 @@ fn fill(segment: &sardonyx_mapped::Segment, pages: u64) -> Result<(), Experiment
     Ok(())
 }
 
-/// A number in each page; the place at 0 is none.
+/// A number in each page; a typed place cannot be at 0.
 fn place(page: u64) -> P<u64> {
     P::from_offset(page * PAGE_BYTES + 8)
 }

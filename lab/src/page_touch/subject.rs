@@ -1,8 +1,8 @@
-//! Who runs the transactions: a segment by one of its mechanisms, or the recipe of the LIBXAC thesis.
+//! The subjects: a segment by one of its mechanisms, or the recipe of the LIBXAC thesis.
 //!
-//! The memory is the same for all: an integer at the start of each of n consecutive pages. A
-//! transaction loads from the first pages and stores into those behind them; every value stored is a
-//! new one, so that every page written has changed. What must be there is kept apart and compared.
+//! The memory is the same for all: an integer at the start of each of n consecutive pages. A transaction loads from the
+//! first pages and stores into those after them; every stored value is new, so that every written page has changed. The
+//! expected values are kept separately and compared.
 
 use super::Advice;
 use crate::error::{ExperimentError, equal};
@@ -20,19 +20,19 @@ const PAGE_BYTES: u64 = 4096;
 /// Pages before the first that is touched: a typed place cannot be at 0.
 const PAGES_BEFORE: u64 = 1;
 
-/// So many transactions that it is all of them.
+/// A number of transactions that means all.
 const EVER: u32 = u32::MAX;
 
-/// Who runs the transactions.
+/// The subject that runs the transactions.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// A segment with the asynchronous mechanism as it is by default: pages read stay known as read
-    /// until others change them.
+    /// A segment with the asynchronous mechanism by default: pages read stay in the read set until another session
+    /// changes them.
     AsynchronousRetained,
-    /// The same, with exact sets: what was read is forgotten after each transaction.
+    /// The same, with exact sets: the read set is cleared after each transaction.
     AsynchronousExact,
     /// A segment with signals and changes of protection.
     Signal,
@@ -52,7 +52,7 @@ impl Subject {
         Subject::Libxac,
     ];
 
-    /// Its name, as it is written in files and for people.
+    /// Its name in files and reports.
     pub fn name(self) -> &'static str {
         match self {
             Subject::AsynchronousRetained => "asynchronous-retained",
@@ -63,7 +63,7 @@ impl Subject {
         }
     }
 
-    /// Whether that kind of advice changes anything.
+    /// Returns true if that kind of advice has an effect.
     pub fn takes(self, advice: Advice) -> bool {
         match self {
             Subject::AsynchronousRetained | Subject::AsynchronousExact | Subject::Signal => true,
@@ -72,7 +72,7 @@ impl Subject {
         }
     }
 
-    /// The segment's mechanism; none for the recipe.
+    /// The segment's mechanism; `None` for the recipe.
     pub(super) fn mechanism(self) -> Option<MechanismKind> {
         match self {
             Subject::AsynchronousRetained | Subject::AsynchronousExact => {
@@ -85,7 +85,7 @@ impl Subject {
     }
 }
 
-/// What a transaction touches: loads from the pages before `reads`, stores into the `writes` behind.
+/// The pages of a transaction: loads from those before `reads`, stores into the next `writes`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touch {
     pub reads: usize,
@@ -93,10 +93,10 @@ pub(super) struct Touch {
     pub advice: Advice,
 }
 
-/// How long one transaction took.
+/// The time of one transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
-    /// From begin to commit; durable, if the segment is.
+    /// From begin to commit, which is durable if the segment is.
     pub total: Duration,
     /// The part in which the recipe copied committed pages back.
     pub copy_back: Duration,
@@ -109,7 +109,7 @@ pub(super) enum Runner {
 }
 
 impl Runner {
-    /// Makes memory of `pages` pages; in `directory`, durably, if one is named.
+    /// Makes memory of `pages` pages; in `directory`, durably, if one is given.
     pub(super) fn new(
         subject: Subject,
         pages: usize,
@@ -136,11 +136,11 @@ impl Runner {
         }
     }
 
-    /// Compares all of the memory, as others see it, with what was committed.
+    /// Compares all of the memory, as other sessions see it, with the committed values.
     pub(super) fn check(&mut self) -> Result<(), ExperimentError> {
         match self {
             Runner::Segment(runner) => runner.check(),
-            // Reads all that it ever wrote, and compares the sum.
+            // Reads all pages that it ever wrote, and compares the sum.
             Runner::Recipe(recipe) => {
                 recipe.measure(crate::floor::libxac::Access::Read, false, 1, 1)?;
                 Ok(())
@@ -164,9 +164,9 @@ pub(super) struct SegmentRunner {
     other: Session,
     typed: bool,
     durable: bool,
-    /// What was last committed to each page.
+    /// The last committed value of each page.
     committed: Vec<i32>,
-    /// How many transactions wrote: the next one's values differ from those before.
+    /// The number of transactions that wrote: the next one's values differ from those before.
     writes: i32,
 }
 
@@ -244,7 +244,7 @@ impl SegmentRunner {
         Ok(())
     }
 
-    /// As if a page that was committed had not been.
+    /// As if a committed page had not been committed.
     #[cfg(test)]
     pub(super) fn forget_a_commit(&mut self) {
         self.committed[1] = -7;
@@ -260,8 +260,7 @@ impl SegmentRunner {
     }
 }
 
-/// Figures 4-1 and 4-3 store the page's number; with the transaction's added, a store that was lost
-/// shows.
+/// Figures 4-1 and 4-3 store the page's number; with the transaction's added, a lost store shows.
 fn value(page: usize, transaction: i32) -> i32 {
     (page as i32).wrapping_add(transaction)
 }

@@ -2,9 +2,8 @@
 
 /// A key of fixed length, ordered as its type is.
 ///
-/// Whoever implements it for a type of their own keeps two promises: `read` gives back what
-/// `write` wrote, and `read` accepts any bytes (a damaged page may hold any). Breaking them makes
-/// wrong answers, not undefined behaviour.
+/// An implementation keeps two promises: `read` returns the value that `write` wrote, and `read` accepts any bytes (a
+/// damaged page may hold any). Breaking them gives wrong answers, not undefined behaviour.
 pub trait Key: Copy + Ord {
     /// The length of a stored key in bytes, 1 to 64.
     const LENGTH: usize;

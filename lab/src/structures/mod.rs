@@ -1,21 +1,20 @@
 //! Data structures in plain memory, written serially: a B+-tree and a cache-oblivious B-tree.
 //!
-//! Nothing here knows of transactions, logs or other processes. A structure lives in an area of
-//! [`Page`]s, reached by the two small traits [`Pages`] and [`PagesMut`]: a `Vec<Page>`, a slice
-//! cut out of any page-aligned bytes, or a view of a segment whose owner makes the loads and
-//! stores atomic and durable. The LIBXAC thesis on memory-mapped transactions converted its serial
-//! B+-tree and cache-oblivious B-tree by adding the calls that begin and end a transaction; here
-//! it is the same.
+//! Nothing here knows of transactions, logs or other processes. A structure lives in an area of [`Page`]s, reached by
+//! the two small traits [`Pages`] and [`PagesMut`]. An area is a `Vec<Page>`, a slice cut out of any page-aligned
+//! bytes, or a view of a segment whose owner makes the loads and stores atomic and durable. The LIBXAC thesis on
+//! memory-mapped transactions converted its serial B+-tree and cache-oblivious B-tree by adding the calls that begin
+//! and end a transaction; here it is the same.
 //!
-//! What the structures owe to an owner that does log, isolate and recover:
+//! Guarantees of the structures for an owner that logs, isolates and recovers:
 //!
 //! - They refer to their pages by number within the area, never by address.
-//! - An operation that lacks pages says so by [`Error::Full`] before it changes anything. The
-//!   owner makes the area larger and repeats.
+//! - An operation that lacks pages returns [`Error::Full`] before it changes anything. The owner enlarges the area and
+//!   repeats.
 //! - They change few bytes on few pages, and no page is written by every operation.
-//! - Damaged memory is [`Error::Damaged`], never a panic and never an endless loop. An operation
-//!   that *changes* the structure and ends in `Damaged` may have done a part of its work: whoever
-//!   has transactions aborts, whoever has not, stops using the area.
+//! - Damaged memory is [`Error::Damaged`], never a panic and never an endless loop. An operation that *changes* the
+//!   structure and ends in `Damaged` may have done a part of its work. An owner with transactions aborts; any other
+//!   stops using the area.
 //!
 //! ```
 //! use sardonyx_lab::structures::{BPlusTree, Error, Page};

@@ -1,12 +1,11 @@
 //! Pages of plain memory, and the two traits by which a structure reaches them.
 //!
-//! A [`Page`] is 4096 bytes with no meaning of its own: every pattern of bits is one. So page-
-//! aligned bytes can be seen as pages without a copy and without unsafe code, and a view of a
-//! segment serves as well as a `Vec`.
+//! A [`Page`] is 4096 bytes without a meaning of its own: every pattern of bits is valid. So page-aligned bytes can be
+//! seen as pages without a copy and without unsafe code, and a view of a segment serves as well as a `Vec`.
 //!
-//! [`Pages`] gives pages one by one, not as a slice. A slice does implement it, and costs nothing
-//! more; but an owner that wants to hear which page is read and which is written, for instance to
-//! avoid page faults, can implement the traits itself and hears it.
+//! [`Pages`] gives pages one by one, not as a slice. A slice implements it without further cost. But an owner may want
+//! to know which page is read and which is written, for instance to avoid page faults; it can implement the traits
+//! itself.
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -74,7 +73,7 @@ impl std::fmt::Debug for Page {
 
 /// An area of pages that can be read.
 pub trait Pages {
-    /// How many pages the area has now.
+    /// The current number of pages of the area.
     fn count(&self) -> usize;
 
     /// The page with this number, or nothing if the area is smaller.

@@ -1,16 +1,16 @@
 //! Iterating over a range of keys, from either end.
 //!
-//! Both structures give the same iterator. It remembers the bounds that are left and, for each end,
-//! a place. The bounds shrink with every entry that is given out, so the two ends meet by
-//! themselves and no key comes twice. On damaged memory this also bounds the work: keys that do not
-//! go on in the direction of the walk are damage, reported once, and the iterator ends.
+//! Both structures give the same iterator. It keeps the remaining bounds and, for each end, a place. The bounds shrink
+//! with every returned entry, so the two ends meet by themselves and no key comes twice. On damaged memory this also
+//! bounds the work: keys that do not continue in the direction of the walk are damage, which is reported once, and the
+//! iterator ends.
 
 use std::ops::Bound;
 
 use crate::structures::error::{Error, damaged};
 use crate::structures::key::Key;
 
-/// Which way a walk goes.
+/// The direction of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// Towards greater keys.
@@ -25,7 +25,7 @@ pub trait Ordered {
     type Key: Key;
     /// The values.
     type Value;
-    /// Where an entry is.
+    /// The place of an entry.
     type Place;
 
     /// The first entry, in this direction, that is within the bound.

@@ -1,12 +1,12 @@
 //! Search without branches that depend on the data, and with few waits for memory.
 //!
-//! A binary search of a node that is not in the cache waits for memory at each of its eight steps.
-//! Here a step looks at several places at once, at an equal distance. The processor loads them
-//! side by side, so a node is searched in three waits.
+//! A binary search of a node that is not in the cache waits for memory at each of its eight steps. Here a step reads
+//! several places at once, at an equal distance. The processor loads them in parallel, so a node is searched in three
+//! waits.
 
-/// How many of the places `0..count` come before the searched one, where `before` is true for a
-/// first part of the places and false for the rest. On damaged (unsorted) data the answer is some
-/// number up to `count`. A step divides the places that are left into `PARTS`.
+/// The number of places of `0..count` before the searched one; `before` is true for a first part of the places and
+/// false for the rest. On damaged (unsorted) data the answer is some number up to `count`. A step divides the remaining
+/// places into `PARTS`.
 #[inline(always)]
 pub(crate) fn partition<const PARTS: usize>(
     count: usize,

@@ -1,8 +1,7 @@
-//! The twelve conditions of consistency, checked on all rows, and that there is what was acknowledged.
+//! The twelve conditions of consistency, checked on all rows, and the comparison with the acknowledged transactions.
 //!
-//! The eleventh is that of the initial population, with what was delivered since: each district has 70
-//! percent of its initial orders, and those that its customers were delivered, more orders than new
-//! orders.
+//! The eleventh is that of the initial population, adjusted by deliveries: each district has 70 percent of its initial
+//! orders, and those that its customers were delivered, more orders than new orders.
 //!
 //! Source: TPC-C, clause 3.3.2.
 
@@ -15,23 +14,23 @@ use std::collections::HashMap;
 /// Conditions of the standard.
 pub const CONDITIONS: usize = 12;
 
-/// What was found.
+/// The findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Consistency {
-    /// For each condition, how many warehouses, districts, customers, orders or lines violate it.
+    /// For each condition, the number of warehouses, districts, customers, orders or lines that violate it.
     pub violations: [u64; CONDITIONS],
     /// The first violation, in words.
     pub first: Option<String>,
-    /// Orders that there are, the initial ones not counted.
+    /// Orders, without the initial ones.
     pub orders: u64,
-    /// Payments that there are, the initial ones not counted.
+    /// Payments, without the initial ones.
     pub payments: u64,
-    /// Orders that were delivered, the initial ones not counted.
+    /// Delivered orders, without the initial ones.
     pub deliveries: u64,
 }
 
 impl Consistency {
-    /// Whether all conditions hold.
+    /// Returns true if all conditions hold.
     pub fn holds(&self) -> bool {
         self.violations == [0; CONDITIONS]
     }
@@ -60,7 +59,7 @@ struct Sums {
 /// Checks an open database.
 ///
 /// # Errors
-/// What the database says.
+/// The database's error.
 pub fn check(database: &Tables, schema: &Schema, scale: &Scale) -> Result<Consistency, Error> {
     let mut found = Consistency::default();
     let mut sums = Sums::default();
@@ -82,7 +81,7 @@ pub fn check(database: &Tables, schema: &Schema, scale: &Scale) -> Result<Consis
     Ok(found)
 }
 
-/// What a district has.
+/// The counts of a district.
 #[derive(Clone, Copy, Default)]
 struct District {
     orders: u64,
@@ -95,7 +94,7 @@ struct District {
     deliveries: u64,
 }
 
-/// Conditions 2 to 7 and 11; sums what was delivered.
+/// Conditions 2 to 7 and 11; sums the deliveries.
 fn orders(
     view: &View<'_>,
     schema: &Schema,

@@ -1,4 +1,4 @@
-//! What TPC-C draws: numbers of the non-uniform distribution, last names, and texts.
+//! The random draws of TPC-C: numbers of the non-uniform distribution, last names, and texts.
 //!
 //! Source: TPC-C, clauses 2.1.6 (NURand), 4.3.2.2 (texts), 4.3.2.3 (last names), 4.3.2.7 (postal codes).
 
@@ -11,10 +11,10 @@ const SYLLABLES: [&str; 10] = [
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -";
 
-/// The word that one of ten items and stocks has in its data.
+/// The word in the data of one of ten items and stocks.
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// Last names: there are this many.
+/// The number of last names.
 const LAST_NAMES: u32 = 1_000;
 
 /// The constants of the non-uniform distribution, drawn once for a database's loading and once for a
@@ -27,7 +27,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Those of the loading.
+    /// The constants of the loading.
     pub fn of_loading(random: &mut Random) -> Self {
         Constants {
             last: random.below(256) as u32,
@@ -36,8 +36,8 @@ impl Constants {
         }
     }
 
-    /// Those of a run: that of last names differs from the loading's by 65 to 119, but for 96 and 112
-    /// (clause 2.1.6.1).
+    /// The constants of a run: that of last names differs from the loading's by 65 to 119, except 96 and 112 (clause
+    /// 2.1.6.1).
     pub fn of_run(random: &mut Random, loading: &Constants) -> Self {
         let last = loop {
             let last = random.below(256) as u32;
@@ -53,7 +53,7 @@ impl Constants {
     }
 }
 
-/// A source of what TPC-C draws.
+/// A source of TPC-C's random draws.
 #[derive(Clone, Debug)]
 pub struct Draw {
     /// Plain random numbers.
@@ -102,7 +102,7 @@ impl Draw {
         last_name(self.non_uniform(255, self.constants.last, 0, names - 1))
     }
 
-    /// The last name of a customer who is loaded: the first thousand have all names, the others some.
+    /// The last name of a loaded customer: the first thousand have all names, the others some.
     pub fn loaded_last_name(&mut self, number: u32, customers: u32) -> [u8; 16] {
         match number <= LAST_NAMES {
             true => last_name(number - 1),
@@ -110,7 +110,7 @@ impl Draw {
         }
     }
 
-    /// A text of `least` letters and digits or more, filled with spaces.
+    /// A text of `least` or more letters and digits, filled with spaces.
     pub fn text<const N: usize>(&mut self, least: usize) -> [u8; N] {
         let mut text = [b' '; N];
         let long = self.within(least as u32, N as u32) as usize;
@@ -159,7 +159,7 @@ impl Draw {
         numbers
     }
 
-    /// Puts these into a random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for at in (1..all.len()).rev() {
             all.swap(at, self.random.below(at as u64 + 1) as usize);
@@ -179,10 +179,10 @@ pub fn last_name(number: u32) -> [u8; 16] {
     name
 }
 
-/// Whether a text has [`ORIGINAL`] in it.
+/// Returns true if a text contains [`ORIGINAL`].
 #[inline]
 pub fn is_original(data: &[u8; 50]) -> bool {
-    // Wherever it stands, one of its letters is at one of these places, and says where it begins.
+    // Wherever the word begins, one of its letters is at one of these places, which determines the beginning.
     let is_at = |from: usize| data.get(from..from + 8) == Some(&ORIGINAL[..]);
     [7, 15, 23, 31, 39, 47]
         .into_iter()

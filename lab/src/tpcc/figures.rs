@@ -30,30 +30,30 @@ pub struct Figures {
     pub clients: u32,
     /// Requests in a batch.
     pub batch: u32,
-    /// Batches of a client on their way at once.
+    /// Batches of a client in flight.
     pub in_flight: u32,
     /// Loading the tables.
     pub loading: Loading,
     /// Wall time of the run.
     pub seconds: f64,
-    /// New orders that were committed, a second.
+    /// Committed new orders a second.
     pub new_orders_per_second: f64,
-    /// Transactions of all kinds that were committed, a second.
+    /// Committed transactions of all kinds a second.
     pub transactions_per_second: f64,
     /// New orders that were rolled back because of an unused item.
     pub rolled_back: u64,
-    /// Orders that were delivered.
+    /// Delivered orders.
     pub delivered: u64,
     /// Each kind of transaction.
     pub kinds: Vec<Kinds>,
-    /// What the clients' threads used of the processors, for each committed transaction: with execution
-    /// where the stages are coalesced.
+    /// The processor time of the clients' threads for each committed transaction; it includes execution if the stages
+    /// are coalesced.
     pub processor_microseconds: f64,
     /// The time that each stage was busy.
     pub stages: Stages,
     /// Commit groups.
     pub groups: Groups,
-    /// What was logged.
+    /// The log of the run.
     pub log: Logged,
     /// Pages, at the end.
     pub page_bytes: u64,
@@ -61,29 +61,29 @@ pub struct Figures {
     pub index_bytes: u64,
     /// The conditions after the run.
     pub consistency: Consistency,
-    /// What opening took, with recovery and rebuilding the indexes.
+    /// The time of opening, with recovery and rebuilding the indexes.
     pub open_seconds: f64,
     /// The recovery.
     pub recovery: RecoveryFigures,
     /// The conditions after recovery.
     pub recovered: Consistency,
-    /// Whether there is what was acknowledged, before and after recovery.
+    /// True if all acknowledged transactions are found, before and after recovery.
     pub is_complete: bool,
 }
 
 /// A kind of transaction.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Kinds {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
-    /// How many were committed.
+    /// The number committed.
     pub committed: u64,
     /// Response times.
     pub responses: Summary,
 }
 
 impl Figures {
-    /// Whether all conditions hold, and there is what was acknowledged.
+    /// Returns true if all conditions hold, and all acknowledged transactions are found.
     pub fn holds(&self) -> bool {
         self.consistency.holds() && self.recovered.holds() && self.is_complete
     }
@@ -92,7 +92,7 @@ impl Figures {
 /// Measures on a new database in `path`.
 ///
 /// # Errors
-/// Whatever keeps it from having figures.
+/// The reason why it has no figures.
 pub fn measure(options: &Options, path: &Path) -> anyhow::Result<Figures> {
     let scale = options.scale()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -193,7 +193,7 @@ fn checked(database: &Tables, scale: &Scale) -> Result<Consistency, Error> {
     found
 }
 
-/// Whether there is what was acknowledged, and nothing else: all clients had come to their end.
+/// Returns true if exactly the acknowledged transactions are found: all clients had ended.
 pub(super) fn is_complete(outcome: &Outcome, found: &Consistency) -> bool {
     let committed = |kind| outcome.committed[kind as usize];
     found.orders == committed(Kind::NewOrder)

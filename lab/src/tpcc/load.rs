@@ -14,10 +14,10 @@ use sardonyx_workload::random::Random;
 /// Rows inserted by one transaction, at most: the largest, a customer, then has 7 MiB of redo.
 const ROWS_MAX: u32 = 10_000;
 
-/// When everything was loaded: a constant, so that a seed gives the same bytes on every day.
+/// The time of the loading: a constant, so that a seed gives the same bytes on every day.
 const LOADED: i64 = 1_700_000_000_000_000;
 
-/// An initial payment, and what is paid in each transaction of the loading.
+/// The amount of an initial payment, and of the payments in each loading transaction.
 const PAID: i64 = 1_000;
 
 /// The constants that were used for loading with this seed.
@@ -29,7 +29,7 @@ pub fn constants(seed: u64) -> Constants {
 /// far.
 ///
 /// # Errors
-/// What the database says.
+/// The database's error.
 pub fn load(
     database: &Tables,
     schema: &Schema,
@@ -62,8 +62,7 @@ struct Loading<'a, P> {
 }
 
 impl<P: FnMut(u64)> Loading<'_, P> {
-    /// Runs `one` for the numbers 1 to `count`, so many in a transaction that it has at most
-    /// [`ROWS_MAX`] rows.
+    /// Runs `one` for the numbers 1 to `count`, so many in a transaction that it has at most [`ROWS_MAX`] rows.
     fn each(
         &mut self,
         count: u32,

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 ///
 /// Run TPC-C's five transactions durably, recover, and check the twelve conditions of consistency.
 ///
-/// Loads warehouses of the standard's size (100,000 items; ten districts of 3,000 customers each), takes a
-/// checkpoint, and lets clients run new orders, payments, order status, deliveries and stock levels in the
-/// standard's mix, each acknowledged only when it is on stable storage. Terminals neither think nor key in.
-/// Then the conditions of clause 3.3.2 are checked on all rows, the database is closed and recovered, and
-/// they are checked again, as is that every order, payment and delivery that was acknowledged is there. The
-/// database is removed at the end unless --keep is given or a check fails.
+/// Loads warehouses of the standard's size (100,000 items; ten districts of 3,000 customers each) and takes a
+/// checkpoint. Clients then run new orders, payments, order status, deliveries and stock levels in the standard's mix,
+/// each acknowledged only when it is on stable storage. Terminals neither think nor key in. Then the conditions of
+/// clause 3.3.2 are checked on all rows. The database is closed and recovered, and the check is repeated; every
+/// acknowledged order, payment and delivery must be found. The database is removed at the end unless --keep is given or
+/// a check fails.
 ///
 /// Examples:
 ///   sardonyx tpcc
@@ -46,7 +46,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1_024)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub batch: u32,
-    /// Batches that a client has on their way at once
+    /// Batches that a client has in flight
     #[arg(long, value_name = "N", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub in_flight: u32,
@@ -59,13 +59,13 @@ pub struct Options {
     /// The seed of rows and requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Where to make the database [default: ./sardonyx-tpcc.sdx]
+    /// The directory for the database [default: ./sardonyx-tpcc.sdx]
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// Keep the database at the end
     #[arg(long)]
     pub keep: bool,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub conditions: Conditions,
 }
@@ -99,7 +99,7 @@ impl Options {
     /// The size of the tables.
     ///
     /// # Errors
-    /// If there can be none of that size.
+    /// The size is not possible.
     pub(super) fn scale(&self) -> Result<Scale, ExperimentError> {
         let scale = Scale::standard(self.warehouses)?;
         Ok(match self.small {

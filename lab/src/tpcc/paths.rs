@@ -18,7 +18,7 @@ const IN_ORDER: &str = "in_order";
 /// Creates the indexes that are absent.
 ///
 /// # Errors
-/// What the database says.
+/// The database's error.
 pub fn create(database: &Tables, schema: &Schema) -> Result<(), Error> {
     let names = &["district", "last", "first"];
     create_one(database, schema.customers, BY_NAME, names)?;
@@ -54,8 +54,8 @@ fn create_one<R: Record>(
     })
 }
 
-/// The customer in the middle of those of a district with this last name, by first name: of `n` that at
-/// `n / 2`, rounded up (clause 2.5.2.2).
+/// The customer in the middle of those of a district with this last name, by first name: of `n` the one at `n / 2`,
+/// rounded up (clause 2.5.2.2).
 pub(super) fn named(
     transaction: &Transaction<'_>,
     customers: Table<Customer>,

@@ -8,7 +8,7 @@
 use sardonyx::{Error, Journal, Table, Tables, plain, record};
 
 plain! {
-    /// Where somebody is.
+    /// An address.
     #[derive(Debug, PartialEq, Eq)]
     pub struct Address {
         /// The first line.
@@ -31,13 +31,13 @@ record! {
     pub struct Warehouse {
         /// Its number.
         pub id: u64,
-        /// What was paid this year.
+        /// The payments of this year.
         pub year_to_date: i64,
         /// The sales tax.
         pub tax: i32,
         /// Its name.
         pub name: [u8; 10],
-        /// Where it is.
+        /// Its address.
         pub address: Address,
         /// Zeroes.
         pub reserved: [u8; 3],
@@ -51,7 +51,7 @@ record! {
     pub struct District {
         /// Its key.
         pub id: u64,
-        /// What was paid this year.
+        /// The payments of this year.
         pub year_to_date: i64,
         /// The number of its next order.
         pub next_order: u32,
@@ -59,7 +59,7 @@ record! {
         pub tax: i32,
         /// Its name.
         pub name: [u8; 10],
-        /// Where it is.
+        /// Its address.
         pub address: Address,
         /// Zeroes.
         pub reserved: [u8; 7],
@@ -67,12 +67,12 @@ record! {
 }
 
 plain! {
-    /// What transactions change of a customer.
+    /// The part of a customer that transactions change.
     #[derive(Debug, PartialEq, Eq)]
     pub struct Account {
-        /// What is owed.
+        /// The balance.
         pub balance: i64,
-        /// What was paid this year.
+        /// The payments of this year.
         pub year_to_date: i64,
         /// Payments.
         pub payments: u32,
@@ -82,8 +82,8 @@ plain! {
 }
 
 record! {
-    /// A customer of a district. What tells customers apart stands in the first cache line, what transactions change
-    /// in the second.
+    /// A customer of a district. The first cache line distinguishes customers, the second has the part that
+    /// transactions change.
     #[table("customers", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Customer {
@@ -95,11 +95,11 @@ record! {
         pub last: [u8; 16],
         /// The first name.
         pub first: [u8; 16],
-        /// When the customer came.
+        /// The date of the first contact.
         pub since: i64,
         /// The most that may be owed.
         pub credit_limit: i64,
-        /// What is owed, and what was paid and delivered.
+        /// The balance, the payments and the deliveries.
         pub account: Account,
         /// The discount.
         pub discount: i32,
@@ -107,11 +107,11 @@ record! {
         pub credit: [u8; 2],
         /// The initial, `OE`.
         pub middle: [u8; 2],
-        /// Where the customer is.
+        /// The customer's address.
         pub address: Address,
         /// The telephone number.
         pub phone: [u8; 16],
-        /// What is known about one with bad credit.
+        /// The data on a customer with bad credit.
         pub data: [u8; 500],
         /// Zeroes, up to whole cache lines.
         pub reserved: [u8; 21],
@@ -127,9 +127,9 @@ record! {
         pub customer: u64,
         /// The key of the district where it was paid.
         pub district: u64,
-        /// How much.
+        /// The amount.
         pub amount: i64,
-        /// When.
+        /// The time.
         pub date: i64,
         /// The warehouse's and the district's names.
         pub data: [u8; 24],
@@ -155,11 +155,11 @@ record! {
         pub id: u64,
         /// The customer's key.
         pub customer: u64,
-        /// When it was entered.
+        /// The time of entry.
         pub entered: i64,
-        /// Who delivered it; 0: nobody yet.
+        /// The carrier; 0: not delivered.
         pub carrier: u8,
-        /// How many lines it has.
+        /// The number of its lines.
         pub lines: u8,
         /// 1 if all of it is of the customer's warehouse.
         pub all_local: u8,
@@ -175,15 +175,15 @@ record! {
     pub struct OrderLine {
         /// The key.
         pub id: u64,
-        /// When it was delivered; 0: not yet.
+        /// The time of delivery; 0: not delivered.
         pub delivered: i64,
-        /// What it costs.
+        /// The price of all.
         pub amount: i32,
         /// The item.
         pub item: u32,
         /// The warehouse that it came from.
         pub supplier: u32,
-        /// How many.
+        /// The quantity.
         pub quantity: u8,
         /// The stock's text for the district.
         pub district_text: [u8; 24],
@@ -193,19 +193,19 @@ record! {
 }
 
 record! {
-    /// What is sold.
+    /// An item that is sold.
     #[table("items", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Item {
         /// Its number.
         pub id: u64,
-        /// What it costs.
+        /// Its price.
         pub price: i32,
         /// Its picture.
         pub image: u32,
         /// Its name.
         pub name: [u8; 24],
-        /// What is known about it.
+        /// The data on it.
         pub data: [u8; 50],
         /// Zeroes.
         pub reserved: [u8; 6],
@@ -213,12 +213,12 @@ record! {
 }
 
 plain! {
-    /// What transactions change of a stock.
+    /// The part of a stock that transactions change.
     #[derive(Debug, PartialEq, Eq)]
     pub struct Level {
         /// Sold this year.
         pub year_to_date: u32,
-        /// How many there are.
+        /// The quantity in stock.
         pub quantity: i16,
         /// Zeroes.
         pub reserved: u16,
@@ -230,15 +230,15 @@ plain! {
 }
 
 record! {
-    /// What a warehouse has of an item.
+    /// The stock of a warehouse of an item.
     #[table("stock", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Stock {
         /// The key.
         pub id: u64,
-        /// How many there are, and how they were sold.
+        /// The quantity, and the sales.
         pub level: Level,
-        /// What is known about it.
+        /// The data on it.
         pub data: [u8; 50],
         /// A text for each district.
         pub district_texts: [[u8; 24]; 10],
@@ -247,7 +247,7 @@ record! {
     }
 }
 
-/// The handles of all of them.
+/// The handles of all tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
     /// The warehouses.
@@ -271,10 +271,10 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Declares what is absent.
+    /// Declares the tables that are absent.
     ///
     /// # Errors
-    /// What the database says.
+    /// The database's error.
     pub fn of(database: &Tables) -> Result<Schema, Error> {
         Ok(Schema {
             warehouses: database.table()?,

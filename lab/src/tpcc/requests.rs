@@ -1,4 +1,4 @@
-//! What terminals ask for: the arguments of the five transactions, in the standard's mix.
+//! The requests of terminals: the arguments of the five transactions, in the standard's mix.
 //!
 //! There are ten terminals for each warehouse, each with a warehouse and a district of its own. A client
 //! serves some of them in turn, and takes the kinds of their transactions from a shuffled deck of a
@@ -18,11 +18,11 @@ pub enum Kind {
     NewOrder,
     /// Pays.
     Payment,
-    /// Looks at a customer's newest order.
+    /// Reads a customer's newest order.
     OrderStatus,
     /// Delivers the oldest order of each district.
     Delivery,
-    /// Counts items of recent orders of which there is little.
+    /// Counts items of recent orders with a low stock.
     StockLevel,
 }
 
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Of a hundred transactions so many are of this kind.
+    /// The number of this kind in a hundred transactions.
     pub fn percent(self) -> usize {
         match self {
             Kind::NewOrder => 45,
@@ -64,11 +64,11 @@ pub struct Line {
     pub item: u32,
     /// The warehouse that it comes from.
     pub supplier: u32,
-    /// How many.
+    /// The quantity.
     pub quantity: u8,
 }
 
-/// Which customer.
+/// The choice of a customer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Who {
     /// The one with this key.
@@ -82,9 +82,9 @@ pub enum Who {
     },
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy, Debug)]
-// Requests of one batch lie behind each other; most of them are new orders.
+// Requests of one batch are contiguous; most of them are new orders.
 #[allow(clippy::large_enum_variant)]
 pub enum Request {
     /// Enters an order.
@@ -93,9 +93,9 @@ pub enum Request {
         customer: u64,
         /// The lines.
         lines: [Line; LINES_MAX],
-        /// How many of them there are.
+        /// The number of lines.
         count: u8,
-        /// When.
+        /// The time.
         now: i64,
     },
     /// Pays.
@@ -104,12 +104,12 @@ pub enum Request {
         who: Who,
         /// The district where it is paid.
         district: u64,
-        /// How much.
+        /// The amount.
         amount: i64,
-        /// When.
+        /// The time.
         now: i64,
     },
-    /// Looks at a customer's newest order.
+    /// Reads a customer's newest order.
     OrderStatus {
         /// The customer.
         who: Who,
@@ -118,22 +118,22 @@ pub enum Request {
     Delivery {
         /// The warehouse.
         warehouse: u32,
-        /// Who carries them.
+        /// The carrier.
         carrier: u8,
-        /// When.
+        /// The time.
         now: i64,
     },
-    /// Counts items of recent orders of which there is little.
+    /// Counts items of recent orders with a low stock.
     StockLevel {
         /// The district.
         district: u64,
-        /// Below this is little.
+        /// A stock below this is low.
         threshold: i16,
     },
 }
 
 impl Request {
-    /// Which transaction.
+    /// The kind of the transaction.
     pub fn kind(&self) -> Kind {
         match self {
             Request::NewOrder { .. } => Kind::NewOrder,
@@ -152,14 +152,13 @@ pub struct Generator {
     scale: Scale,
     deck: Vec<Kind>,
     dealt: usize,
-    /// The terminal whose turn it is, and how far away this client's next one is.
+    /// The next terminal, and the distance to this client's next one.
     terminal: u32,
     step: u32,
 }
 
 impl Generator {
-    /// The requests of client `number` of `clients`. `loading` are the constants that the tables were
-    /// loaded with, `seed` is the run's.
+    /// The requests of client `number` of `clients`. `loading` has the constants of the loading, `seed` is the run's.
     pub fn new(
         scale: Scale,
         loading: &Constants,
@@ -236,7 +235,7 @@ impl Generator {
             line.quantity = draw.within(1, 10) as u8;
         }
         if draw.random.chance(1) {
-            // An item that nobody has: the order is rolled back.
+            // An item that does not exist: the order is rolled back.
             lines[count - 1].item = self.scale.items + 1;
         }
         Request::NewOrder {

@@ -1,7 +1,7 @@
-//! Clients that submit batches of requests, measure, and count what was answered.
+//! Clients that submit batches of requests, measure, and count the answers.
 //!
-//! The response time of a transaction is that of its batch, from before its first request was drawn to
-//! when the client sees the whole batch answered, as in [`sardonyx_benchmark::debit_credit::run`].
+//! The response time of a transaction is that of its batch: from before its first request was drawn until the client
+//! sees the whole batch answered, as in [`sardonyx_benchmark::debit_credit::run`].
 
 use super::draw::Constants;
 use super::requests::{Generator, Kind, Request};
@@ -17,40 +17,39 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How the clients work.
+/// The load of the clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// The size of the tables.
     pub scale: Scale,
-    /// The constants that they were loaded with.
+    /// The constants of the loading.
     pub constants: Constants,
     /// Clients, each a thread.
     pub clients: u32,
     /// Requests in a batch.
     pub batch: usize,
-    /// Batches that a client has on their way at once.
+    /// Batches that a client has in flight.
     pub in_flight: usize,
-    /// When to stop.
+    /// The end of the run.
     pub until: Until,
     /// The seed of the requests.
     pub seed: u64,
 }
 
-/// What happened, for each kind in the order of [`Kind::ALL`].
+/// The outcome, for each kind in the order of [`Kind::ALL`].
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Transactions that were committed.
     pub committed: [u64; 5],
     /// New orders that were rolled back because of an unused item.
     pub rolled_back: u64,
-    /// Orders that were delivered.
+    /// Delivered orders.
     pub delivered: u64,
-    /// Response times, of what was rolled back, too.
+    /// Response times, also of rolled back orders.
     pub responses: [Responses; 5],
     /// Wall time of the run.
     pub elapsed: Duration,
-    /// What the clients' threads used of the processors. Where the stages are coalesced, clients execute
-    /// their batches.
+    /// The processor time of the clients' threads. If the stages are coalesced, clients execute their batches.
     pub processor: Duration,
 }
 
@@ -76,7 +75,7 @@ impl Outcome {
 /// Runs the clients to the end. Shows new orders as progress.
 ///
 /// # Errors
-/// The first error that is not the rolling back of an unused item.
+/// The first error other than the rollback because of an unused item.
 pub fn run(
     database: &Tables,
     procedure: &Registered<Tpcc>,
@@ -137,7 +136,7 @@ struct Client<'a> {
     started: Instant,
     generator: Generator,
     number: u32,
-    /// Of the requests in each batch on its way.
+    /// The kinds of the requests in each batch in flight.
     kinds: VecDeque<Vec<Kind>>,
     outcome: Outcome,
 }
@@ -153,7 +152,7 @@ impl Client<'_> {
         ended.map(|()| self.outcome)
     }
 
-    /// How many requests the next batch has.
+    /// The number of requests of the next batch.
     fn grant(&self) -> usize {
         let wanted = self.load.batch;
         match self.load.until {

@@ -1,7 +1,7 @@
-//! How many rows the tables of TPC-C have, and the keys under which they are found.
+//! The numbers of rows of TPC-C's tables, and their keys.
 //!
-//! A key is one number, made of the standard's numbers from the most significant on, so that the order
-//! of keys is the order of the standard's compound keys:
+//! A key is one number, made of the standard's numbers from the most significant on. So the order of keys is the order
+//! of the standard's compound keys:
 //!
 //! | table | key |
 //! | --- | --- |
@@ -40,10 +40,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The standard's, of so many warehouses.
+    /// The standard's scale of so many warehouses.
     ///
     /// # Errors
-    /// If there are none, or more than 65,536.
+    /// The number is 0, or more than 65,536.
     pub fn standard(warehouses: u32) -> Result<Self, ExperimentError> {
         if !(1..=WAREHOUSES_MAX).contains(&warehouses) {
             return Err(ExperimentError::Argument {
@@ -59,7 +59,7 @@ impl Scale {
         })
     }
 
-    /// One of the same proportions that is quickly loaded, for tests: 200 items, 30 customers.
+    /// A scale of the same proportions that is loaded quickly, for tests: 200 items, 30 customers.
     pub fn small(warehouses: u32) -> Self {
         Scale {
             warehouses,
@@ -73,7 +73,7 @@ impl Scale {
         self.customers * 7 / 10
     }
 
-    /// Rows that are loaded, about: an order has ten lines in the mean.
+    /// The approximate number of loaded rows: an order has ten lines on average.
     pub fn rows(&self) -> u64 {
         let district = u64::from(self.customers) * (2 + 10) + 1;
         let warehouse = u64::from(DISTRICTS) * district + u64::from(self.items) + 1;

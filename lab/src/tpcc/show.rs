@@ -6,10 +6,10 @@ use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::units::{bytes, count, rate, time};
 
-/// What was found.
+/// The findings.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let loading = &figures.loading;

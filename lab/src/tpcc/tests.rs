@@ -59,7 +59,7 @@ fn the_conditions_hold_after_loading_running_and_opening_again() {
     assert_eq!(outcome.all() + outcome.rolled_back, 3_000);
     database.close().unwrap();
 
-    // The ordered indexes are there again.
+    // The ordered indexes exist again.
     let (database, schema) = opened(&path);
     assert_eq!(check(&database, &schema, &scale).unwrap(), found);
     let later = run_some(&database, schema, scale, 2);

@@ -1,22 +1,22 @@
-//! What an ordered tree must do to take part, and which keys and values go into it.
+//! The interface of an ordered tree that takes part, and its keys and values.
 //!
-//! Keys are a bijection of counters, so they are as good as random and never the same twice,
-//! whichever worker draws them; values are drawn from their key. So what a tree must hold is known
-//! without keeping it (invariant I11: the same seed, the same entries).
+//! Keys are a bijection of counters. So they are as good as random and never the same twice, whichever worker draws
+//! them; values are drawn from their key. So the expected contents of a tree are known without keeping them (invariant
+//! I11: the same seed, the same entries).
 
 use std::path::Path;
 
 use crate::error::Failure;
 use crate::product::Product;
 
-/// The most streams of keys a run has: the entries made beforehand, and one for each worker.
+/// The most streams of keys a run has: the entries made in advance, and one for each worker.
 const STREAM_BITS: u32 = 40;
 
-/// Who else uses a tree while it is open.
+/// The other users of a tree while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sharing {
-    /// Nobody: one session.
+    /// None: one session.
     Alone,
     /// Threads of this process, each with a session.
     Threads,
@@ -28,7 +28,7 @@ pub enum Sharing {
 
 /// An open tree of entries: a key of 64 bits and a value of bytes.
 pub trait TreePeer: Product + Send + Sync {
-    /// Whether several processes may have the tree open at once.
+    /// Returns true if several processes may have the tree open at once.
     fn processes() -> bool
     where
         Self: Sized;
@@ -36,48 +36,47 @@ pub trait TreePeer: Product + Send + Sync {
     /// Opens the tree in `directory`, an existing directory of its own; makes one if there is none.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(directory: &Path, sharing: Sharing) -> Result<Self, Failure>
     where
         Self: Sized;
 
-    /// A place for one thread to work from. With [`Sharing::Alone`] there is one at a time.
+    /// A session for one thread. With [`Sharing::Alone`] there is one at a time.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure>;
 }
 
-/// What one thread does with a tree.
+/// The operations of one thread on a tree.
 pub trait Session {
-    /// Inserts an entry whose key is not there yet, in a transaction of its own; returns when it is
-    /// on stable storage.
+    /// Inserts an entry with a new key, in a transaction of its own; returns when it is on stable storage.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn insert(&mut self, key: u64, value: &[u8]) -> Result<(), Failure>;
 
-    /// Inserts an entry for each key, its value drawn by [`value`], however is fastest; returns
-    /// when all are on stable storage.
+    /// Inserts an entry for each key, its value drawn by [`value`], in the fastest way; returns when all are on stable
+    /// storage.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn load(
         &mut self,
         keys: &mut dyn Iterator<Item = u64>,
         value_bytes: usize,
     ) -> Result<(), Failure>;
 
-    /// The value of a key, of which it is known that it is no longer than `value_bytes`.
+    /// The value of a key, which is at most `value_bytes` long.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn get(&mut self, key: u64, value_bytes: usize) -> Result<Option<Vec<u8>>, Failure>;
 
-    /// How many entries the tree holds.
+    /// The number of entries in the tree.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn count(&mut self) -> Result<u64, Failure>;
 }
 
@@ -109,7 +108,7 @@ impl TreeEngine {
     }
 }
 
-/// The `index`-th key of a stream: 0 for the entries made beforehand, then one for each worker.
+/// The `index`-th key of a stream: 0 for the entries made in advance, then one for each worker.
 pub fn key(seed: u64, stream: u64, index: u64) -> u64 {
     let counter = (stream << STREAM_BITS) + index;
     mix(mix(seed).wrapping_add(counter))

@@ -1,16 +1,14 @@
 //! Durable random inserts into ordered trees, one transaction each.
 //!
-//! The LIBXAC thesis knew that its trees were from 4 percent slower to 67 percent faster than Berkeley DB's
-//! at this load. Here are the two trees of `structures`, plain serial code, in a mapped segment that
-//! all workers share ([`segment_trees`]); the crate `peers` adds other people's engines and runs all
-//! of them in one run. Every insert is a transaction of its own and is on stable storage when it
-//! returns. The tree holds a number of entries before the clock runs; keys of 64 bits are as good as
-//! random, and no worker draws one twice. Workers are threads of one process, or processes where the
-//! engine allows several.
+//! The LIBXAC thesis found its trees from 4 percent slower to 67 percent faster than Berkeley DB's at this load. Here
+//! are the two trees of `structures`, plain serial code, in a mapped segment that all workers share
+//! ([`segment_trees`]); the crate `peers` adds other engines and runs all of them in one run. Every insert is a
+//! transaction of its own and is on stable storage when it returns. The tree holds a number of entries before the clock
+//! runs; keys of 64 bits are as good as random, and no worker draws one twice. Workers are threads of one process, or
+//! processes if the engine allows several.
 //!
-//! After every cell the tree is closed and opened again, its entries are counted, and a sample of
-//! every worker's keys is compared with the values that belong to them. An engine that fails this
-//! has no figure.
+//! After every cell the tree is closed and opened again, its entries are counted, and a sample of every worker's keys
+//! is compared with their values. An engine that fails this has no figure.
 
 mod engine;
 mod options;

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 ///
 /// Insert random keys durably into a B+-tree and a cache-oblivious B-tree in a mapped segment.
 ///
-/// The trees are serial code for plain memory. Each insert is a transaction of its own, by ordinary
-/// loads and stores, and is on stable storage when it returns. Processes share one tree. Afterwards
-/// the tree is opened again, its entries are counted, and a sample of each process' keys is compared
-/// with its values. The time of a bare durable write in the same run stands above the table.
+/// The trees are serial code for plain memory. Each insert is a transaction of its own, by ordinary loads and stores,
+/// and is on stable storage when it returns. Processes share one tree. Afterwards the tree is opened again, its entries
+/// are counted, and a sample of each process' keys is compared with its values. The table's head has the time of a bare
+/// durable write in the same run.
 ///
 /// Examples:
 ///   sardonyx tree-inserts --busy
@@ -34,13 +34,13 @@ pub struct Options {
     /// Threads of one process instead of processes
     #[arg(long)]
     threads: bool,
-    /// How long the inserts go on, for each tree and number of processes
+    /// The time of the inserts, for each tree and number of processes
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
     /// End after so many inserts, all processes together
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
     inserts: Option<u64>,
-    /// Entries that the tree holds before
+    /// Entries in the tree before the measurement
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     preload: u64,
     /// Bytes of a value
@@ -49,11 +49,11 @@ pub struct Options {
     /// The seed of the keys and values
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where to make the trees (they are removed) [default: the system's temporary directory]
+    /// The directory for the trees, which are removed [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
     #[arg(hide_default_value = true)]
     directory: PathBuf,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     conditions: Conditions,
 }

@@ -13,13 +13,13 @@ use super::worker::{Budget, Outcome, Task, work};
 use crate::crew::{self, Program};
 use crate::error::{ExperimentError, Failure};
 
-/// About how many entries of each stream of keys are read back.
+/// The approximate number of entries of each stream of keys that are read back.
 const SAMPLE: u64 = 256;
 
-/// A stream of keys that nobody inserts.
+/// A stream of keys that no worker inserts.
 const ABSENT_STREAM: u64 = 1 << 20;
 
-/// What works at the same time.
+/// The kind of concurrent workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Workers {
@@ -38,28 +38,28 @@ impl std::fmt::Display for Workers {
     }
 }
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone)]
 pub struct Plan {
     /// The engines, in the order in which they run.
     pub engines: Vec<TreeEngine>,
     /// Threads or processes.
     pub workers: Workers,
-    /// How many of them: one cell each.
+    /// The numbers of workers: one cell each.
     pub worker_counts: Vec<u64>,
-    /// How long a cell runs.
+    /// The length of a cell.
     pub budget: Budget,
-    /// How many entries the tree holds before the clock runs.
+    /// The number of entries in the tree before the clock runs.
     pub preload: u64,
-    /// How many bytes a value has.
+    /// The number of bytes of a value.
     pub value_bytes: usize,
-    /// In which face of the disk all of it runs.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Where the trees are made (one after the other, each removed after its cell).
+    /// The directory for the trees (one after the other, each removed after its cell).
     pub directory: PathBuf,
-    /// Where keys and values come from.
+    /// The seed of keys and values.
     pub seed: u64,
-    /// What is started as a worker's process: it calls [`super::serve`].
+    /// The program of a worker's process: it calls [`super::serve`].
     pub program: Program,
 }
 
@@ -68,9 +68,9 @@ pub struct Plan {
 pub struct Figures {
     /// Threads or processes.
     pub workers: Workers,
-    /// How many entries the tree held before.
+    /// The number of entries in the tree before.
     pub preload: u64,
-    /// How many bytes a value had.
+    /// The number of bytes of a value.
     pub value_bytes: usize,
     /// The engines, in order.
     pub engines: Vec<TreeReport>,
@@ -90,9 +90,9 @@ pub struct TreeReport {
 /// The figures of one engine with one number of workers.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// How many threads or processes worked at the same time.
+    /// The number of concurrent threads or processes.
     pub workers: u64,
-    /// How many entries they inserted.
+    /// The number of entries that they inserted.
     pub inserts: u64,
     /// Durable inserts a second, all together, by the clock of the slowest.
     pub inserts_per_second: f64,
@@ -100,11 +100,11 @@ pub struct Cell {
     pub responses: Summary,
 }
 
-/// Runs all cells and calls `progress` with what begins.
+/// Runs all cells and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`ExperimentError`] at the first engine that fails, or that does not hold what it acknowledged; what
-/// was made in the directory is removed then too.
+/// [`ExperimentError`] at the first engine that fails, or that does not hold the acknowledged entries; the trees are
+/// removed then, too.
 pub fn run(
     plan: &Plan,
     mut progress: impl FnMut(&str),
@@ -200,7 +200,7 @@ fn run_threads(tree: &dyn TreePeer, tasks: &[Task]) -> Result<Vec<Outcome>, Fail
             .map(|task| {
                 scope.spawn(move || {
                     let session = tree.session();
-                    // All wait, also one without a session, or the others would for ever.
+                    // All wait, also one without a session; otherwise the others would wait for ever.
                     barrier.wait();
                     work(task, session?.as_mut())
                 })
@@ -215,7 +215,7 @@ fn run_threads(tree: &dyn TreePeer, tasks: &[Task]) -> Result<Vec<Outcome>, Fail
     })
 }
 
-/// Opens the tree anew and compares it with all that was acknowledged.
+/// Opens the tree again and compares it with all acknowledged entries.
 fn check(
     engine: &TreeEngine,
     directory: &Path,
@@ -252,7 +252,7 @@ fn check(
     )
 }
 
-/// Evenly spread, the last among them: it is the one that a crash would lose.
+/// Evenly spread, with the last one: a crash would lose that first.
 fn sample(count: u64) -> impl Iterator<Item = u64> {
     let step = (count / SAMPLE).max(1);
     (0..count).rev().step_by(step as usize)
@@ -264,7 +264,7 @@ fn compare(
     key: u64,
     expected: Option<Vec<u8>>,
 ) -> Result<(), ExperimentError> {
-    // Room for more than should be there.
+    // Room for more than expected.
     let room = expected.as_ref().map_or(0, Vec::len) + 8;
     let found = session
         .get(key, room)

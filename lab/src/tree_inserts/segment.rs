@@ -17,7 +17,7 @@ use std::path::Path;
 /// Pages of a tree when it is made.
 const PAGES_FIRST: usize = 256;
 
-/// How many entries share a transaction while the tree is filled.
+/// The number of entries that share a transaction while the tree is filled.
 const LOAD_BATCH: usize = 1_000;
 
 /// The B+-tree in a segment.
@@ -81,7 +81,7 @@ fn durable(segment: Segment) -> Result<Segment, Failure> {
     }
 }
 
-/// Why an operation on the tree failed.
+/// The reason why an operation on the tree failed.
 #[derive(Debug, thiserror::Error)]
 enum TreeError {
     #[error(transparent)]
@@ -160,7 +160,7 @@ impl<'a> TreeSession<'a> {
         Ok(shape)
     }
 
-    /// The shape of a tree that is there; `None` if there is none.
+    /// The shape of an existing tree; `None` if there is none.
     fn existing(&mut self) -> Result<Option<&'static Shape>, TreeError> {
         let empty = self.segment.length() == 0;
         match (self.shape, empty) {
@@ -178,7 +178,7 @@ fn pages_mut<'a>(tx: &'a mut Transaction<'_>) -> Result<&'a mut [Page], Error> {
     Page::slice_mut(tx.bytes_mut())
 }
 
-/// Inserts, and gives the tree more pages if it must be.
+/// Inserts, and gives the tree more pages if needed.
 fn insert(
     tx: &mut Transaction<'_>,
     shape: &Shape,
@@ -191,7 +191,7 @@ fn insert(
             Ok(true) => return Ok(()),
             Ok(false) => return Err(TreeError::Present(key)),
             Err(Error::Full { pages_needed }) if pages_needed > count => {
-                // More than is needed, so that it is not full again at once.
+                // More than needed, so that it is not full again at once.
                 let pages = pages_needed.max(count + count / 4);
                 tx.grow_to((pages * PAGE_SIZE) as u64)?;
             }

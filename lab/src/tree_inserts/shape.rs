@@ -1,6 +1,5 @@
-//! The trees for values of any length: they are made for one length, which their type names, so there
-//! is a tree for each of a few lengths, and a value goes into the least that has room. Its first byte
-//! says how long it is.
+//! The trees for values of any length. A tree's type names one length, so there is a tree for each of a few lengths,
+//! and a value goes into the smallest one with room. Its first byte is its length.
 
 use crate::structures::{BPlusTree, CacheObliviousTree, Error, Page};
 
@@ -84,7 +83,7 @@ impl Shape {
         (self.create)(pages)
     }
 
-    /// Whether it is this one that is there.
+    /// Succeeds if an area holds this tree.
     pub(super) fn open(&self, pages: &[Page]) -> Result<(), Error> {
         (self.open)(pages)
     }
@@ -99,7 +98,7 @@ impl Shape {
         (self.get)(pages, key)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) fn count(&self, pages: &[Page]) -> Result<u64, Error> {
         (self.count)(pages)
     }

@@ -6,10 +6,10 @@ use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series};
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::{Estimate, Findings};
 
-/// What was found; the ratio is to the fastest engine with the same number of workers.
+/// The findings; the ratio is to the fastest engine with the same number of workers.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let mut findings = Findings::of(report)?

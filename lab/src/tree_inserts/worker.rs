@@ -1,8 +1,8 @@
-//! One worker: draws keys, inserts them, and says how long each insert took.
+//! One worker: draws keys, inserts them, and reports the time of each insert.
 //!
-//! A worker is a thread, or a process that speaks one line at a time with the one that measures: it
-//! is told its task (JSON), answers `ready` when the tree is open, is told `go`, and answers with
-//! its outcome (JSON). So no worker's opening is measured, and all begin together.
+//! A worker is a thread, or a process that exchanges lines with the measuring one: it reads its task (JSON), answers
+//! `ready` when the tree is open, reads `go`, and answers with its outcome (JSON). So no worker's opening is measured,
+//! and all begin together.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::engine::{Session, Sharing, TreeEngine, fill_value, key};
 use crate::crew;
 use crate::error::{ExperimentError, Failure};
 
-/// How long the inserts go on.
+/// The length of the inserts.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Budget {
@@ -41,19 +41,19 @@ impl Budget {
     }
 }
 
-/// What one worker is to do.
+/// The task of one worker.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Task {
     pub(super) engine: String,
     pub(super) directory: PathBuf,
     pub(super) value_bytes: usize,
     pub(super) seed: u64,
-    /// Which keys: 1 for the first worker.
+    /// The stream of keys: 1 for the first worker.
     pub(super) stream: u64,
     pub(super) budget: Budget,
 }
 
-/// What one worker did.
+/// The outcome of one worker.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Outcome {
     pub(super) stream: u64,
@@ -87,7 +87,7 @@ pub(super) fn work(task: &Task, session: &mut dyn Session) -> Result<Outcome, Fa
 /// A worker's process: serves one task from `input` to `output`, with one of `engines`.
 ///
 /// # Errors
-/// [`ExperimentError`] if the task is not one, the engine fails, or the other side is gone.
+/// [`ExperimentError`] if the task is not valid, the engine fails, or the other side has closed.
 pub fn serve(
     engines: &[TreeEngine],
     input: impl BufRead,

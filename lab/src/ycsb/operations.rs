@@ -1,4 +1,4 @@
-//! What a client asks for, and what rows have in them.
+//! The operations of a client, and the contents of rows.
 
 use sardonyx_workload::random::Random;
 
@@ -14,16 +14,16 @@ pub struct Change {
     pub value: [u8; FIELD_BYTES],
 }
 
-/// What a client asks for.
+/// An operation of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-// A batch has them one behind the other.
+// A batch has them contiguously.
 #[allow(clippy::large_enum_variant)]
 pub enum Operation {
     /// Reads all fields of the row with this key.
     Read(u64),
     /// Writes one field of it.
     Update(u64, Change),
-    /// Inserts the row with this key: [`fill`] says what is in it.
+    /// Inserts the row with this key, with the contents of [`fill`].
     Insert(u64),
     /// Reads all fields of so many rows, in order, from the one with this key on; fewer at the end.
     Scan(u64, u32),
@@ -32,7 +32,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it changes nothing.
+    /// Returns true if it is read-only.
     pub fn is_read(&self) -> bool {
         matches!(self, Operation::Read(_) | Operation::Scan(..))
     }
@@ -47,7 +47,7 @@ pub fn key_of(number: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-/// Fills in the fields that the row with this key has at first.
+/// Fills in the initial fields of the row with this key.
 pub fn fill(key: u64, fields: &mut [u8]) {
     let mut random = Random::new(key);
     for word in fields.chunks_mut(8) {

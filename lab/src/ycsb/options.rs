@@ -14,9 +14,9 @@ use std::time::Duration;
 ///
 /// Run YCSB's core workloads on a table, durably, in batches and one operation at a time.
 ///
-/// Loads rows of ten fields of 100 bytes, and runs workloads A to F, as YCSB's distribution has them, with
-/// one client that hands over a batch and waits until all of it is on stable storage. Then the database is
-/// opened again and all rows are read. The same runs on other people's stores: see lab/peers.
+/// Loads rows of ten fields of 100 bytes, and runs workloads A to F, as in YCSB's distribution. One client hands over a
+/// batch and waits until all of it is on stable storage. Then the database is opened again and all rows are read. The
+/// same runs on other stores: see lab/peers.
 ///
 /// Examples:
 ///   sardonyx ycsb --busy
@@ -33,7 +33,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = fields)]
     pub fields: u8,
-    /// Which workloads, in order [default: a,b,c,f,d,e]
+    /// The workloads, in order [default: a,b,c,f,d,e]
     #[arg(
         long = "workload",
         value_name = "WORKLOAD",
@@ -44,10 +44,10 @@ pub struct Options {
     /// Operations in a batch: the sizes to try
     #[arg(long = "batch", value_name = "N,…", value_delimiter = ',', default_values_t = [1, 1_000])]
     pub batches: Vec<usize>,
-    /// How long each workload runs with each size
+    /// The time of each workload with each size
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     pub seconds: f64,
-    /// Where the databases are made, and what experiments have in common.
+    /// The directory of the databases, and the common options of experiments.
     #[command(flatten)]
     pub databases: OwnDatabases,
 }
@@ -70,7 +70,7 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// What these options say, for these stores.
+    /// The plan of these options, for these stores.
     pub fn plan(&self, engines: Vec<Engine>) -> Plan {
         Plan {
             engines,

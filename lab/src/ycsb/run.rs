@@ -1,8 +1,8 @@
 //! The comparison: every store, every workload, every size of batches, each for a fixed time.
 //!
-//! A cell is a closed loop with one client who hands over a batch and waits: the response time of an
-//! operation is that of its batch. Drawing the operations is not counted. The workloads of a store run on
-//! one database, one after the other; at the end it is closed and opened again, and all rows are counted.
+//! A cell is a closed loop with one client that hands over a batch and waits: the response time of an operation is that
+//! of its batch. Drawing the operations is not counted. The workloads of a store run on one database, one after the
+//! other; at the end it is closed and opened again, and all rows are counted.
 
 use super::operations::{Operation, key_of};
 use super::store::{Engine, Seen, Store};
@@ -16,10 +16,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Rows that are asked for together when they are counted.
+/// Rows that one request reads when all are counted.
 const COUNTED_TOGETHER: u64 = 1_000;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The stores, in the order in which they run.
@@ -32,13 +32,13 @@ pub struct Plan {
     pub fields: u8,
     /// Operations in a batch: one cell each.
     pub batches: Vec<usize>,
-    /// How long a cell runs, not counting the drawing; at least one batch is run.
+    /// The time of a cell, not counting the drawing; at least one batch is run.
     pub time: Duration,
-    /// In which face of the disk all of it runs.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Where the stores are made, one after the other; each is removed after its cells.
+    /// The directory of the stores, one after the other; each is removed after its cells.
     pub directory: PathBuf,
-    /// Where the operations come from.
+    /// The seed of the operations.
     pub seed: u64,
 }
 
@@ -60,9 +60,9 @@ pub struct StoreFigures {
     pub name: &'static str,
     /// Its settings.
     pub settings: &'static str,
-    /// What loading took, in seconds.
+    /// The time of loading, in seconds.
     pub load_seconds: f64,
-    /// What opening took after the cells, in seconds.
+    /// The time of opening after the cells, in seconds.
     pub open_seconds: f64,
     /// A cell for each workload and size of batches, in order.
     pub cells: Vec<Cell>,
@@ -77,17 +77,16 @@ pub struct Cell {
     pub batch: usize,
     /// Operations a second.
     pub operations_per_second: f64,
-    /// Rows seen a second.
+    /// Rows read a second.
     pub rows_per_second: f64,
     /// Response times.
     pub responses: Summary,
 }
 
-/// Runs all cells, and calls `progress` with what begins.
+/// Runs all cells, and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`ExperimentError`] at the first store that fails, or that has not the rows that it should have. What
-/// was made in the directory is removed then, too.
+/// [`ExperimentError`] at the first store that fails, or that lacks expected rows. The stores are removed then, too.
 pub fn run(
     plan: &Plan,
     mut progress: impl FnMut(&str),
@@ -102,7 +101,7 @@ pub fn run(
     })
 }
 
-/// Runs all cells in the face of the disk that there is.
+/// Runs all cells in the disk's present state.
 ///
 /// # Errors
 /// As [`run`].
@@ -138,7 +137,7 @@ fn run_store(
     for &workload in &plan.workloads {
         for &batch in &plan.batches {
             progress(&format!("{}: {} by {batch}", engine.name, workload.name()));
-            // Others in each cell: writing what stands there already is no work for some engines.
+            // Different ones in each cell: for some engines it is no work to write the same value again.
             let seed = plan.seed.wrapping_add(cells.len() as u64);
             let mut operations = Operations::new(workload, rows, plan.fields, seed);
             let cell = run_cell(&mut *store, &mut operations, (workload, batch), plan.time);
@@ -197,7 +196,7 @@ fn run_cell(
     })
 }
 
-/// Whether as many rows were seen as there must be: a scan may meet the end.
+/// Checks that the expected number of rows was read: a scan may reach the end.
 fn check(operations: &[Operation], seen: &Seen) -> Result<(), Failure> {
     let (mut least, mut most) = (0, 0);
     for operation in operations {

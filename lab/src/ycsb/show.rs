@@ -6,16 +6,16 @@ use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::units::{count, time};
 
-/// What was found: a part for each workload and size of batches, with the ratio to the fastest store.
+/// The findings: a part for each workload and size of batches, with the ratio to the fastest store.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let findings = Findings::of(report)?;
     Ok(add(findings, &report.figures, &report.sync_line()))
 }
 
-/// Adds the figures to what else was found; `conditions` is a line below the first.
+/// Adds the figures to other findings; `conditions` is a line below the first.
 pub fn add(findings: Findings, figures: &Figures, conditions: &str) -> Findings {
     let mut findings = findings
         .note(format_args!(

@@ -1,4 +1,4 @@
-//! What a store must do to take part, and a model of it for tests.
+//! The interface of a store that takes part, and a model of it for tests.
 
 use super::operations::{FIELD_BYTES, Operation, fill};
 use crate::Failure;
@@ -6,17 +6,17 @@ use crate::product::{self, Product};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What operations saw.
+/// The results of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Seen {
     /// Rows.
     pub rows: u64,
-    /// Of their keys and of all bytes of their fields, in order.
+    /// A digest of their keys and of all bytes of their fields, in order.
     pub digest: u64,
 }
 
 impl Seen {
-    /// A row was seen: its key and its fields.
+    /// Adds a row: its key and its fields.
     #[inline]
     pub fn row(&mut self, key: u64, fields: &[u8]) {
         let (words, _) = fields.as_chunks::<8>();
@@ -27,7 +27,7 @@ impl Seen {
         });
     }
 
-    /// Later operations saw this.
+    /// Adds the results of later operations.
     #[inline]
     pub fn and(&mut self, later: Seen) {
         self.rows += later.rows;
@@ -37,27 +37,27 @@ impl Seen {
 
 /// A store of rows of fields of 100 bytes, found by a key of 64 bits, in the order of keys.
 pub trait Store: Product {
-    /// Opens the store in `directory`, an existing directory of its own, for rows of so many fields (1 or 10);
-    /// makes an empty one if there is none.
+    /// Opens the store in `directory`, an existing directory of its own, for rows of `fields` fields (1 or 10); makes
+    /// an empty one if there is none.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure>
     where
         Self: Sized;
 
-    /// Inserts rows with these keys, as [`fill`] says, durable when this returns. How many in a
-    /// transaction the store chooses.
+    /// Inserts rows with these keys, with the contents of [`fill`], durable when this returns. The store chooses their
+    /// number in a transaction.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn load(&mut self, keys: &mut dyn Iterator<Item = u64>) -> Result<(), Failure>;
 
-    /// Does all of `operations` in order, and returns what they saw when all changes are on stable
-    /// storage. Operations that only read see one state of the store if all of them do.
+    /// Does all of `operations` in order, and returns their results when all changes are on stable storage. If all
+    /// operations only read, they see one state of the store.
     ///
     /// # Errors
-    /// Whatever the engine says; the store is not used any more then.
+    /// The engine's error; then the store must not be used any more.
     fn run(&mut self, operations: &[Operation]) -> Result<Seen, Failure>;
 }
 
@@ -74,7 +74,7 @@ impl Engine {
     }
 }
 
-/// Rows in memory: what every store should be.
+/// Rows in memory: the model of every store.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     fields: usize,
@@ -144,7 +144,7 @@ impl Store for Model {
     }
 }
 
-/// A row that should be there is not.
+/// An expected row does not exist.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("there is no row with key {key}")]
 pub struct Missing {

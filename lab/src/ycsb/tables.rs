@@ -1,7 +1,7 @@
 //! Sardonyx as a store: a table of fixed records, and operations as requests of a procedure.
 //!
-//! A batch that only reads is read in one state, without a transaction; one operation alone is a closure.
-//! Rows are found by the hash of their key, scans go by an ordered index of it.
+//! A batch that only reads is read in one state, without a transaction; one operation alone is a closure. Rows are
+//! found by the hash of their key, and scans use an ordered index of it.
 
 use super::operations::{Change, FIELD_BYTES, Operation, fill};
 use super::store::{Missing, Seen, Store};
@@ -30,7 +30,7 @@ pub trait Fields: Plain<Key = u64> {
     /// All bytes of them.
     fn bytes(&self) -> &[u8];
 
-    /// The row with this key, as [`fill`] says.
+    /// The row with this key, with the contents of [`fill`].
     fn filled(key: u64) -> Self;
 }
 

@@ -25,7 +25,7 @@ fn plan(directory: &Path) -> Plan {
     }
 }
 
-/// Runs both through a workload, in batches, and compares what they see.
+/// Runs both through a workload, in batches, and compares their results.
 fn alike(store: &mut dyn Store, model: &mut Model, operations: &mut Operations) {
     for batch in [1, 7, 100, 1, 30] {
         let drawn: Vec<_> = (0..batch).map(|_| operations.operation()).collect();

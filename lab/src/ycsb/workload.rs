@@ -1,4 +1,4 @@
-//! The workloads: mixes of operations, and which rows they ask for.
+//! The workloads: mixes of operations, and the distributions of their rows.
 //!
 //! Source: YCSB's core workloads A to F; scans have 1 to 100 rows, all numbers equally likely.
 
@@ -57,7 +57,7 @@ impl Workload {
         }
     }
 
-    /// What it does, in words.
+    /// Its operations, in words.
     pub fn mix(self) -> &'static str {
         match self {
             Workload::A => "50 % read, 50 % update",
@@ -71,7 +71,7 @@ impl Workload {
         }
     }
 
-    /// Of a hundred operations so many read.
+    /// The number of reads in a hundred operations.
     fn reads(self) -> u32 {
         match self {
             Workload::A | Workload::F => 50,
@@ -100,7 +100,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Operations on a store that has so many rows, the first ones, of so many fields.
+    /// Operations on a store of `rows` rows, the first ones, of `fields` fields.
     pub fn new(workload: Workload, rows: u64, fields: u8, seed: u64) -> Self {
         Operations {
             workload,
@@ -111,7 +111,7 @@ impl Operations {
         }
     }
 
-    /// Rows that there are when all operations so far were done.
+    /// The number of rows when all operations so far were done.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -1,4 +1,4 @@
-//! `sardonyx-lab cluster`, `node` and `trace record` as their users meet them: real processes, their output, their exit
+//! `sardonyx-lab cluster`, `node` and `trace record` as their users run them: real processes, their output, their exit
 //! codes.
 
 use crate::common::{json, run};
@@ -31,7 +31,7 @@ fn nodes_are_started_killed_drained_and_started_again() {
     let (_, said) = run(2, &["cluster", "kill", "1", directory[0], directory[1]]);
     assert!(said.contains("node 1 does not run"), "{said}");
     assert_eq!(call(&["up"])["nodes"], serde_json::json!([1]));
-    // A signal has a node leave in order, too.
+    // After a signal a node leaves in order, too.
     let process = call(&["status"])["nodes"][0]["process"].to_string();
     assert!(
         Command::new("kill")

@@ -1,4 +1,4 @@
-//! The complex-object benchmark as its users meet it: a real process, its output, its exit codes.
+//! The complex-object benchmark as its users run it: a real process, its output, its exit codes.
 
 use crate::{common, path};
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn every_strategy_is_run_at_every_degree_of_multiprogramming() {
         assert!(row["response"]["p95_microseconds"].as_f64().unwrap() > 0.0);
     }
     let forces = |at: usize| rows[at]["forces"].as_f64().unwrap();
-    // Alone: once a transaction, and S2 also after each operation that changed something.
+    // With one thread: once a transaction, and S2 also after each operation with a change.
     assert_eq!((forces(0), forces(2)), (1.0, 1.0));
     assert!(forces(1) > 6.0, "{}", forces(1));
     assert_eq!(report["values_verified"], (2 * 8 + 1) * 30 * 50);
@@ -122,7 +122,7 @@ fn what_cannot_work_is_wrong_usage() {
         (&["--access-time", "soon"], "no unit of time"),
     ] {
         let mut all = QUICK.to_vec();
-        // What is given twice is refused for that; so the quick setting gives way.
+        // An option given twice is refused for that; so the quick setting is left out.
         for pair in QUICK.chunks(2).rev() {
             if arguments.contains(&pair[0]) {
                 let at = all.iter().position(|one| *one == pair[0]).unwrap();
@@ -133,7 +133,7 @@ fn what_cannot_work_is_wrong_usage() {
         assert!(said.contains(about), "{arguments:?}: {said}");
         assert!(!Path::new(&place).exists());
     }
-    // A place that is taken is not ours to remove.
+    // An existing directory is not ours to remove.
     std::fs::create_dir(&place).unwrap();
     run(2, &[&QUICK[..], &["--directory", &place]].concat());
     assert!(Path::new(&place).exists());

@@ -16,7 +16,7 @@ fn must(plan: Plan) -> Explored {
     explore(plan).unwrap_or_else(|what| panic!("{what}"))
 }
 
-/// How many seeds: few, or as many as `SARDONYX_SEEDS` says.
+/// The number of seeds: few, or as many as `SARDONYX_SEEDS` says.
 fn seeds(default: u64) -> u64 {
     sardonyx_base::random::seeds(default)
 }
@@ -109,7 +109,7 @@ fn i1_i6_i8_several_lives_of_each_seed() {
 fn i7_a_failed_sync_at_every_place_loses_nothing_acknowledged() {
     let every = sardonyx_base::random::asked("SARDONYX_SEEDS").is_some();
     let plans = (1..=120)
-        // Every third sync by each seed, unless more are asked for.
+        // Every third sync by each seed, unless more seeds are requested.
         .flat_map(|sync| {
             (1..=4)
                 .filter(move |seed| every || seed % 3 == sync % 3)

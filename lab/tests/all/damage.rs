@@ -1,5 +1,5 @@
-//! Damaged files, a few hundred times (`SARDONYX_DAMAGES` times, if that is set): opening or verifying
-//! reports an error, or all rows are there. `cargo xtask torture-damage` does it by thousands.
+//! Damaged files, a few hundred times (`SARDONYX_DAMAGES` times, if that is set): opening or verifying reports an
+//! error, or all rows are unchanged. `cargo xtask torture-damage` does it by thousands.
 
 use sardonyx_lab::crashes::damage::torture;
 

@@ -1,5 +1,4 @@
-//! The experiments on mapped memory as their users meet them: a real process, its processes, its
-//! output, its exit codes.
+//! The experiments on mapped memory as their users run them: a real process, its processes, its output, its exit codes.
 
 use crate::common::run;
 use crate::path;
@@ -90,7 +89,7 @@ fn durable_page_touch_has_no_recipe_and_leaves_nothing() {
     let cells = report["cells"].as_array().unwrap();
     assert!(!cells.is_empty() && cells.iter().all(|cell| cell["subject"] == "explicit"));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    // A place that is taken is not ours to remove.
+    // An existing directory is not ours to remove.
     std::fs::create_dir(&place).unwrap();
     run(2, &[&QUICK_TOUCH[..], &more].concat());
     assert!(Path::new(&place).exists());

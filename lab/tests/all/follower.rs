@@ -1,5 +1,5 @@
-//! The debit-credit benchmark in configuration C, on real files: the sums hold, and every acknowledged transaction is there
-//! once, where it ran and, after failing over, in the copy that followed the log in a store over TCP.
+//! The debit-credit benchmark in configuration C, on real files. The sums hold, and every acknowledged transaction is
+//! found once: in its own database and, after failing over, in the copy that followed the log in a store over TCP.
 
 use sardonyx::disk::GroupLimits;
 use sardonyx::hosts::{DurableAt, RemoteLog};
@@ -54,14 +54,14 @@ fn run_clients(database: &Tables, schema: Schema, scale: Scale) -> Outcome {
     run(database, schema, &procedure, &load, &Progress::default()).unwrap()
 }
 
-/// A copy of the log in a store, until that is to end and all of it is here. Returns its checkpoints.
+/// A copy of the log in a store, until that is to end and the copy is complete. Returns its checkpoints.
 fn follow(directory: &Path, remote: &RemoteLog, ending: &AtomicBool) -> u64 {
     std::fs::create_dir_all(directory).unwrap();
     let home: Arc<dyn Disk> = Arc::new(RealDisk::open(directory).unwrap());
     let options = StorageOptions {
         limits: GroupLimits::for_segments(4 << 20),
         log_bytes_max: 32 << 20,
-        // Many in this run, so that the first ones are complete in it.
+        // Many in this run, so that the first ones complete in it.
         checkpoint_interval_transactions: Some(3_000),
         remote: Some(remote.clone()),
         ..StorageOptions::default()
@@ -121,7 +121,7 @@ fn the_sums_hold_in_the_copy_that_follows() {
     });
     assert!(outcome.committed > 50_000, "{outcome:?}");
 
-    // It comes back; what its log lacks is in the store.
+    // It is opened again; the store has the log that it lacks.
     let database = hosts_options()
         .checkpoints_at_followers()
         .open_tables(&here)

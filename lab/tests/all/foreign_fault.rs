@@ -1,4 +1,4 @@
-//! A SIGSEGV that is not the recipe's own reaches whoever handled it before.
+//! A SIGSEGV that is not the recipe's own reaches the previous handler.
 
 use std::ffi::{c_int, c_void};
 use std::os::unix::process::ExitStatusExt;
@@ -55,7 +55,7 @@ fn child() {
         return;
     };
     let with_host = with_host == "installed";
-    // A signal that nobody answers comes back for ever; that must fail, not hang.
+    // An unhandled signal comes back for ever; that must fail, not hang.
     let limit = libc::rlimit {
         rlim_cur: 10,
         rlim_max: 10,
@@ -76,7 +76,7 @@ fn child() {
     }
     let mut recipe = Recipe::new(4).unwrap();
     assert_eq!(recipe.write_transaction(4).unwrap().signals, 8);
-    // SAFETY: the page is mapped; that it has no rights is what is tested.
+    // SAFETY: the page is mapped; the test is about its missing rights.
     unsafe { page.write_volatile(5) };
     assert_eq!(recipe.read_transaction(4).unwrap().signals, 4);
     // SAFETY: as above.

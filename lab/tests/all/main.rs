@@ -1,4 +1,5 @@
-//! The program `sardonyx-lab` as its users meet it, and the lab's library: crashes, damage, trees, the other host of a benchmark.
+//! The program `sardonyx-lab` as its users run it, and the lab's library: crashes, damage, trees, the other host of a
+//! benchmark.
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sardonyx-lab");
 

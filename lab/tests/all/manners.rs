@@ -1,5 +1,5 @@
-//! The manners of the program: to devices and pipes in the place of files, to files without an end, and to programs that
-//! read its JSON.
+//! The program and its environment: devices and pipes in place of files, files without an end, and programs that read
+//! its JSON.
 
 use crate::common::run;
 use serde_json::Value;
@@ -64,7 +64,7 @@ fn nothing_but_a_file_is_replaced() {
         )
         .1
     };
-    // A device and a pipe by another name, as whoever tests may not be allowed to make a device.
+    // A device and a pipe by another name, as the user of the tests may not be allowed to make a device.
     std::os::unix::fs::symlink("/dev/full", path("device")).unwrap();
     let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
     assert!(made.success());
@@ -76,7 +76,8 @@ fn nothing_but_a_file_is_replaced() {
     assert!(path("device").symlink_metadata().unwrap().is_symlink());
     std::os::unix::fs::symlink(path("nowhere"), path("broken")).unwrap();
     assert!(generate(2, "broken").contains("leads nowhere"));
-    // What a link leads to is replaced, and the link stays; and a name that looks unfinished is somebody's.
+    // The target of a link is replaced, and the link stays; a file with the name of an unfinished one belongs to the
+    // user.
     std::fs::write(path("old"), "old").unwrap();
     std::fs::write(path("link.new"), "mine").unwrap();
     std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
@@ -137,7 +138,7 @@ fn output_of_a_single_point_is_written_and_said() {
         printed.contains("sweep.svg") && printed.contains("sweep.csv"),
         "{printed}"
     );
-    // A file in its place is told, before anything is measured.
+    // A file in its place is reported before the measurement.
     let taken = file.to_str().unwrap();
     for verb in [&quick[..], &["floor", "--seconds", "3000"]] {
         let (printed, said) = run(4, &[verb, &["--output", taken]].concat());
@@ -146,7 +147,7 @@ fn output_of_a_single_point_is_written_and_said() {
             "{said}"
         );
     }
-    // Where there is nothing to write, the option is refused.
+    // If there is nothing to write, the option is refused.
     for nothing in ["--print-parameters", "--list-presets"] {
         for wanted in ["--output", "--csv"] {
             run(2, &["simulate", nothing, wanted, place]);

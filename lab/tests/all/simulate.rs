@@ -1,4 +1,4 @@
-//! `simulate` as its users meet it: a real process, its output, its exit codes.
+//! `simulate` as its users run it: a real process, its output, its exit codes.
 
 use crate::common;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `sardonyx trace` as its users meet it: a real process, its files, its output, its exit codes.
+//! `sardonyx trace` as its users run it: a real process, its files, its output, its exit codes.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ fn a_trace_converts_there_and_back() {
     let text = String::from_utf8(read(&place.path("b.txt"))).unwrap();
     let body = SMALL.strip_suffix("end\n").unwrap();
     assert!(text.starts_with(&format!("{body}end 2 8 ")), "{text}");
-    // The form by --to, over what is there.
+    // The form by --to, over an existing file.
     let said = run(2, &["convert", &source, &back, "--to", "binary"]).1;
     assert!(
         said.contains("exists already: --force replaces it"),

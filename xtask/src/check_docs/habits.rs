@@ -1,6 +1,6 @@
 //! Habits of prose that CONTRIBUTING.md asks to avoid, counted for each folder: in documents and in comments of Rust.
 //!
-//! A count, not a check: a line that begins with "Where" may be right. It shows the folder with the most to read again.
+//! A count, not a check: a line that begins with "Where" may be right. It shows the folder with the most to reread.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Links: a relative one leads to a file that is there, and its anchor to a heading of that file.
+//! Links: the target of a relative one exists, and its anchor is a heading of that file.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use super::Finding;
 use super::page::Page;
 
-/// Reports the links of `page` that lead nowhere.
+/// Reports the broken links of `page`.
 pub fn check(
     root: &Path,
     file: &Path,
@@ -33,7 +33,7 @@ pub fn check(
     }
 }
 
-/// Reports mentions of documents in a Rust file that lead nowhere.
+/// Reports mentions of missing documents in a Rust file.
 pub fn check_source(
     root: &Path,
     file: &Path,
@@ -85,8 +85,8 @@ fn resolve(
     }
 }
 
-/// The targets of the inline links of a line, without those in code. A link whose text began on the
-/// line before is found, too, since only its end is looked for.
+/// The targets of the inline links of a line, without those in code. A link whose text began on the line before is
+/// found, too, since only its end is searched.
 pub(super) fn targets(line: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     for prose in line.split('`').step_by(2) {

@@ -1,12 +1,12 @@
 //! `check-docs`: the documents' tables, links, and the names of files and tests in them.
 //!
-//! A document that names a file, a heading or an invariant's test promises that it is there. This
-//! check keeps that promise without a network: every `.md` file of the repository, and every mention
-//! of `docs/….md` in a Rust comment. It finds
+//! A document that names a file, a heading or an invariant's test promises that it exists. This check keeps that
+//! promise without a network, for every `.md` file of the repository, and every mention of `docs/….md` in a Rust
+//! comment. It finds
 //! - tables that a blank line cuts in two, and rows with another number of columns than their header;
-//! - relative links to files that are not there, and anchors that no heading has;
-//! - paths in `code` that name a file of the repository which is not there (CHANGELOG tells history
-//!   and may name what is gone), and paths in `code` that begin with a crate and name none of its items;
+//! - relative links to missing files, and anchors that no heading has;
+//! - paths in `code` of a missing file of the repository (CHANGELOG may name former files), and paths in `code` that
+//!   begin with a crate and name none of its items;
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list.
 
@@ -72,7 +72,7 @@ impl CheckDocs {
     }
 }
 
-/// Checks the repository at `root`; the number of documents, and what is wrong with them.
+/// Checks the repository at `root`; returns the number of documents, and their faults.
 fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     let (pages, sources) = read(root)?;
     let tests = names::tests(&sources);
@@ -132,7 +132,7 @@ fn habits(root: &Path) -> anyhow::Result<habits::Folders> {
     Ok(folders)
 }
 
-/// All files below `root`, relative to it, without what is built or hidden.
+/// All files below `root`, relative to it, without build results and hidden files.
 fn files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];

@@ -9,7 +9,7 @@ use super::page::Page;
 /// The names that each crate defines: its modules and items.
 pub type Items = HashMap<String, HashSet<String>>;
 
-/// Reports paths, items and tests in the code spans of `page` that are not there.
+/// Reports missing paths, items and tests in the code spans of `page`.
 pub fn check(
     root: &Path,
     page: &Page,
@@ -65,7 +65,7 @@ pub fn items(sources: &[(PathBuf, String)]) -> Items {
         let names = items
             .entry(name.to_string_lossy().into_owned())
             .or_default();
-        // What is indented is a method, or inside of a test.
+        // An indented one is a method, or inside of a test.
         for line in text.lines().filter(|line| !line.starts_with(' ')) {
             let mut words = line.split_whitespace();
             if words.by_ref().any(is_keyword)
@@ -81,8 +81,8 @@ pub fn items(sources: &[(PathBuf, String)]) -> Items {
     items
 }
 
-/// What a crate of the repository does not define of a path such as `storage::log::record`; the crate
-/// may be named with `sardonyx_` before it.
+/// The item of a path such as `storage::log::record` that its crate does not define; the crate may be named with
+/// `sardonyx_` before it.
 fn unknown_item<'a>(span: &'a str, items: &Items) -> Option<&'a str> {
     let mut names = span.split("::");
     let first = names.next()?;
@@ -113,7 +113,7 @@ fn path_of<'a>(root: &Path, span: &'a str) -> Option<&'a str> {
     (is_path && first != "target" && root.join(first).is_dir()).then_some(span)
 }
 
-/// Whether the path is there; a `*` stands for any part of one name.
+/// Returns true if the path exists; a `*` matches any part of one name.
 fn is_there(root: &Path, path: &str) -> bool {
     let mut found = vec![root.to_owned()];
     for part in path.split('/').filter(|part| !part.is_empty()) {

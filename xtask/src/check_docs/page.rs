@@ -1,4 +1,4 @@
-//! A document as lines: which are prose, which stand in a code block, and what its headings are.
+//! A document as lines: prose, code blocks, and headings.
 //!
 //! Enough of Markdown for the checks, and no more: fenced code, headings with `#`, code spans, links.
 
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub struct Page {
     /// Lines outside fenced code, each with its number from 1; lines inside are left out.
     pub prose: Vec<(usize, String)>,
-    /// The anchors of its headings, as GitHub makes them.
+    /// The anchors of its headings, in GitHub's form.
     pub anchors: Vec<String>,
 }
 

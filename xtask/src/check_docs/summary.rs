@@ -1,6 +1,6 @@
 //! The site's table of contents: docs/SUMMARY.md lists every page of docs/ once, and nothing else.
 //!
-//! mdBook leaves out a page that the list lacks, without a word, and search then never finds it.
+//! mdBook silently leaves out a page that the list lacks, and search then never finds it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::Finding;
 use super::links::{normal, targets};
 use super::page::Page;
 
-/// Reports pages of docs/ that the table of contents lacks, and entries of it that are no page or a second time there.
+/// Reports pages of docs/ that the table of contents lacks, and entries of it that are no page or repeated.
 pub fn check(pages: &HashMap<PathBuf, Page>, findings: &mut Vec<Finding>) {
     let folder = Path::new("docs");
     let contents = folder.join("SUMMARY.md");

@@ -3,7 +3,7 @@
 
 use super::page::Page;
 
-/// Reports tables that a reader would see as a heap of pipes.
+/// Reports tables that would not be shown as tables.
 pub fn check(page: &Page, report: &mut impl FnMut(usize, String)) {
     let mut rows: Vec<(usize, &str)> = Vec::new();
     for (line, text) in &page.prose {
@@ -43,12 +43,12 @@ fn table(rows: &[(usize, &str)], report: &mut impl FnMut(usize, String)) {
     }
 }
 
-/// Whether the line is the rule below a table's header.
+/// Returns true if the line is the rule below a table's header.
 fn is_rule(row: &str) -> bool {
     row.contains('-') && row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
 
-/// Cells of a row: a pipe separates them also inside of code, unless a backslash stands before it.
+/// The number of cells of a row: a pipe separates them also inside of code, unless a backslash precedes it.
 fn columns(row: &str) -> usize {
     let mut escaped = false;
     let mut pipes = 0;

@@ -1,4 +1,4 @@
-//! Each fault, planted in a small repository, is found where it is; a sound one has none.
+//! Each fault, planted in a small repository, is found at its place; a valid one has none.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ Items: `one::i1_it_holds`, `sardonyx_one::i1_it_holds`, `std::fs`.
 ## Its end
 ";
 
-/// What `check` finds in a repository with one page, `text`, and the files around it.
+/// The findings of `check` in a repository with one page, `text`, and the files around it.
 fn found(text: &str) -> Vec<String> {
     let root = tempfile::tempdir().expect("a directory");
     let write = |path: &str, text: &str| {
@@ -43,7 +43,7 @@ fn found(text: &str) -> Vec<String> {
     findings.iter().map(ToString::to_string).collect()
 }
 
-/// The one fault after `old` became `new`.
+/// The one fault after replacing `old` by `new`.
 fn planted(old: &str, new: &str) -> String {
     assert!(SOUND.contains(old));
     let found = found(&SOUND.replacen(old, new, 1));

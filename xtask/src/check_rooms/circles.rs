@@ -1,7 +1,6 @@
-//! Circles of imports: files each of which imports, by way of others, itself.
+//! Cycles of imports: files each of which imports itself by way of others.
 //!
-//! What a module exports of another one (`pub use`) is imported from where it stands, so that a file of re-exports is in no
-//! circle.
+//! A re-export (`pub use`) counts as an import from the defining module, so that a file of re-exports is in no cycle.
 //!
 //! Source: R. Tarjan, Depth-First Search and Linear Graph Algorithms, SIAM Journal on Computing 1 (1972).
 
@@ -13,10 +12,10 @@ use std::path::PathBuf;
 /// The files of a crate by their modules, with what they import.
 pub(super) type Modules = BTreeMap<String, (PathBuf, Vec<Import>)>;
 
-/// Re-exports are followed so far.
+/// The most re-exports that are followed.
 const EXPORTS_MAX: usize = 8;
 
-/// Finds the circles of more files than there may be.
+/// Finds the cycles of more than `files_max` files.
 pub(super) fn check(modules: &Modules, files_max: usize, findings: &mut Vec<Finding>) {
     for circle in circles(modules) {
         if circle.len() <= files_max {
@@ -37,7 +36,7 @@ pub(super) fn check(modules: &Modules, files_max: usize, findings: &mut Vec<Find
     }
 }
 
-/// The module in which an imported path stands.
+/// The module that defines an imported path.
 fn module_of<'m>(modules: &'m Modules, path: &[String], exports: usize) -> Option<&'m str> {
     let lengths = (1..=path.len()).rev();
     let mut found = lengths.filter_map(|length| {
@@ -59,7 +58,7 @@ fn module_of<'m>(modules: &'m Modules, path: &[String], exports: usize) -> Optio
     }
 }
 
-/// The circles, each in the order of names.
+/// The cycles, each in the order of names.
 fn circles(modules: &Modules) -> Vec<Vec<&str>> {
     let arrows = modules.iter().map(|(module, (_, imports))| {
         let imports = imports.iter().filter(|import| !import.is_exported);
@@ -82,15 +81,15 @@ fn circles(modules: &Modules) -> Vec<Vec<&str>> {
 #[derive(Default)]
 struct Search<'m> {
     arrows: BTreeMap<&'m str, BTreeSet<&'m str>>,
-    /// The order in which modules were met.
+    /// The order in which modules were visited.
     numbers: BTreeMap<&'m str, usize>,
-    /// The modules whose circles are not known yet.
+    /// The modules whose cycles are not known yet.
     open: Vec<&'m str>,
     circles: Vec<Vec<&'m str>>,
 }
 
 impl<'m> Search<'m> {
-    /// Returns the least number of an open module that is reached.
+    /// Returns the least number of an open module that is reachable.
     fn visit(&mut self, module: &'m str) -> usize {
         let own = self.numbers.len();
         self.numbers.insert(module, own);

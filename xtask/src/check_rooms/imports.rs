@@ -6,12 +6,12 @@ pub(super) struct Import {
     /// From 1.
     pub line: usize,
     pub path: Vec<String>,
-    /// True if it is named for others, by `pub use`.
+    /// True for a re-export, by `pub use`.
     pub is_exported: bool,
 }
 
-/// The paths that begin with `crate`, `self` or `super` in a module's text, and those of `use` that begin with a module's
-/// name, as if they were all of the module. Tests at its end are left out.
+/// The paths in a module's text that begin with `crate`, `self` or `super`, and those of `use` that begin with a
+/// module's name. Each path counts for the whole module. Tests at the end of the text are left out.
 pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
     let code = code_of(text);
     let code = match code.find("#[cfg(test)]\nmod tests {") {
@@ -72,7 +72,7 @@ fn tree(code: &str, at: usize, path: Vec<String>, found: &mut Vec<Vec<String>>) 
     if !rest.starts_with('{') {
         let word = word_at(code, at);
         if word.is_empty() {
-            // All of it, or a type's parameters.
+            // A glob, or a type's parameters.
             found.push(path);
             return at + usize::from(rest.starts_with('*'));
         }
@@ -129,7 +129,7 @@ fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     (path.len() > 1 && !base.is_empty()).then_some(base)
 }
 
-/// Where the next word begins.
+/// The start of the next word.
 fn next_word(code: &str, from: usize) -> Option<usize> {
     let is_start = |c: char| c.is_alphanumeric() || c == '_';
     code[from..].find(is_start).map(|at| from + at)
@@ -142,7 +142,7 @@ fn word_at(code: &str, at: usize) -> &str {
     &rest[..end.unwrap_or(rest.len())]
 }
 
-/// A text with blanks in the place of comments and of texts in quotes; lines stay lines.
+/// A text with blanks in place of comments and string literals; lines stay lines.
 fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -166,7 +166,7 @@ fn code_of(text: &str) -> String {
     code
 }
 
-/// The bytes of a text in quotes that begins here.
+/// The length in bytes of a string literal that begins here.
 fn quoted(text: &str) -> usize {
     let mut is_escaped = true;
     for (at, c) in text.char_indices() {

@@ -1,9 +1,9 @@
 //! `check-rooms`: imports run downhill.
 //!
-//! A crate that has rooms in [`plan::CRATES`] is read file by file: a file imports from its own room and from those below
-//! it, never from one above. Every file stands in a room. Within a room files may import each other in a circle, of at most
-//! [`plan::CIRCLE_FILES_MAX`] files. And a crate depends on crates of lower floors of
-//! [`plan::FLOORS`] only. Tests may import what they like.
+//! A crate that has rooms in [`plan::CRATES`] is read file by file: a file imports from its own room and from those
+//! below it, never from one above. Every file belongs to a room. Within a room files may import each other in a cycle
+//! of at most [`plan::CIRCLE_FILES_MAX`] files. And a crate depends only on crates of lower floors of [`plan::FLOORS`].
+//! Imports of tests are not checked.
 
 mod circles;
 mod imports;
@@ -43,7 +43,7 @@ impl fmt::Display for Finding {
 struct Rooms {
     /// The directory of its sources.
     sources: &'static str,
-    /// Their names, with the modules that stand in them; a module stands where the longest of its prefixes does.
+    /// The rooms' names with their modules; a module belongs to the room with the longest of its prefixes.
     rooms: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -77,7 +77,7 @@ impl Rooms {
             });
         };
         let Some(own) = self.room_of(module) else {
-            let rule = "every file stands in a room: add its module to CRATES in xtask/src/check_rooms/plan.rs";
+            let rule = "every file belongs to a room: add its module to CRATES in xtask/src/check_rooms/plan.rs";
             return find(
                 1,
                 format!("module {} is in no room; {rule}", module.join("::")),
@@ -91,7 +91,7 @@ impl Rooms {
             find(
                 line,
                 format!(
-                    "imports crate::{}: room `{own}` stands below `{other}`, and imports run downhill",
+                    "imports crate::{}: room `{own}` is below `{other}`, and imports run downhill",
                     path.join("::")
                 ),
             );
@@ -110,7 +110,7 @@ impl CheckRooms {
                 let text = std::fs::read_to_string(&file)
                     .with_context(|| format!("reading {}", file.display()))?;
                 let module = module_of(file.strip_prefix(&sources)?);
-                // The crate's root names everything.
+                // The crate's root may import everything.
                 if module.is_empty() {
                     continue;
                 }
@@ -139,7 +139,7 @@ impl CheckRooms {
     }
 }
 
-/// The Rust files below a directory that are no tests, in order.
+/// The Rust files below a directory except tests, in order.
 fn sources_below(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let entries =
@@ -204,7 +204,7 @@ fn manifests(root: &Path) -> anyhow::Result<Vec<Manifest>> {
     let manifests = packages.iter().map(|package| {
         let file = PathBuf::from(text(&package["manifest_path"]));
         let used = list(&package["dependencies"]).into_iter();
-        // Those with a path are of the workspace; what tests alone use may be anything.
+        // Dependencies with a path are of the workspace; those of tests alone are not checked.
         let used = used.filter(|of| of["path"].is_string() && of["kind"] != "dev");
         Manifest {
             file: file
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn an_import_that_runs_up_is_found_with_its_line_and_rule() {
         let text = "use crate::error::SqlError;\nuse crate::session::{self, state::Drawn};\n";
-        let rule = "room `plans` stands below `sessions`, and imports run downhill";
+        let rule = "room `plans` is below `sessions`, and imports run downhill";
         assert_eq!(
             found("plan::select", text),
             [

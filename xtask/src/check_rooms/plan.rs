@@ -1,8 +1,8 @@
-//! The plan of the house: the rooms of crates, and the floors of all crates, from the ground up.
+//! The plan of the crates: their rooms, and the floors of all crates, from the ground up.
 
 use super::Rooms;
 
-/// The most files that import each other in a circle: so many are read at once by whoever changes one of them.
+/// The most files that import each other in a cycle: a developer who changes one of them must read all.
 pub(super) const CIRCLE_FILES_MAX: usize = 9;
 
 /// Crates whose rooms are declared.
@@ -129,7 +129,7 @@ pub(super) const CRATES: &[Rooms] = &[
     },
 ];
 
-/// The crates of the workspace, by the floors on which they stand.
+/// The crates of the workspace, by their floors.
 pub(super) const FLOORS: &[&[&str]] = &[
     &["sardonyx-base", "sardonyx-derive"],
     &[

@@ -1,4 +1,4 @@
-//! The library for C: headers, shared and static library, and the files by which pkg-config and CMake find them.
+//! The library for C: headers, shared and static library, and the files for pkg-config and CMake.
 
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
 use anyhow::Context;
@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program that has the static library is linked with, too (`cargo rustc -- --print native-static-libs`).
+/// Further libraries that a program with the static library is linked with (`cargo rustc -- --print
+/// native-static-libs`).
 const NATIVE: &[&str] = &[
     "-lgcc_s",
     "-lutil",
@@ -73,7 +74,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// A library that was built: by itself, or for tests, which leave it with what they depend on.
+/// A built library: by itself, or for tests, which place it with its dependencies.
 fn library(built: &Path, name: &str) -> PathBuf {
     let alone = built.join(name);
     match alone.exists() {

@@ -1,4 +1,4 @@
-//! The crates that crates.io would get: each is packed as it would be published, and its description is checked.
+//! The crates for crates.io: each is packed as it would be published, and its description is checked.
 
 use super::tools::{output_of, run};
 use anyhow::{Context, bail};
@@ -32,7 +32,7 @@ pub fn package() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What cargo says of the workspace.
+/// The workspace's metadata from cargo.
 fn metadata() -> anyhow::Result<Value> {
     let mut command = Command::new("cargo");
     command.args(["metadata", "--locked", "--no-deps", "--format-version", "1"]);
@@ -44,14 +44,14 @@ fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// True of a crate that is not kept from being published.
+/// True for a crate that may be published.
 fn is_public(package: &Value) -> bool {
     package["publish"]
         .as_array()
         .is_none_or(|registries| !registries.is_empty())
 }
 
-/// Reasons for which crates.io or its readers would complain.
+/// Faults that crates.io or its readers would report.
 fn faults_of(package: &Value, all: &[Value]) -> Vec<String> {
     let name = text_of(package, "name");
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! The package for Debian and its kin: `dpkg-deb` packs what is staged here.
+//! The package for Debian and its derivatives: `dpkg-deb` packs the staged files.
 
 use super::sbom;
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a script in a copy of the system's root that is thrown away: everything that it changes is in memory.
+/// Runs a script in a temporary copy of the system's root: all its changes are in memory.
 const IN_A_COPY_OF_THE_ROOT: &str = r#"
 set -e
 mount -t tmpfs trial "$1"
@@ -80,7 +80,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// What `dpkg` is told of the package.
+/// The package's control file.
 fn control(architecture: &str, glibc: &str, bytes: u64) -> String {
     let mut text = String::new();
     for (field, value) in [

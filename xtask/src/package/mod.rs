@@ -1,11 +1,11 @@
-//! `package`: what users install, built and tried. Nothing is published.
+//! `package`: the packages that users install, built and tried. Nothing is published.
 //!
 //! - [`deb`]: a package for Debian; - [`tarball`]: the two programs; - [`c_library`]: the library for C;
-//! - [`crates`]: what crates.io would get; - [`wheel`]: what PyPI would get; - [`sbom`]: the crates in the program;
-//! - [`tools`]: the programs that are built, and the commands of the system that pack them.
+//! - [`crates`]: the crates for crates.io; - [`wheel`]: the files for PyPI; - [`sbom`]: the crates in the program;
+//! - [`tools`]: the built programs, and the commands of the system that pack them.
 //!
-//! A package is tried where nothing of the build is: the Debian package in a root that is thrown away, the tarball in one
-//! that has the system's libraries alone.
+//! A package is tried where the build's files are absent: the Debian package in a temporary root, the tarball in one
+//! that has only the system's libraries.
 
 mod c_library;
 mod crates;
@@ -40,7 +40,7 @@ enum Kind {
     Tarball,
     /// The library for C, with headers, pkg-config and CMake files.
     C,
-    /// The crates that crates.io would get.
+    /// The crates for crates.io.
     Crates,
     /// A wheel and a source distribution for Python.
     Wheel,

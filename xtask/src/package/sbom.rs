@@ -1,7 +1,7 @@
 //! The bill of materials: the crates in the packaged program, in CycloneDX's JSON.
 //!
-//! `cargo tree` knows which crates the program is made of with its features; `cargo metadata` has those of the whole
-//! workspace together, so it would list crates of the tests.
+//! `cargo tree` knows the crates of the program with its features. `cargo metadata` has those of the whole workspace
+//! together, so it would list crates of the tests.
 //!
 //! Source: CycloneDX 1.5, "Components" and "Dependencies"; package URLs are those of the type `cargo`.
 
@@ -41,10 +41,10 @@ pub fn write(file: &Path) -> anyhow::Result<()> {
     std::fs::write(file, text).with_context(|| file.display().to_string())
 }
 
-/// The crates of a tree by their package URLs, and the URL of the first one, which is made of the others.
+/// The crates of a tree by their package URLs, and the URL of the first one, which depends on the others.
 fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
-    // The crates above the line at hand, from the first one on.
+    // The crates above the current line, from the first one on.
     let mut above: Vec<String> = Vec::new();
     for line in tree.lines() {
         let read = || {
@@ -52,7 +52,7 @@ fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
             let (package, license) = line[digits..].split_once('|')?;
             let mut words = package.split(' ');
             let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
-            // A crate whose own are listed elsewhere ends with a star.
+            // A crate whose dependencies are listed elsewhere ends with a star.
             let license = license.trim_end_matches("(*)").trim();
             Some((
                 line[..digits].parse::<usize>().ok()?,
@@ -79,7 +79,7 @@ fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
     Ok((root.clone(), crates))
 }
 
-/// The bill of what a tree lists.
+/// The bill of a tree.
 fn bill_of(tree: &str) -> anyhow::Result<Value> {
     let (root, crates) = crates_of(tree)?;
     let others = crates.iter().filter(|(url, _)| **url != root);

@@ -1,5 +1,5 @@
-//! The two programs as a tarball, for systems without the Debian package: static with musl, or for a version of the GNU C
-//! library and newer ones, which the file's name has.
+//! The two programs as a tarball, for systems without the Debian package: static with musl, or for a version of the GNU
+//! C library and newer ones, which the file's name includes.
 
 use super::sbom;
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
@@ -48,7 +48,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// Uses the tarball in a root that has the libraries of the programs and of a shell, and nothing else.
+/// Uses the tarball in a root that has only the libraries of the programs and of a shell.
 fn try_it(file: &Path, programs: &[PathBuf], output: &Path) -> anyhow::Result<()> {
     let root = output.join("trial-root");
     let stage = Stage::new(root.clone())?;
@@ -75,7 +75,7 @@ fn try_it(file: &Path, programs: &[PathBuf], output: &Path) -> anyhow::Result<()
     Ok(fs::remove_dir_all(root)?)
 }
 
-/// The shared libraries of a program; none of a static one.
+/// The shared libraries of a program; empty for a static one.
 fn libraries_of(program: &Path) -> Vec<String> {
     let listed = output_of(Command::new("ldd").arg(program)).unwrap_or_default();
     let paths = listed

@@ -1,4 +1,4 @@
-//! The programs that a package has, the commands that pack it, and the directory in which it is put together.
+//! The programs in a package, the commands that pack it, and the directory in which it is put together.
 
 use anyhow::{Context, bail};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How the programs are built.
+/// The options of the programs' build.
 #[derive(clap::Args)]
 pub struct Build {
     /// The profile: `dist` is optimised for hours of use, `dev` compiles in minutes.
@@ -17,7 +17,7 @@ pub struct Build {
     /// The target, such as x86_64-unknown-linux-musl [default: this machine's].
     #[arg(long, global = true)]
     target: Option<String>,
-    /// A directory with programs and libraries that are built already, such as target/debug.
+    /// A directory with built programs and libraries, such as target/debug.
     #[arg(long, global = true, conflicts_with_all = ["profile", "target", "features"])]
     built: Option<PathBuf>,
     /// The features of the command.
@@ -26,7 +26,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Builds a package of the workspace; the directory with what was built.
+    /// Builds a package of the workspace; returns the directory with the results.
     pub fn build(&self, package: &str, features: Option<&str>) -> anyhow::Result<PathBuf> {
         if let Some(built) = &self.built {
             return Ok(built.clone());
@@ -63,7 +63,7 @@ impl Build {
             .is_some_and(|one| one.ends_with("musl"))
     }
 
-    /// Where cargo puts it.
+    /// The directory of cargo's output.
     fn directory(&self) -> PathBuf {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
         let target = self
@@ -105,7 +105,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// An empty one.
+    /// Creates an empty one.
     pub fn new(root: PathBuf) -> anyhow::Result<Stage> {
         if root.exists() {
             fs::remove_dir_all(&root)?;
@@ -114,7 +114,7 @@ impl Stage {
         Ok(Stage { root })
     }
 
-    /// Puts a text there.
+    /// Writes a text file.
     pub fn text(&self, path: &str, text: &str) -> anyhow::Result<()> {
         self.file(path, text.as_bytes(), 0o644)
     }
@@ -126,7 +126,7 @@ impl Stage {
         self.file(path, &bytes, mode)
     }
 
-    /// Copies a program or library, without the symbols of its debugging.
+    /// Copies a program or library, without its debugging symbols.
     pub fn stripped(&self, path: &str, from: &Path, mode: u32) -> anyhow::Result<()> {
         self.copy(path, from, mode)?;
         run(Command::new("strip")
@@ -173,7 +173,7 @@ impl Stage {
     }
 }
 
-/// The newest version of the GNU C library that programs ask for, such as `2.34`.
+/// The newest version of the GNU C library that programs require, such as `2.34`.
 pub fn glibc_of(programs: &[&Path]) -> anyhow::Result<String> {
     let symbols = output_of(Command::new("objdump").arg("-T").args(programs))?;
     newest_glibc(&symbols).with_context(|| format!("{programs:?} ask for no glibc"))

@@ -1,4 +1,4 @@
-//! The example `hash_table.c`: what it does, and what is there after its processes were killed.
+//! The example `hash_table.c`: its output, and its contents after its processes were killed.
 
 use crate::programs::{Program, in_directory, wait};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn what_is_put_is_got_until_it_is_removed() {
     });
 }
 
-/// One that fills the table, and its output.
+/// A process that fills the table, and its output.
 struct Filler(Child, BufReader<ChildStdout>);
 
 impl Filler {
@@ -57,7 +57,7 @@ impl Filler {
     fn next(&mut self) -> Option<u64> {
         let mut line = String::new();
         self.1.read_line(&mut line).unwrap();
-        // The last line of one that was killed may be cut.
+        // The last line of a killed process may be cut.
         line.strip_suffix('\n')?.parse().ok()
     }
 }
@@ -67,7 +67,7 @@ fn what_was_durable_is_there_after_all_were_killed() {
     let program = Program::compile("../../examples/hash_table");
     in_directory(|directory| {
         let mut durable = BTreeSet::new();
-        // Each round kills one while the other goes on, and then that one, too.
+        // Each round kills one while the other continues, and then that one, too.
         for round in 0..6 {
             let firsts = [round * 2_000_000, round * 2_000_000 + 1_000_000].map(|n| n.to_string());
             let start = |first: &String| Filler::start(&program, directory, first, "1000000");
@@ -88,7 +88,7 @@ fn what_was_durable_is_there_after_all_were_killed() {
                 .unwrap()
                 .parse()
                 .unwrap();
-            // One that was not acknowledged may be there from each that was killed.
+            // Each killed process may have one key that was not acknowledged.
             let most = durable.len() + 2 * (round as usize + 1);
             assert!(
                 (durable.len()..=most).contains(&found),

@@ -12,7 +12,7 @@ fn figures_4_1_and_4_3_write_and_read_pages() {
             for pages in ["1", "7", "1024"] {
                 in_directory(|directory| {
                     program.run(directory, durable, &["write", pages]);
-                    // What is durable is there for another process, afterwards.
+                    // Another process finds the durable data afterwards.
                     if durable == "1" {
                         program.run(directory, durable, &["read", pages]);
                     }
@@ -56,7 +56,7 @@ fn figure_4_5_in_two_processes_started_on_their_own() {
 fn figure_4_6() {
     let program = Program::compile("figure_4_6");
     for durable in DURABLE {
-        // In each transaction the whole page is changed; durable, that is much for a test.
+        // In each transaction the whole page is changed; durably, that is much for a test.
         let times = if durable == "1" { "1000" } else { "10000" };
         in_directory(|directory| program.run(directory, durable, &["b", times]));
         in_directory(|directory| program.run(directory, durable, &["c", "20"]));

@@ -22,9 +22,9 @@ const SARDONYX_SOURCES: [&str; 13] = [
 const SARDONYX_INTRODUCTION: &str = include_str!("../../src/sardonyx.introduction.h");
 const LIBXAC_INTRODUCTION: &str = include_str!("../../src/libxac.introduction.h");
 
-/// What C needs after the declarations.
+/// Declarations for C after the generated ones.
 const SARDONYX_END: &str = "\
-/** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
+/** Options with all defaults: `sdx_options options = SDX_OPTIONS;` */
 #define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 ";
 
@@ -60,14 +60,14 @@ fn generate(sources: &[&str], guard: &str, introduction: &str, end: &str) -> Str
     without_safety_sections(&text)
 }
 
-/// Rust's sections on safety say nothing to C that the introduction does not say.
+/// Rust's sections on safety repeat the introduction for C programs.
 fn without_safety_sections(text: &str) -> String {
     let mut kept = String::new();
     let mut inside = false;
     for line in text.lines() {
         let said = line.trim();
         if said == "* # Safety" {
-            // The empty line before it goes, too.
+            // The empty line before it is removed, too.
             let end = kept
                 .trim_end()
                 .strip_suffix('*')

@@ -41,7 +41,7 @@ fn the_shop_sells_until_the_credit_is_used_up_and_finds_its_orders_again() {
     });
 }
 
-/// With a C++ compiler, where there is one: the header is one for C++, too.
+/// With a C++ compiler, if there is one: the header is valid C++, too.
 #[test]
 fn the_header_is_one_for_cpp() {
     let home = env!("CARGO_MANIFEST_DIR");

@@ -1,4 +1,4 @@
-/* What the tests in C have in common: a check that is there in every build, and says what it found. */
+/* The common part of the tests in C: a check that every build has, and that prints the values found. */
 
 #ifndef CHECK_H
 #define CHECK_H

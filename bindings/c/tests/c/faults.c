@@ -113,7 +113,7 @@ int main(int count, char **arguments)
     own_fault();
     OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
     own_fault();
-    /* Pages that others changed are found by a fault, too. */
+    /* Pages that others changed are detected by a fault, too. */
     for (int round = 1; round < 10; round++) {
         OK(sdx_begin(other, 0));
         CHECK(theirs[64 * 512] == 64u + round - 1);

@@ -1,4 +1,4 @@
-/* Figure 4-3 of the thesis, as printed; `. . .` is what stands around it here. */
+/* Figure 4-3 of the thesis, as printed; `. . .` is the code around it here. */
 
 #include <assert.h>
 #include <libxac.h>

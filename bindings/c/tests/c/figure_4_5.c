@@ -1,10 +1,10 @@
 /*
- * Figure 4-5 of the thesis (concurrency test A), as printed, and what stands around it.
+ * Figure 4-5 of the thesis (concurrency test A), as printed, and the code around it.
  *
  *     figure_4_5 single       one process
  *     figure_4_5 fork         two processes, forked before xMmap
  *     figure_4_5 1, 2         one of two that were started on their own
- *     figure_4_5 check a b    whether the first and the second page's integer have these values
+ *     figure_4_5 check a b    checks that the first and the second page's integers have these values
  */
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /*
- * Figure 4-6 of the thesis (concurrency tests B and C), as printed, and what stands around it: the
+ * Figure 4-6 of the thesis (concurrency tests B and C), as printed, and the code around it: the
  * outermost loop, which the figure omits.
  *
  *     figure_4_6 b times, figure_4_6 c times

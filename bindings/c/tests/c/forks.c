@@ -1,4 +1,4 @@
-/* What a forked child has of its parent's are error codes, and it can open the segment anew. */
+/* In a forked child the parent's handles are error codes, and it can open the segment again. */
 
 #include <sardonyx.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A committed growth is there when the database is opened again, and can be stored to; one that was
- * given up is not. */
+/* A committed growth stays when the database is opened again, and can be stored to; an aborted one
+ * does not. */
 
 #include <sardonyx.h>
 
@@ -63,7 +63,7 @@ static void live(uint32_t mechanism, int with_checkpoint, uint64_t from)
     OK(sdx_close(segment));
 }
 
-/* A database whose log is elsewhere is found again, and told where the log was moved to. */
+/* A database whose log is elsewhere is opened again, with the directory to which the log was moved. */
 static void elsewhere(void)
 {
     sdx_segment *segment;

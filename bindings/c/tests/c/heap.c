@@ -1,4 +1,4 @@
-/* Allocation and roots from C: what they do, what an abort undoes, and what is refused. */
+/* Allocation and roots from C: their effects, those of an abort, and the refusals. */
 
 #include <sardonyx.h>
 #include <string.h>

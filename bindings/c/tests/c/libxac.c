@@ -1,4 +1,4 @@
-/* The rest of libxac.h: what is returned, nesting, abort, misuse, conflicts between processes. */
+/* The rest of libxac.h: results, nesting, abort, misuse, conflicts between processes. */
 
 #include <libxac.h>
 #include <pthread.h>
@@ -91,7 +91,7 @@ static void one_thread_at_a_time(void)
     CHECK(xend() == COMMITTED);
 }
 
-/* A child changes in the midst of our transaction what it uses. */
+/* During our transaction a child changes data that it uses. */
 static void conflict(void)
 {
     int go[2], done[2];
@@ -128,14 +128,14 @@ static void conflict(void)
     CHECK(xend() == COMMITTED);
 }
 
-/* A child made by a system call that the C library's handlers do not see is told so, too. */
+/* A child made by a system call that the C library's handlers do not see gets the error, too. */
 static void raw_fork(void)
 {
     CHECK(xbegin() == 0);
     x[0] = 5;
     pid_t child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
-        /* What is inherited is memory, and only memory. */
+        /* A child inherits only the memory. */
         int code = x[0] == 5 ? 0 : 2;
         x[0] = x[1024] = 6;
         if (xend() != FAILED || !strstr(xErrorMessage(), "fork"))
@@ -176,7 +176,7 @@ static void retried(void)
     CHECK(xend() == COMMITTED);
 }
 
-/* What stands under a name is mapped, or it is said that it is not. */
+/* The file of a name is mapped, or refused. */
 static void what_is_there(void)
 {
     FILE *file = fopen("plain", "w");
@@ -210,7 +210,7 @@ int main(void)
     retried();
     CHECK(xMunmap(x) == 0);
     CHECK(xMunmap(x) == FAILED);
-    /* Nobody has it any more, so it is new. */
+    /* No process has it open any more, so it is new. */
     x = xMmap("input.db", PAGESIZE);
     CHECK(x != NULL && xbegin() == 0 && x[0] == 0 && xend() == COMMITTED);
     return 0;

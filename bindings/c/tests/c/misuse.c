@@ -1,4 +1,4 @@
-/* What a program does wrong is an error code: null, closed and wrong handles, wrong arguments. */
+/* A program's faults are error codes: null, closed and wrong handles, wrong arguments. */
 
 #include <pthread.h>
 #include <sardonyx.h>
@@ -90,7 +90,7 @@ static void handles(void)
     STATUS(SDX_INVALID_HANDLE, sdx_begin(ANY(sdx_session, (char *) session + 1), 0));
     OK(sdx_snapshot_close(snapshot));
     STATUS(SDX_INVALID_HANDLE, sdx_snapshot_length(snapshot, &length));
-    /* Closed handles are known for long. */
+    /* Closed handles are detected for a long time. */
     sdx_session *closed;
     OK(sdx_session_open(segment, &closed));
     OK(sdx_session_close(closed));
@@ -151,7 +151,7 @@ int main(void)
     arguments();
     handles();
     threads();
-    /* What is open outlives the segment's handle. */
+    /* Open objects outlive the segment's handle. */
     OK(sdx_close(segment));
     STATUS(SDX_INVALID_HANDLE, sdx_close(segment));
     OK(sdx_begin(session, 0));

@@ -120,7 +120,7 @@ static void storm(int flags)
         own_fault();
     }
     CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
-    /* Whoever waits for signals by a call, while they are blocked, still gets them all. */
+    /* A thread that waits for signals by a call, while they are blocked, still gets them all. */
     CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR2) == 0);
     CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
     for (int sent = 0; sent < 100; sent++) {
@@ -162,7 +162,7 @@ static void children(void)
     for (int how = 0; how < 2; how++) {
         child = how == 0 ? fork() : (pid_t) syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
         if (child == 0) {
-            /* What was written before is as it was; every page can be read and written here. */
+            /* Earlier writes are unchanged; every page can be read and written here. */
             uint64_t sum = words[3 * WORDS];
             if (sum != 77)
                 _exit(2);
@@ -212,7 +212,7 @@ int main(int count, char **arguments)
     OK(sdx_begin(other, 0));
     OK(sdx_abort(other));
     children();
-    /* Its stores would be undone, and said to be. */
+    /* Its stores would be undone, and reported. */
     storm(0);
     storm(SA_NODEFER | SA_ONSTACK | SA_RESTART);
     CHECK(pthread_create(&thread, NULL, on_an_alternate_stack, NULL) == 0);

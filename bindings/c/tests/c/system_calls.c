@@ -39,7 +39,7 @@ static void fill(sdx_session *session, int byte)
     OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
 }
 
-/* The other process: whatever it is sent, that it makes of all pages. */
+/* The other process: fills all pages with each received byte. */
 static void in_the_child(int from)
 {
     sdx_segment *segment;
@@ -112,7 +112,7 @@ int main(int count, char **arguments)
     OK(sdx_session_address(other, &others));
     order(ends[1], 'a');
     for (char byte = 'b'; byte < 'h'; byte++) {
-        /* An old snapshot keeps what comes from being folded, every other time. */
+        /* Every other time an old snapshot keeps later changes from being folded. */
         if (byte % 2)
             OK(sdx_snapshot_open(plain, &old));
         order(ends[1], byte);
@@ -130,7 +130,7 @@ int main(int count, char **arguments)
         OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
         OK(sdx_abort(other));
         OK(sdx_snapshot_close(snapshot));
-        /* Outside of a transaction: what is there need not be one moment's. */
+        /* Outside of a transaction: the pages need not be of one moment. */
         int null = open("/dev/null", O_WRONLY);
         CHECK(write(null, memory, BYTES) == BYTES);
         close(null);

@@ -1,4 +1,4 @@
-/* Tables: schemas, transactions in both ways, every type, ranges, views from threads, and what is refused. */
+/* Tables: schemas, transactions in both ways, every type, ranges, views from threads, and refusals. */
 
 #define _GNU_SOURCE
 #include "sardonyx.h"
@@ -177,7 +177,7 @@ static void by_hand(void)
     STATUS(SDX_NOT_FOUND, sdx_get(transaction, rows, &found));
     STATUS(SDX_NOT_FOUND, sdx_update(transaction, rows, &found));
     STATUS(SDX_NOT_FOUND, sdx_delete(transaction, rows, &found));
-    /* The transaction goes on after an operation that failed, which has done nothing. */
+    /* The transaction continues after a failed operation, which has no effect. */
     struct row bad = make(3, "three");
     bad.small = 40000;
     STATUS(SDX_REFUSED, sdx_insert(transaction, rows, &bad));
@@ -214,7 +214,7 @@ static void by_hand(void)
     CHECK(count == 2);
 }
 
-/* What was read and is changed before the end is a conflict, and nothing was done. */
+/* A change of read data before the end is a conflict, and the transaction has no effect. */
 static void conflicts(void)
 {
     sdx_transaction *one, *other;
@@ -237,7 +237,7 @@ static void conflicts(void)
     STATUS(SDX_INVALID_HANDLE, sdx_transaction_abort(one));
     OK(sdx_table_rows(tables, "things", &after));
     CHECK(before == after);
-    /* Run again it is done; and what it was is put back. */
+    /* The second run succeeds; and the old value is restored. */
     OK(sdx_transaction_begin(tables, &one));
     OK(sdx_get(one, rows, &row));
     CHECK(row.small == 77);
@@ -504,11 +504,11 @@ int main(void)
     OK(sdx_transaction_begin(tables, &left));
     OK(sdx_tables_close(tables));
     STATUS(SDX_INVALID_HANDLE, sdx_tables_flush(tables));
-    /* A transaction that was left open is over. */
+    /* The close ends a transaction that was left open. */
     STATUS(SDX_CLOSED, sdx_get(left, rows, &of_left));
     STATUS(SDX_CLOSED, sdx_transaction_commit(left, SDX_COMMIT_WAIT, NULL));
 
-    /* It is there when it is opened again; the statement was the closed database's. */
+    /* The row is found when the database is opened again; the statement was the closed one's. */
     OK(sdx_tables_open("backup.sdx", &tables));
     uint64_t count;
     OK(sdx_table_rows(tables, "things", &count));

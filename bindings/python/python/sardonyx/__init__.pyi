@@ -71,7 +71,7 @@ _Array = TypeVar("_Array", bound=NDArray[Any])
 _Mechanism = Literal["best", "asynchronous", "signal"]
 
 class _Block:
-    """What stands in a ``with``; not there at run time."""
+    """An object for a ``with`` block; it does not exist at run time."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -173,7 +173,7 @@ def private(
 _Row = dict[str, Any]
 
 class _Definitions:
-    """Changes of what tables are, as ``Tables`` and ``TableTransaction`` have them."""
+    """Changes of tables' definitions, the base of ``Tables`` and ``TableTransaction``."""
 
     def create_table(
         self,

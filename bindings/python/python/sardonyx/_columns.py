@@ -1,4 +1,4 @@
-"""Columns of a table as NumPy arrays and Arrow tables, made of buffers as they are."""
+"""Columns of a table as NumPy arrays and Arrow tables, made of buffers without a copy."""
 
 import decimal
 import uuid

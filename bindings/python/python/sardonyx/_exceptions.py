@@ -1,4 +1,4 @@
-"""What can go wrong. The messages come from the engine and say what to do."""
+"""The exceptions. Their messages come from the engine and name a remedy."""
 
 
 class Error(Exception):
@@ -6,11 +6,11 @@ class Error(Exception):
 
 
 class Conflict(Error):
-    """Another transaction changed what this one used. It has no effect: run it again.
+    """Another transaction changed data that this one used. It had no effect: run it again.
 
     ``array`` is the name of the array that both used, or ``None`` if it was no array's elements or
-    is not known; ``page`` is where in the segment, in pages of 4096 bytes, or ``None``. Of tables,
-    ``table`` is the one that was changed, and ``key`` the row's, a tuple, if it was one row.
+    is not known; ``page`` is the number of the page of 4096 bytes in the segment, or ``None``. For
+    tables, ``table`` is the changed one, and ``key`` the row's key, a tuple, if it was one row.
     """
 
     def __init__(self, message="", page=None, array=None, table=None, key=None):
@@ -26,11 +26,11 @@ class WrittenOutside(Error):
 
 
 class InsideTransaction(Error):
-    """This thread is inside of a transaction already, and this would wait for its end."""
+    """This thread is inside of a transaction already, and the call would wait for its end."""
 
 
 class NoTransaction(Error):
-    """This needs a running transaction, or the one meant is over."""
+    """The call needs a running transaction, or its transaction is over."""
 
 
 class Locked(Error):
@@ -46,7 +46,7 @@ class TransactionTooLarge(Error):
 
 
 class TransactionEnded(TransactionTooLarge):
-    """Others needed the memory of this transaction, or its place. It has no effect: run it again."""
+    """Others needed the memory of this transaction, or its place. It had no effect: run it again."""
 
 
 class SlowReader(Error):
@@ -61,7 +61,7 @@ class Full(Error):
 
 
 class Poisoned(Error):
-    """The log failed. What was not acknowledged may or may not be there when it is opened again."""
+    """The log failed. Unacknowledged transactions may or may not survive the next opening."""
 
 
 class Damaged(Error):
@@ -81,4 +81,4 @@ class Duplicate(Error):
 
 
 class Refused(Error, ValueError):
-    """A value, a column or a table that cannot be: the message says which, and what would do."""
+    """A value, a column or a table that is not valid: the message names it, and alternatives."""

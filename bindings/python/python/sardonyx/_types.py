@@ -37,7 +37,7 @@ def spread(dtype, per_page=1):
         )
     if dtype.names is None:
         dtype = numpy.dtype([("value", dtype)])
-    # A part of a page, or else an element would stand on two.
+    # A part of a page; otherwise an element would be on two.
     room = PAGE_BYTES
     while room // 2 >= dtype.itemsize and PAGE_BYTES // (room // 2) <= per_page:
         room //= 2

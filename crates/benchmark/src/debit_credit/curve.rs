@@ -11,13 +11,13 @@ use serde::Serialize;
 /// An open loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpenLoopFigures {
-    /// What a closed loop reached before, if the rates are shares of it.
+    /// The rate of an earlier closed loop, if the rates are shares of it.
     pub closed_loop_per_second: Option<f64>,
-    /// What came out at each arrival rate.
+    /// The figures at each arrival rate.
     pub points: Vec<Point>,
 }
 
-/// What a curve shows of the response times, in microseconds.
+/// The response time that a curve shows, in microseconds.
 type Measure = fn(&Summary) -> f64;
 
 const MEASURES: [(&str, Measure); 3] = [
@@ -26,7 +26,7 @@ const MEASURES: [(&str, Measure); 3] = [
     ("half took no longer", |summary| summary.p50_microseconds),
 ];
 
-/// Adds what came out at each rate to the findings; the files begin with `name`.
+/// Adds the figures at each rate to the findings; the files begin with `name`.
 pub(super) fn show(
     findings: Findings,
     name: &str,

@@ -1,4 +1,4 @@
-//! What came out of a benchmark, in figures. Times are in seconds unless their name says otherwise.
+//! The figures of a benchmark. Times are in seconds unless their name says otherwise.
 
 use super::curve::OpenLoopFigures;
 use super::follower::Followed;
@@ -21,41 +21,41 @@ use sardonyx_storage::remote_log::in_store::{InStoreState, Sent};
 use serde::Serialize;
 use std::time::Duration;
 
-/// A benchmark: what was asked for, and a run for each configuration.
+/// A benchmark: its settings, and a run for each configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// What was asked for.
+    /// The settings.
     pub settings: Settings,
     /// The disk's bare latency, before the runs.
     pub sync_latency: SyncLatency,
-    /// The bare durable pipeline, after the runs, if asked for.
+    /// The bare durable pipeline, after the runs, if requested.
     pub bare_pipeline: Option<BarePipeline>,
-    /// What came out.
+    /// The runs.
     pub runs: Vec<Run>,
 }
 
-/// What was asked for.
+/// The settings of a benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct Settings {
     /// The machine's processors.
     pub processors: usize,
-    /// Whether a core was kept awake.
+    /// True if a core was kept awake.
     pub spinner: bool,
     /// The size of the tables.
     pub scale: Scale,
-    /// Transactions to run, if that ended it.
+    /// Transactions to run, if their number ended the run.
     pub transactions: Option<u64>,
-    /// Time to run, if that ended it.
+    /// Time to run, if the time ended the run.
     pub seconds: Option<f64>,
-    /// Where clients of other processes were served, if they were.
+    /// The address for clients of other processes, if they were served.
     pub listen: Option<String>,
     /// The stage whose threads located their requests' records.
     pub located_by: Option<LocatingStage>,
-    /// Clients, each a thread; when serving, none.
+    /// Clients, each a thread; none when serving.
     pub clients: usize,
     /// Requests in a batch; absent if closures were run one at a time, and when serving.
     pub batch: Option<usize>,
-    /// Batches that each client had on their way at once.
+    /// Batches that each client had in flight.
     pub batches_in_flight: Option<usize>,
     /// `durable` or `deferred`.
     pub durability: &'static str,
@@ -65,11 +65,11 @@ pub struct Settings {
     pub time_per_group: Option<f64>,
     /// The share of accounts of another branch.
     pub other_branch_percent: u32,
-    /// The store that had the log, too, if one had.
+    /// The store of the log, if there was one.
     pub store: Option<String>,
-    /// Where a transaction was durable when it was acknowledged: `local`, `both` or `remote`.
+    /// The places where a transaction was durable when it was acknowledged: `local`, `both` or `remote`.
     pub durable_at: Option<&'static str>,
-    /// The least time of a put into it, in seconds, if imposed.
+    /// The imposed least time of a put into the store, in seconds.
     pub put_seconds: Option<f64>,
     /// The share of requests with a wrong code, in percent.
     pub wrong_code_percent: u32,
@@ -94,33 +94,33 @@ pub struct Run {
     pub seconds: f64,
     /// Committed transactions a second.
     pub transactions_per_second: f64,
-    /// Response times; absent if nothing was acknowledged, and in an open loop, which has its own.
+    /// Response times; absent if no transaction was acknowledged, and in an open loop, which has its own.
     pub responses: Option<Responses>,
-    /// What came out at each arrival rate, in an open loop.
+    /// The figures at each arrival rate, in an open loop.
     pub open_loop: Option<OpenLoopFigures>,
     /// The time that each stage was busy.
     pub stages: Stages,
     /// Commit groups.
     pub groups: Groups,
-    /// What was logged.
+    /// The log of the run.
     pub log: Logged,
     /// Checkpoints during the run.
     pub checkpoints: Checkpoints,
-    /// What the disk had to write for both, where the system says.
+    /// The bytes written to the disk for both, if the system reports them.
     pub device: Option<DeviceWrites>,
     /// Memory.
     pub memory: Memory,
-    /// What closing, and opening again, took.
+    /// The time of closing the database.
     pub close_seconds: f64,
-    /// Opening includes recovery and rebuilding the indexes.
+    /// The time of opening it again, with recovery and rebuilding the indexes.
     pub open_seconds: f64,
     /// The recovery.
     pub recovery: RecoveryFigures,
     /// The other host, in configuration C.
     pub other_host: Option<OtherHostFigures>,
-    /// Whether the outcome is what was acknowledged.
+    /// The proof of the outcome.
     pub proof: ProofFigures,
-    /// Where the database is, if it was kept.
+    /// The directory of the database, if it was kept.
     pub kept_in: Option<String>,
 }
 
@@ -129,9 +129,9 @@ pub struct Run {
 pub struct Loading {
     /// Records inserted.
     pub records: u64,
-    /// How long that took, until durable.
+    /// The time until all were durable.
     pub seconds: f64,
-    /// How long the checkpoint after it took.
+    /// The time of the checkpoint after it.
     pub checkpoint_seconds: f64,
 }
 
@@ -152,22 +152,22 @@ pub struct Responses {
 pub struct Stages {
     /// Wall time.
     pub total: f64,
-    /// Taking and checking requests.
+    /// Decoding and checking requests.
     pub input: f64,
     /// Running transactions.
     pub execute: f64,
     /// Checksumming and writing groups, waiting for the disk included.
     pub log: f64,
-    /// Giving results to clients.
+    /// Sending results to clients.
     pub output: f64,
-    /// Installing changes into the checkpointer's copy, and writing blocks.
+    /// Applying changes to the checkpointer's copy, and writing blocks.
     pub checkpoint: f64,
 }
 
 /// Commit groups.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Groups {
-    /// How many were written.
+    /// The number written.
     pub count: u64,
     /// Transactions in a group, on average.
     pub mean: f64,
@@ -175,7 +175,7 @@ pub struct Groups {
     pub largest: u64,
 }
 
-/// What was logged.
+/// The log of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Logged {
     /// Bytes of records for each transaction.
@@ -189,22 +189,22 @@ pub struct Logged {
 /// Checkpoints during the run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Checkpoints {
-    /// How many were completed.
+    /// The number completed.
     pub completed: u64,
     /// Bytes written to the backup.
     pub bytes: u64,
     /// Time from the beginning to the end of the writeouts, summed over stripes.
     pub writeout_seconds: f64,
-    /// Throughput in slices of time in which a checkpoint was being written throughout.
+    /// Throughput in slices of time during the whole of which a checkpoint was being written.
     pub transactions_per_second_during: Option<f64>,
-    /// Throughput in slices of time in which none was.
+    /// Throughput in slices of time during which none was.
     pub transactions_per_second_between: Option<f64>,
 }
 
-/// What the disk had to write.
+/// The bytes written to the disk.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DeviceWrites {
-    /// Whose writes were counted.
+    /// The source of the counts.
     pub counted_by: CountedBy,
     /// During the run, for each committed transaction.
     pub bytes_per_transaction: f64,
@@ -214,27 +214,27 @@ pub struct DeviceWrites {
     pub since_creation: Written,
 }
 
-/// Bytes that the disk had to write, and for what.
+/// Bytes written to the disk, by purpose.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Written {
-    /// All of them.
+    /// All bytes.
     pub bytes: u64,
-    /// Those of groups.
+    /// Bytes of commit groups.
     pub log_bytes: u64,
-    /// Those of the backup, of checkpoints that were completed.
+    /// Bytes of the backup, of completed checkpoints.
     pub checkpoint_bytes: u64,
-    /// Those of the journals' archive.
+    /// Bytes of the journals' archive.
     pub archive_bytes: u64,
-    /// All of them for each byte of log.
+    /// All bytes for each byte of log.
     pub per_log_byte: f64,
-    /// The same without the backup's and the archive's.
+    /// The same without the backup and the archive.
     pub of_log_per_log_byte: f64,
 }
 
-/// What was written, counted at one moment.
+/// The counts at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WrittenSoFar {
-    /// By the counter.
+    /// The counter's bytes.
     pub bytes: u64,
     /// The length of the archive.
     pub archive_bytes: u64,
@@ -243,7 +243,7 @@ pub struct WrittenSoFar {
 /// Memory.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
-    /// Records: what the user put in.
+    /// Records: the user's data.
     pub record_bytes: u64,
     /// Pages of the database.
     pub page_bytes: u64,
@@ -251,12 +251,12 @@ pub struct Memory {
     pub copy_bytes: u64,
     /// The indexes.
     pub index_bytes: u64,
-    /// The most memory the process had, clients and measuring included.
+    /// The most memory the process had, with clients and measurement.
     pub peak_resident_bytes: Option<u64>,
 }
 
-/// The log that the other host's store was sent, and the part that it had not when the last transaction was acknowledged:
-/// that part would have been lost with the disk here at that moment.
+/// The log sent to the other host's store, and the part that the store did not have when the last transaction was
+/// acknowledged: a loss of the disk here at that moment would have lost that part.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OtherHostFigures {
     /// Commit groups.
@@ -267,7 +267,7 @@ pub struct OtherHostFigures {
     pub lag_bytes: u64,
     /// Commit groups that were sent during the run.
     pub sent_groups: u64,
-    /// Those of them that had to be read back from disk.
+    /// The sent groups that had to be read back from disk.
     pub read_back_groups: u64,
     /// The time that the store took.
     pub sending_seconds: f64,
@@ -278,7 +278,7 @@ pub struct OtherHostFigures {
 }
 
 impl OtherHostFigures {
-    /// The lag at the end of a log that is durable here up to `durable`, and what was sent since.
+    /// The lag at the end of a log that is durable here up to `durable`, and the log sent since.
     pub fn new(durable: LogPosition, before: &Sent, after: &InStoreState) -> Self {
         let (sent, end) = (&after.sent, after.end);
         OtherHostFigures {
@@ -293,7 +293,7 @@ impl OtherHostFigures {
         }
     }
 
-    /// With what the follower did.
+    /// Adds the follower's work.
     pub fn followed(self, followed: Followed) -> Self {
         OtherHostFigures {
             checkpoints: followed.checkpoints,
@@ -306,38 +306,38 @@ impl OtherHostFigures {
 /// The proof of the outcome.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ProofFigures {
-    /// Whether it holds.
+    /// True if the proof holds.
     pub holds: bool,
     /// The four sums.
     pub sums: Sums,
     /// Rows in the history.
     pub rows: u64,
-    /// Acknowledged transactions that are not there.
+    /// Acknowledged transactions that are missing.
     pub missing: u64,
-    /// Transactions that are there more than once.
+    /// Transactions that were found more than once.
     pub twice: u64,
-    /// Requests that were refused, and are there all the same.
+    /// Refused requests that were found all the same.
     pub refused_but_there: u64,
-    /// Transactions that are there and were not acknowledged.
+    /// Transactions that were found but not acknowledged.
     pub unacknowledged: u64,
-    /// How long it took.
+    /// The time of the proof.
     pub seconds: f64,
 }
 
 impl Figures {
-    /// Whether every run's proof holds.
+    /// Returns true if every run's proof holds.
     pub fn holds(&self) -> bool {
         self.runs.iter().all(|run| run.proof.holds)
     }
 }
 
 impl Settings {
-    /// Whether clients ran closures here, whose stages are not timed.
+    /// Returns true if clients ran closures here, whose stages are not timed.
     pub fn is_of_closures(&self) -> bool {
         self.batch.is_none() && self.listen.is_none()
     }
 
-    /// Those of a plan.
+    /// The settings of a plan.
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.load;
         let listen = plan.listen.as_ref().map(|address| address.to_string());
@@ -388,7 +388,7 @@ impl Settings {
 }
 
 impl Responses {
-    /// The figures of a run's response times; `None` if nothing was acknowledged.
+    /// The figures of a run's response times; `None` if no transaction was acknowledged.
     pub fn of(outcome: &Outcome) -> Option<Self> {
         let responses = &outcome.responses;
         Some(Responses {
@@ -400,7 +400,7 @@ impl Responses {
 }
 
 impl Stages {
-    /// What was added between two readings.
+    /// The difference of two readings.
     pub fn between(total: Duration, before: &Statistics, after: &Statistics) -> Self {
         let (before, after) = (&before.stages, &after.stages);
         let added = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
@@ -416,7 +416,7 @@ impl Stages {
 }
 
 impl Groups {
-    /// What was added between two readings.
+    /// The difference of two readings.
     pub fn between(before: &Statistics, after: &Statistics) -> Self {
         let count = after.log.groups - before.log.groups;
         let transactions = after.log.transactions - before.log.transactions;
@@ -429,7 +429,7 @@ impl Groups {
 }
 
 impl Logged {
-    /// What was added between two readings.
+    /// The difference of two readings.
     pub fn between(before: &Statistics, after: &Statistics) -> Self {
         let transactions = after.log.transactions - before.log.transactions;
         let disk_bytes = after.log.disk_bytes - before.log.disk_bytes;
@@ -443,7 +443,7 @@ impl Logged {
 }
 
 impl Checkpoints {
-    /// What was added between two readings, and what it cost.
+    /// The difference of two readings, and its cost.
     pub fn between(before: CheckpointTotals, after: CheckpointTotals, slices: &[Slice]) -> Self {
         Checkpoints {
             completed: after.checkpoints - before.checkpoints,
@@ -454,7 +454,7 @@ impl Checkpoints {
         }
     }
 
-    /// By how much throughput was lower while a checkpoint was being written, 0 to 1.
+    /// The share by which throughput was lower while a checkpoint was being written, 0 to 1.
     pub fn drop(&self) -> Option<f64> {
         let between = self
             .transactions_per_second_between
@@ -463,8 +463,8 @@ impl Checkpoints {
     }
 }
 
-/// Throughput over the slices at whose beginning and end checkpointing was like this; `None` if
-/// there is none. Slices in which a checkpoint began or ended belong to neither side.
+/// Throughput over the slices with this state of checkpointing at both ends; `None` if there is none. Slices in which a
+/// checkpoint began or ended count on neither side.
 fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
     let slices = || {
         slices
@@ -477,7 +477,7 @@ fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
 }
 
 impl DeviceWrites {
-    /// What was counted at the creation, before the run and after it.
+    /// The differences of the counts at the creation, before the run and after it.
     pub fn between(
         counted_by: CountedBy,
         [created, begun, ended]: [WrittenSoFar; 3],
@@ -512,7 +512,7 @@ impl DeviceWrites {
 }
 
 impl Memory {
-    /// The peak memory for each byte of pages, where the system says.
+    /// The peak memory for each byte of pages, if the system reports it.
     pub fn ratio(&self) -> Option<f64> {
         Some(self.peak_resident_bytes? as f64 / self.page_bytes as f64)
     }

@@ -12,13 +12,13 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Between two looks of the follower for new entries.
+/// The interval at which the follower checks for new entries.
 const POLL: &str = "10ms";
 
 /// The other host. Its processes end when their standard input does, so also when this process dies.
 #[derive(Debug)]
 pub struct OtherHost {
-    // Before their directories, which are removed when they have ended.
+    // Before their directories, which are removed after the processes have ended.
     follower: Option<Helper>,
     store: Helper,
     log: Place,
@@ -45,7 +45,7 @@ pub struct Followed {
 }
 
 impl OtherHost {
-    /// Starts the store, with directories beside the database's. Nobody follows yet: there is no database.
+    /// Starts the store, with directories next to the database's. There is no follower yet, since there is no database.
     pub fn start(plan: &Plan) -> anyhow::Result<Self> {
         let log = Place::claim(&beside(&plan.directory, "store"))?;
         let copy = Place::claim(&beside(&plan.directory, "follower.sdx"))?;
@@ -73,7 +73,7 @@ impl OtherHost {
         })
     }
 
-    /// Starts the follower: the database is there.
+    /// Starts the follower after the database was created.
     pub fn follow(&mut self, plan: &Plan) -> anyhow::Result<()> {
         let mut command = self.follow_command(plan)?;
         command.args(["--until-input-ends", "--poll", POLL]);
@@ -97,8 +97,8 @@ impl OtherHost {
         Ok(command)
     }
 
-    /// Ends the follower, and has the copy be all that is in the store, as a promotion by hand does. Returns the follower's work
-    /// before, if it was started.
+    /// Ends the follower, and completes the copy to the end of the store's log, as a manual promotion does. Returns the
+    /// follower's work before, if it was started.
     pub fn promote(&mut self, plan: &Plan) -> anyhow::Result<Option<Followed>> {
         let followed = match self.follower.take() {
             Some(mut follower) => {
@@ -122,13 +122,13 @@ impl OtherHost {
         self.copy.path()
     }
 
-    /// Leaves both directories where they are.
+    /// Keeps both directories.
     pub fn keep(&mut self) {
         self.log.keep();
         self.copy.keep();
     }
 
-    /// Ends the store; its directories go with this, unless they are kept.
+    /// Ends the store; its directories are removed with it, unless they are kept.
     pub fn stop(mut self) -> anyhow::Result<()> {
         self.store.end()
     }
@@ -147,7 +147,7 @@ impl Helper {
         })
     }
 
-    /// The next line that it says.
+    /// The next line of its output.
     fn line(&mut self) -> anyhow::Result<Value> {
         let mut line = String::new();
         self.said.read_line(&mut line)?;
@@ -163,7 +163,7 @@ impl Helper {
         Ok(())
     }
 
-    /// Ends it, and reads what it says last.
+    /// Ends it, and reads its last line.
     fn end_with_line(&mut self) -> anyhow::Result<Value> {
         drop(self.process.stdin.take());
         let mut last = Value::Null;
@@ -179,7 +179,7 @@ impl Helper {
 }
 
 impl Drop for Helper {
-    /// After an error, too, no process is left behind; the directories go after it.
+    /// After an error, too, no process is left; the directories are removed after it.
     fn drop(&mut self) {
         drop(self.process.stdin.take());
         drop(self.process.wait());

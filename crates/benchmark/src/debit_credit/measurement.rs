@@ -1,6 +1,6 @@
-//! Doing what was planned: load, run, close, recover, prove, and measure all of it.
+//! Running the plan: load, run, close, recover, prove, and measure all of it.
 //!
-//! The bare latency of a durable write is taken before, on the same file system; the bare pipeline
+//! The bare latency of a durable write is measured before, on the same file system. The bare pipeline is measured
 //! after, so that its memory is not counted as the engine's.
 
 use super::curve::OpenLoopFigures;
@@ -37,15 +37,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Durable writes that are timed in each face of the disk.
+/// The number of durable writes timed in each state of the disk.
 const SYNCS: usize = 100;
 
-/// How long the bare pipeline runs.
+/// The time of the bare pipeline.
 const FLOOR_TIME: Duration = Duration::from_secs(2);
 
-/// Does what was planned.
+/// Runs the plan.
 pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
-    // Claimed first, so that nothing is measured in vain.
+    // Claimed first, so that no measurement is in vain.
     let mut place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
     let listen = |address: &Address| {
         address.listen().map_err(|source| ServeError::Listen {
@@ -93,8 +93,8 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     })
 }
 
-/// One configuration, on a database of its own. With another host the proof is made on *its* directory,
-/// opened as the database: so failing over is proved, too.
+/// One configuration, on a database of its own. With another host the proof uses *its* directory, opened as the
+/// database: so failover is proved, too.
 fn measure_run(
     plan: &Plan,
     configuration: Configuration,
@@ -243,7 +243,7 @@ fn measure_run(
     })
 }
 
-/// The lengths of the files in a directory, which need not be there.
+/// The sizes of the files in a directory, which need not exist.
 fn bytes_of_files(directory: &Path) -> u64 {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries
@@ -251,7 +251,7 @@ fn bytes_of_files(directory: &Path) -> u64 {
         .sum()
 }
 
-/// Runs the clients; in a curve, returns the throughput of the closed loop, too.
+/// Runs the clients; for a curve, also returns the throughput of the closed loop.
 fn run_clients(
     plan: &Plan,
     database: &Tables,
@@ -292,7 +292,7 @@ fn serve_clients(
     let stop = Stop::new()?;
     let at_signal = stop.clone();
     let _instead = ending::instead(move || at_signal.stop());
-    // Beside the bars: whoever started us may wait for it.
+    // Apart from the bars: the program that started us may wait for it.
     eprintln!(
         "sardonyx: listening at {}; Ctrl-C ends it",
         listener.address()?

@@ -1,7 +1,7 @@
 //! The memory of this process, as Linux counts it.
 
-/// The most memory that was resident at once since the process began, in bytes; `None` where the
-/// system does not say.
+/// The most memory that was resident at once since the process began, in bytes; `None` if the system does not report
+/// it.
 pub fn peak_resident_bytes() -> Option<u64> {
     peak_in(&std::fs::read_to_string("/proc/self/status").ok()?)
 }

@@ -5,15 +5,15 @@
 //! - [`model`]: the transaction on plain vectors, and the four sums that must agree;
 //! - [`schema`]: the tables and the account history;
 //! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
-//! - [`prelocated`]: the same, its records located on the input stage;
+//! - [`prelocated`]: the same, with records located by the input stage;
 //! - [`load`]: filling the tables;
-//! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
-//! - [`open_loop`]: clients whose requests arrive whether or not earlier ones were answered;
+//! - [`run`]: clients that submit, measure and count the acknowledged transactions;
+//! - [`open_loop`]: clients whose requests arrive independently of earlier answers;
 //! - [`wire`]: clients in other processes, over sockets;
-//! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from what is asked for to
-//!   what is printed; `paper` has Table 1 to set beside it, `follower` the other host of configuration C,
-//!   `terminals` the experiment of clients whose server is another process;
-//! - [`proof`]: the four sums, and every acknowledged transaction there once.
+//! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from its options to its report; `paper` has
+//!   Table 1 for comparison, `follower` the other host of configuration C, `terminals` the experiment of clients whose
+//!   server is another process;
+//! - [`proof`]: the four sums, and every acknowledged transaction found once.
 //!
 //! Source: TPK paper (Li & Naughton), section 4, Figures 3 and 4.
 

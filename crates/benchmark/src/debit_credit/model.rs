@@ -1,8 +1,8 @@
 //! Debit-credit on plain vectors: the model that every engine is compared with.
 //!
-//! It is too simple to be wrong in an interesting way. A test feeds the same requests to an engine
-//! and to a [`Model`] and compares balances; a benchmark compares [`Sums`] after the run, since all
-//! four must be equal after any number of whole transactions, in any order, also after a crash.
+//! It is too simple to be wrong in an interesting way. A test feeds the same requests to an engine and to a [`Model`]
+//! and compares balances. A benchmark compares [`Sums`] after the run, since all four must be equal after any number of
+//! whole transactions, in any order, even after a crash.
 
 use crate::debit_credit::requests::{DebitCreditError, Request, Scale};
 
@@ -20,7 +20,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Whether the four sums are equal: if not, a transaction was lost, doubled or torn.
+    /// Returns true if the four sums are equal: otherwise a transaction was lost, doubled or torn.
     pub fn agree(&self) -> bool {
         self.accounts == self.tellers
             && self.tellers == self.branches
@@ -67,8 +67,8 @@ impl Model {
     /// Runs one transaction and returns the account's new balance.
     ///
     /// # Errors
-    /// [`DebitCreditError::UnknownId`] if the request names what the scale does not have; nothing
-    /// is changed then.
+    /// [`DebitCreditError::UnknownId`] if the request names a record that the scale does not have; then nothing
+    /// changes.
     pub fn apply(&mut self, request: &Request) -> Result<i64, DebitCreditError> {
         self.scale.check(request)?;
         let account = &mut self.accounts[request.account as usize - 1];
@@ -90,7 +90,7 @@ impl Model {
         }
     }
 
-    /// How many transactions were applied.
+    /// The number of applied transactions.
     pub fn history_count(&self) -> u64 {
         self.history_count
     }

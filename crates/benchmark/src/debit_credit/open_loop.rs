@@ -1,8 +1,8 @@
-//! Debit-credit as an open loop in this process: what is due is submitted, and what is answered is timed from
-//! its intended arrival. See [`crate::open_loop`].
+//! Debit-credit as an open loop in this process: due requests are submitted, and answers are timed from the intended
+//! arrival. See [`crate::open_loop`].
 //!
-//! A client is a generator: in batches it submits all that is due at once, and a thread of its own waits for
-//! the answers; one at a time it runs what is due, one closure after the other.
+//! A client is a generator. In batches it submits all due requests at once, and a thread of its own waits for the
+//! answers. One at a time it runs the due requests, one closure after the other.
 
 use super::requests::Generator;
 use super::run::{Load, Measured, Mode, Outcome, Progress, Until, run_closure, watch};
@@ -15,7 +15,7 @@ use sardonyx::{Durability, Error, Tables};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Spreads the seeds of requests from those of arrivals.
+/// Separates the seeds of requests from those of arrivals.
 const ARRIVALS_SEED: u64 = 0x6f70_656e;
 
 /// An open loop of so many arrivals a second over all clients, which are numbered from `first_client` on.
@@ -24,7 +24,7 @@ const ARRIVALS_SEED: u64 = 0x6f70_656e;
 /// The first error that is not a refusal of a single request.
 ///
 /// # Panics
-/// If the load does not end after a time.
+/// The load has no end by time.
 pub fn run_open(
     database: &Tables,
     schema: Schema,
@@ -98,7 +98,7 @@ struct Client<'a> {
     arrivals: Arrivals,
 }
 
-/// A batch on its way, and when its requests were meant to arrive.
+/// A batch in flight, and the intended arrivals of its requests.
 struct InFlight {
     ticket: BatchTicket<(), Refusal>,
     due: Vec<Duration>,
@@ -187,7 +187,7 @@ impl Client<'_> {
     }
 }
 
-/// Submits what is due in batches.
+/// Submits due requests in batches.
 struct Batches<'a> {
     client: &'a Client<'a>,
     generator: Generator,
@@ -210,7 +210,7 @@ impl Service for Batches<'_> {
             .database
             .submit_batch(client.procedure, drawn, client.number);
         let due = due.to_vec();
-        // An error means that the waiting thread met one, which it tells.
+        // An error means that the waiting thread met one, which it reports.
         let _ = self.sender.send(InFlight { ticket, due });
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Service for Batches<'_> {
     }
 }
 
-/// Runs what is due as closures.
+/// Runs due requests as closures.
 struct Closures<'a> {
     client: &'a Client<'a>,
     generator: Generator,
@@ -260,7 +260,7 @@ impl Service for Closures<'_> {
     }
 }
 
-/// What was answered, timed from the intended arrivals.
+/// The answers, timed from the intended arrivals.
 struct Answers<'a> {
     clock: &'a WallClock,
     length: Duration,
@@ -285,7 +285,7 @@ impl Answers<'_> {
         Ok(self)
     }
 
-    /// Answers to requests that were meant to arrive at these moments came just now.
+    /// Answers to requests with these intended arrivals came just now.
     fn came(&mut self, due: &[Duration], committed: u64) {
         let now = self.clock.now();
         let count = due.len() as u64;
@@ -320,8 +320,8 @@ mod tests {
     use super::*;
     use sardonyx::{Options, Shape};
 
-    /// Figures that depend on no timing: what arrives is a function of the seed, and all of it is answered,
-    /// acknowledged, and there once.
+    /// Figures that depend on no timing: the arrivals are a function of the seed, and all of them are answered,
+    /// acknowledged, and found once.
     #[test]
     fn all_that_arrives_is_answered_and_there_once_in_every_shape_and_mode() {
         let pipelined = Shape::Pipelined {
@@ -389,7 +389,7 @@ mod tests {
             let refused = outcome.refused;
             let proof = prove(&database, &schema, &outcome.acknowledged, refused).unwrap();
             assert!(proof.holds(), "{proof:?}");
-            // In both modes a wrong code is refused, and is in no sum and in no history.
+            // In both modes a wrong code is refused, and changes neither the sums nor the history.
             let acknowledged = outcome.acknowledged.iter().enumerate();
             let wrong: usize = acknowledged
                 .map(|(client, &count)| {

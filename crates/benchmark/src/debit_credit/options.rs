@@ -17,12 +17,11 @@ use std::time::Duration;
 
 /// Run the debit-credit benchmark and prove it.
 ///
-/// Makes a database, loads branches, tellers and accounts (records of 128 bytes), takes a
-/// checkpoint, and lets clients run debit-credit transactions, each acknowledged only when it is on
-/// stable storage. Then closes, recovers, and proves that the sums of the accounts', tellers' and
-/// branches' balances and of the history's amounts are equal and that every acknowledged
-/// transaction is there once. The database is removed at the end unless --keep is given or the
-/// proof fails. Without a terminal, or with --json, there is no progress bar.
+/// Creates a database, loads branches, tellers and accounts (records of 128 bytes), takes a checkpoint, and lets
+/// clients run debit-credit transactions, each acknowledged only when it is on stable storage. Then closes, recovers,
+/// and proves two things: the sums of the accounts', tellers' and branches' balances and of the history's amounts are
+/// equal, and every acknowledged transaction is there once. The database is removed at the end unless --keep is given
+/// or the proof fails. Without a terminal, or with --json, there is no progress bar.
 ///
 /// Exit code 1: the proof fails.
 ///
@@ -110,7 +109,7 @@ pub struct Options {
     #[arg(long, value_name = "N", help_heading = "Clients")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) batch: Option<u32>,
-    /// Batches that a client has on their way at once [default: 8]
+    /// Batches that a client has in flight [default: 8]
     #[arg(long, value_name = "N", help_heading = "Clients")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) batches_in_flight: Option<u32>,
@@ -175,11 +174,11 @@ pub struct Options {
     ])]
     pub(super) connect: Option<Address>,
 
-    /// Where to make the database [default: ./sardonyx-debit-credit.sdx]
+    /// The directory for the database [default: ./sardonyx-debit-credit.sdx]
     #[arg(long, value_name = "DIR", help_heading = "Place")]
     pub(super) directory: Option<PathBuf>,
-    /// Its parts elsewhere: directories that are not there yet, and are removed with it. In configuration C
-    /// there is no backup here
+    /// Its parts elsewhere: directories that do not exist yet, and are removed with it. In configuration C there is no
+    /// backup here
     #[command(flatten)]
     pub(super) directories: Directories,
     /// Its log in a store, too.
@@ -192,7 +191,7 @@ pub struct Options {
     /// Measure the bare durable pipeline, too, and print the ratio to it (2 s more)
     #[arg(long, help_heading = "Measuring")]
     pub(super) floor: bool,
-    /// What experiments have in common.
+    /// The common options of experiments.
     #[command(flatten)]
     pub(super) conditions: Conditions,
 }
@@ -200,8 +199,8 @@ pub struct Options {
 /// Known settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Preset {
-    /// The TPK paper's: 15,000 accounts, 150 tellers, 15 branches, 50,000 transactions, a checkpoint
-    /// every 10,000; configurations a, b and c one after the other, beside its Table 1
+    /// The TPK paper's: 15,000 accounts, 150 tellers, 15 branches, 50,000 transactions, a checkpoint every 10,000;
+    /// configurations a, b and c one after the other, beside its Table 1
     Paper,
 }
 
@@ -212,8 +211,8 @@ pub enum Configuration {
     A,
     /// Pipelined: a thread for each stage
     B,
-    /// Checkpoints at another host: two processes that are started for it, of which one keeps the log in a store, fed
-    /// through the network, and the other follows it there; the stages as in a or b, as suits the processors
+    /// Checkpoints at another host: two processes are started for it, one that keeps the log in a store, fed through
+    /// the network, and one that follows it there. The stages are as in a or b, as suits the processors
     C,
 }
 
@@ -221,14 +220,14 @@ pub enum Configuration {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LocatingStage {
-    /// In a directory of their own, which is made before
+    /// In a directory of their own, which is created before
     Input,
     /// In the database's index, 64 requests at a time
     #[default]
     Execution,
 }
 
-/// When a closure counts as acknowledged.
+/// The moment at which a closure counts as acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum DurabilityChoice {
     /// When it is on stable storage

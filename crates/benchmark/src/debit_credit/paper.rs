@@ -43,7 +43,7 @@ const TABLE_1: [Column; 3] = [
     },
 ];
 
-/// Where configuration C spent its 50,000 transactions' time, in seconds.
+/// The break-down of configuration C's time for 50,000 transactions, in seconds.
 const STAGES_OF_C: [(&str, f64); 6] = [
     ("Total", 39.0),
     ("Input", 38.5),

@@ -1,6 +1,6 @@
-//! From options to what is going to be done: sizes, clients, and how the engine is opened.
+//! From options to a plan: sizes, clients, and the options of the engine.
 //!
-//! A preset gives values to what was not named; what was named stands.
+//! A preset gives values to options that are not given; given options override it.
 
 use super::options::{Configuration, DurabilityChoice, LocatingStage, Options, Preset};
 use super::requests::{DebitCreditError, Scale};
@@ -25,20 +25,20 @@ const SECONDS_MAX: f64 = 86_400.0;
 /// The shares of a closed loop's throughput that a curve offers.
 pub const CURVE: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1];
 
-/// Clients that can be told apart in a database.
+/// The most clients that a database can distinguish.
 const CLIENTS_MAX: usize = 1 << 16;
 
-/// How requests arrive in an open loop.
+/// The arrivals of requests in an open loop.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OpenLoop {
     /// At each of these rates a second, one after the other.
     Rates(Vec<f64>),
-    /// At the shares of [`CURVE`] of what a closed loop reaches.
+    /// At the shares of [`CURVE`] of a closed loop's rate.
     Curve,
 }
 
 impl OpenLoop {
-    /// What was asked for, if it was.
+    /// The requested arrivals, if any.
     pub fn of(options: &Options) -> Option<Self> {
         match options.curve {
             true => Some(OpenLoop::Curve),
@@ -47,7 +47,7 @@ impl OpenLoop {
         }
     }
 
-    /// Runs of the clients.
+    /// The number of runs of the clients.
     fn runs(&self) -> usize {
         match self {
             OpenLoop::Rates(rates) => rates.len(),
@@ -55,8 +55,8 @@ impl OpenLoop {
         }
     }
 
-    /// Runs a closed loop if rates depend on it, then `open` at each rate. Returns what came out of all of it,
-    /// and what the closed loop reached.
+    /// Runs a closed loop if rates depend on it, then `open` at each rate. Returns the figures of all, and the rate of
+    /// the closed loop.
     pub fn run<E>(
         &self,
         closed: impl FnOnce() -> Result<Outcome, E>,
@@ -80,24 +80,24 @@ impl OpenLoop {
     }
 }
 
-/// What is going to be done.
+/// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the clients do.
+    /// The load of the clients.
     pub load: Load,
-    /// Whether requests arrive by themselves.
+    /// The arrivals, in an open loop.
     pub open_loop: Option<OpenLoop>,
-    /// Where clients of other processes are served, instead of running any here.
+    /// The address for clients of other processes; then none run here.
     pub listen: Option<Address>,
     /// The stage that locates their requests' records.
     pub locate: LocatingStage,
-    /// How long clients are served, if not until a signal.
+    /// The time for which clients are served; `None`: until a signal.
     pub serving_time: Option<Duration>,
     /// The configurations that are run, one after the other, each on a database of its own.
     pub configurations: Vec<Configuration>,
-    /// When a commit group is closed.
+    /// The condition for closing a commit group.
     pub policy: GroupPolicy,
-    /// Threads of the input and of the output stage, if named.
+    /// Threads of the input and of the output stage, if given.
     pub stage_threads: (Option<u16>, Option<u16>),
     /// The most bytes of log on disk.
     pub log_bytes: u64,
@@ -107,17 +107,17 @@ pub struct Plan {
     pub checkpoint_interval_transactions: Option<u64>,
     /// Files of the backup.
     pub stripes: u32,
-    /// Where the database is made.
+    /// The directory of the database.
     pub directory: PathBuf,
-    /// Where its log and its backup are, if elsewhere.
+    /// The directories of its log and its backup, if elsewhere.
     pub places: Directories,
-    /// The store that has its log, too.
+    /// The store of its log.
     pub store: StoreOptions,
-    /// Whether it is kept.
+    /// True if it is kept.
     pub keep: bool,
-    /// Whether the bare pipeline is measured.
+    /// True if the bare pipeline is measured.
     pub floor: bool,
-    /// Whether a core is kept awake.
+    /// True if a core is kept awake.
     pub spinner: bool,
     /// The machine's processors.
     pub processors: usize,
@@ -127,7 +127,7 @@ impl Plan {
     /// The plan of these options on a machine with so many processors.
     ///
     /// # Errors
-    /// What cannot work, and what to choose instead.
+    /// The options that are not possible, and the alternatives.
     pub fn of(options: &Options, processors: usize) -> Result<Plan, BenchmarkError> {
         let paper = options.preset == Some(Preset::Paper);
         let scale = scale(options, paper).map_err(|e| BenchmarkError::Usage(e.to_string()))?;
@@ -208,7 +208,7 @@ impl Plan {
         })
     }
 
-    /// How the database is opened.
+    /// The options of the database.
     pub fn options(&self, configuration: Configuration) -> EngineOptions {
         let options = engine_options::with_log(self.log_bytes)
             .shape(self.shape(configuration))
@@ -234,12 +234,12 @@ impl Plan {
         }
     }
 
-    /// The directory whose disk the log is on; it need not be there yet.
+    /// The directory whose disk the log is on; it need not exist yet.
     pub fn log_place(&self) -> &Path {
         self.places.log.as_deref().unwrap_or(&self.directory)
     }
 
-    /// The directories elsewhere.
+    /// The directories outside of the database's.
     pub fn elsewhere(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = (self.places.log.iter())
             .chain(&self.places.backup)
@@ -250,7 +250,7 @@ impl Plan {
         all
     }
 
-    /// How the stages are laid out on threads.
+    /// The assignment of stages to threads.
     pub fn shape(&self, configuration: Configuration) -> Shape {
         let (input, output) = self.stage_threads;
         let pipelined = Shape::Pipelined {
@@ -267,7 +267,7 @@ impl Plan {
 }
 
 impl Configuration {
-    /// What suits so many processors.
+    /// The configuration that suits so many processors.
     fn of_machine(processors: usize) -> Self {
         match Shape::for_processors(processors) {
             Shape::Pipelined { .. } => Configuration::B,
@@ -295,10 +295,10 @@ fn scale(options: &Options, paper: bool) -> Result<Scale, DebitCreditError> {
     Scale::new(accounts, tellers, branches)
 }
 
-/// How long to run, where no number of transactions ends it.
+/// The time to run, if no number of transactions ends it.
 ///
 /// # Errors
-/// If that cannot be.
+/// The time is not possible.
 pub fn seconds(options: &Options) -> Result<Duration, BenchmarkError> {
     let seconds = options.seconds.unwrap_or(DEFAULT_SECONDS);
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
@@ -321,8 +321,8 @@ fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load
         }
         None => Until::Time(seconds),
     };
-    // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
-    // a group of a few thousand while one is written, and no more: what waits adds to the response.
+    // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills a group of a
+    // few thousand while one is written, and no more: waiting requests add to the response time.
     let (batch, in_flight) = if paper { (200, 8) } else { (4096, 8) };
     let mode = if options.one_at_a_time {
         Mode::OneAtATime

@@ -1,9 +1,9 @@
-//! The debit-credit transaction whose records were located before, on threads of the input stage: "the second
-//! stage is handed record addresses and need not do any lookups".
+//! The debit-credit transaction with records that the input stage's threads located before: "the second stage is handed
+//! record addresses and need not do any lookups".
 //!
-//! The threads of the input stage have a directory of their own, which nobody changes, so that they need neither
-//! the pen nor a lock. A row that they find in it is a token: if its record was removed meanwhile, the
-//! execution stage finds that out, and finds the record anew or refuses the request.
+//! The threads of the input stage have a directory of their own, which never changes, so that they need neither the pen
+//! nor a lock. A row that they find in it is a token. If its record was removed meanwhile, the execution stage notices
+//! that, and locates the record again or refuses the request.
 //!
 //! Source: TPK paper, section 5.
 
@@ -14,7 +14,7 @@ use sardonyx::procedures::{Prefetch, Procedure, TableSpace};
 use sardonyx::rows::Row;
 use sardonyx::{Error, Tables, Transaction};
 
-/// Where each record is.
+/// The place of each record.
 #[derive(Debug)]
 pub struct Directory {
     accounts: Vec<Option<Row<Account>>>,
@@ -23,7 +23,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Of all records of a bank of this size.
+    /// Locates all records of a bank of this size.
     ///
     /// # Errors
     /// The database's.
@@ -46,7 +46,7 @@ impl Directory {
         })
     }
 
-    /// The records of a request; none for an id that there was not.
+    /// The records of a request; `None` for an unknown id.
     #[inline]
     pub fn locate(&self, request: &Request) -> Located {
         fn at<R: Copy>(rows: &[Option<R>], id: u64) -> Option<R> {

@@ -8,7 +8,7 @@ use crate::debit_credit::run::client_and_number;
 use crate::debit_credit::schema::Schema;
 use sardonyx::{Error, Tables};
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The sums of all balances of accounts, tellers and branches, and of the history's amounts.
@@ -19,22 +19,22 @@ pub struct Proof {
     pub missing: u64,
     /// Transactions that are in the history more than once.
     pub twice: u64,
-    /// Requests that were refused, and are in the history all the same.
+    /// Requests that were refused, but are in the history.
     pub refused_but_there: u64,
-    /// Transactions in the history that were not acknowledged (they may have been on their way).
+    /// Transactions in the history that were not acknowledged (they may have been in flight).
     pub unacknowledged: u64,
 }
 
 impl Proof {
-    /// Whether the sums agree, every acknowledged transaction is there once, and no refused one is.
+    /// Returns true if the sums agree, every acknowledged transaction is in the history once, and no refused one is.
     pub fn holds(&self) -> bool {
         let wrong = [self.missing, self.twice, self.refused_but_there];
         self.sums.agree() && wrong == [0; 3]
     }
 }
 
-/// Checks an open database. `acknowledged[c]`: transactions 0 up to this of client `c` were
-/// acknowledged; refused requests among them are expected to be absent, `refused` of them in all.
+/// Checks an open database. `acknowledged[c]`: transactions 0 up to this of client `c` were acknowledged; refused
+/// requests among them must be absent, `refused` of them in all.
 pub fn prove(
     database: &Tables,
     schema: &Schema,

@@ -1,8 +1,7 @@
 //! The records of debit-credit: 128 bytes for an account, a teller or a branch; 48 for history.
 //!
-//! TPK paper, section 4, figure 4: the three tables share one layout, and the size of 128 bytes is
-//! what the benchmark requires. The figure's password field is part of the filler here, since a
-//! request carries no password to check it against.
+//! TPK paper, section 4, figure 4: the three tables share one layout, and the benchmark requires 128 bytes. The
+//! figure's password field is part of the filler here, since a request carries no password to check it against.
 //!
 //! Both are plain bytes without padding, so an engine may keep them, log them and hand them out
 //! without converting.
@@ -24,8 +23,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record with balance zero, its filler set from `id` so that no two records are alike (an
-    /// engine that compresses must not win by records of zeros).
+    /// A record with balance zero. Its filler is set from `id` so that no two records are alike: an engine that
+    /// compresses must not win by records of zeros.
     pub fn new(id: u64) -> Self {
         let mut filler = [0; 112];
         let mut random = sardonyx_workload::random::Random::new(id);
@@ -40,14 +39,14 @@ impl Record {
     }
 }
 
-/// One line of account history, written by every transaction and never changed. Its number, 1 and
-/// up without holes, is its key and not repeated here.
+/// One line of account history, written by every transaction and never changed. Its number, 1 and up without holes, is
+/// its key and not repeated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct History {
     /// The account that was debited or credited.
     pub account: u64,
-    /// By how much.
+    /// The amount, positive or negative.
     pub amount: i64,
     /// The teller.
     pub teller: u32,

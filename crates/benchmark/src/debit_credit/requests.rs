@@ -1,13 +1,12 @@
 //! The debit-credit transaction (TP1): a teller debits or credits an account; teller, branch and
 //! account balances change, and a line of history is written.
 //!
-//! TPK paper, section 4. The share of customers who come to a branch that is not theirs, 15
-//! percent, is the GEM paper's; it is what makes a database that is split by branch need more than one
-//! node.
+//! TPK paper, section 4. The share of customers at another branch than their own, 15 percent, is the GEM paper's.
+//! Because of it, a database that is split by branch needs more than one node.
 //!
-//! Account, teller and branch ids start at 1, so that 0 is never a record. Tellers and accounts are
-//! spread over the branches in contiguous runs whose lengths differ by at most one: records of one
-//! branch lie side by side, which is what lets a node keep "its" branches.
+//! Account, teller and branch ids start at 1, so that 0 is never a record. Tellers and accounts are spread over the
+//! branches in contiguous runs whose lengths differ by at most one. So the records of one branch are adjacent, which
+//! lets a node keep "its" branches.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -25,7 +24,7 @@ pub const MAX_AMOUNT: i64 = 999_999;
 
 pub use sardonyx_workload::debit_credit_pages::OTHER_BRANCH_PERCENT;
 
-/// What is wrong with a scale, a share or a request.
+/// The fault of a scale, a share or a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebitCreditError {
@@ -34,17 +33,17 @@ pub enum DebitCreditError {
     Count {
         /// `accounts`, `tellers` or `branches`.
         what: &'static str,
-        /// What was asked for.
+        /// The requested count.
         count: u64,
-        /// The least that is possible.
+        /// The least possible count.
         least: u64,
-        /// The most that is possible.
+        /// The largest possible count.
         most: u64,
     },
     /// The share of accounts at other branches is no percentage.
     #[error("{percent} percent of the accounts cannot be of another branch: choose 0 to 100")]
     Percent {
-        /// What was asked for.
+        /// The requested share.
         percent: u32,
     },
     /// A request names a record that the scale does not have.
@@ -59,7 +58,7 @@ pub enum DebitCreditError {
     },
 }
 
-/// How many accounts, tellers and branches there are. Always valid.
+/// The numbers of accounts, tellers and branches. Always valid.
 ///
 /// ```
 /// use sardonyx_benchmark::debit_credit::requests::Scale;
@@ -106,8 +105,8 @@ impl Scale {
         })
     }
 
-    /// A bank of `accounts` with a branch for every 10,000 of them and ten tellers a branch: the
-    /// proportions of [`Scale::default`].
+    /// A bank of `accounts` with a branch for every 10,000 of them and ten tellers a branch: the proportions of
+    /// [`Scale::default`].
     ///
     /// # Errors
     /// [`DebitCreditError::Count`] if `accounts` is zero or above [`MAX_ACCOUNTS`].
@@ -125,17 +124,17 @@ impl Scale {
         }
     }
 
-    /// How many accounts there are; their ids are `1..=accounts()`.
+    /// The number of accounts; their ids are `1..=accounts()`.
     pub fn accounts(&self) -> u64 {
         self.accounts
     }
 
-    /// How many tellers there are; their ids are `1..=tellers()`.
+    /// The number of tellers; their ids are `1..=tellers()`.
     pub fn tellers(&self) -> u64 {
         self.tellers
     }
 
-    /// How many branches there are; their ids are `1..=branches()`.
+    /// The number of branches; their ids are `1..=branches()`.
     pub fn branches(&self) -> u64 {
         self.branches
     }
@@ -177,7 +176,7 @@ impl Scale {
         start(u64::from(branch) - 1) + 1..=start(u64::from(branch))
     }
 
-    /// Whether every record that `request` names exists.
+    /// Checks that every record of `request` exists.
     ///
     /// # Errors
     /// [`DebitCreditError::UnknownId`] for the first one that does not.
@@ -207,41 +206,41 @@ impl Default for Scale {
     }
 }
 
-/// What a client asks for: 32 bytes, without padding, every bit pattern allowed.
+/// A request of a client: 32 bytes, without padding, every bit pattern allowed.
 ///
-/// Bytes from outside may name records that do not exist; [`Scale::check`] finds out.
+/// Bytes from outside may name records that do not exist; use [`Scale::check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Request {
     /// The account, of the teller's branch or of another.
     pub account: u64,
-    /// What to add to the three balances, in the smallest unit of money.
+    /// The amount added to the three balances, in the smallest unit of money.
     pub amount: i64,
     /// The teller.
     pub teller: u32,
     /// The teller's branch, whose balance changes (not the account's branch).
     pub branch: u32,
-    /// The account's password: another than the account's is refused.
+    /// The account's password: a request with another one is refused.
     pub code: u64,
 }
 
 const _: () = assert!(size_of::<Request>() == 32);
 
-/// Tells the seeds of wrong codes from those of requests.
+/// Separates the seeds of wrong codes from those of requests.
 const CODES_SEED: u64 = 0x636f_6465;
 
 /// Draws requests without end; the same scale, share and seed draw the same requests (I11).
 ///
-/// The teller is any teller, the branch is the teller's. The account is any of that branch or, in
-/// the given share of cases, any of the other branches; with one branch there is no other, and the
-/// share is moot. The amount is any but zero, up to [`MAX_AMOUNT`] either way.
+/// The teller is any teller, the branch is the teller's. The account is any of that branch or, in the given share of
+/// cases, any of the other branches; with one branch the share has no effect. The amount is any but zero, up to
+/// [`MAX_AMOUNT`] either way.
 #[derive(Clone, Debug)]
 pub struct Generator {
     scale: Scale,
     other_branch_percent: u32,
     wrong_code_percent: u32,
     random: Random,
-    /// Of wrong codes only: without them the same requests are drawn.
+    /// For wrong codes only, so that the same requests are drawn without them.
     codes: Random,
     /// First account and number of accounts of every branch, so that drawing divides nothing.
     accounts_of_branches: Vec<(u64, u64)>,
@@ -249,8 +248,8 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator of requests on `scale`, `other_branch_percent` of them on an account of another
-    /// branch than the teller's.
+    /// A generator of requests on `scale`, `other_branch_percent` of them on an account of another branch than the
+    /// teller's.
     ///
     /// # Errors
     /// [`DebitCreditError::Percent`] if the share is above 100.
@@ -277,7 +276,7 @@ impl Generator {
         let tellers = 1..=scale.tellers as u32;
         Generator {
             scale,
-            // Nobody can visit from another branch if there is none.
+            // With one branch no customer can come from another.
             other_branch_percent: if scale.branches == 1 {
                 0
             } else {
@@ -366,7 +365,7 @@ fn group_start(group: u64, total: u64, groups: u64) -> u64 {
     group * (total / groups) + group.min(total % groups)
 }
 
-/// The group that `item` falls into; inverse of [`group_start`].
+/// The group of `item`; inverse of [`group_start`].
 fn group_of(item: u64, total: u64, groups: u64) -> u64 {
     let (least, longer) = (total / groups, total % groups);
     let in_longer = longer * (least + 1);
@@ -443,7 +442,7 @@ mod tests {
         }
     }
 
-    /// What seed 1 draws on the default scale, but for the codes; recorded when the generator was written.
+    /// The draws of seed 1 on the default scale, without the codes; recorded when the generator was written.
     const KNOWN_REQUESTS: [Request; 3] = [
         Request {
             account: 811_002,

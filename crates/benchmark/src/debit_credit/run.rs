@@ -1,9 +1,8 @@
-//! Clients that run debit-credit transactions, measure, and keep account of what was acknowledged.
+//! Clients that run debit-credit transactions, measure, and count the acknowledged ones.
 //!
-//! A client either submits batches of requests with several batches on their way (throughput), or
-//! runs one closure at a time and waits for it each time (response). A response time counts from
-//! before the *first* request of a batch was generated to when the client sees the whole batch
-//! acknowledged, for every request of it; so it is never flattering.
+//! A client either submits batches of requests with several batches in flight (throughput), or runs one closure at a
+//! time and waits for it each time (response). The response time of each request of a batch counts from before the
+//! *first* one was generated until the client sees the whole batch acknowledged. So it is never too low.
 
 use crate::debit_credit::requests::{Generator, Request, Scale};
 use crate::debit_credit::schema::{HistoryRow, Schema};
@@ -16,18 +15,18 @@ use sardonyx::{Durability, Error, Tables};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How the clients work.
+/// The load of the clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// The size of the tables.
     pub scale: Scale,
     /// Clients, each a thread.
     pub clients: usize,
-    /// How they submit.
+    /// The mode in which they submit.
     pub mode: Mode,
-    /// When to stop.
+    /// The end of the run.
     pub until: Until,
-    /// When a transaction counts as acknowledged.
+    /// The moment at which a transaction counts as acknowledged.
     pub durability: Durability,
     /// The share of accounts of another branch, in percent.
     pub other_branch_percent: u32,
@@ -37,21 +36,21 @@ pub struct Load {
     pub seed: u64,
 }
 
-/// How a client submits.
+/// The mode in which a client submits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Batches of requests of a procedure.
     Batches {
         /// Requests in a batch.
         requests: usize,
-        /// Batches on their way at once.
+        /// Batches in flight.
         in_flight: usize,
     },
     /// One closure at a time, waiting for each.
     OneAtATime,
 }
 
-/// When a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// After so many transactions.
@@ -60,7 +59,7 @@ pub enum Until {
     Time(Duration),
 }
 
-/// What happened.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Transactions acknowledged as committed.
@@ -71,11 +70,11 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Response times.
     pub responses: Responses,
-    /// For each client, how many of its transactions were acknowledged: numbers 0 up to this.
+    /// For each client, the number of acknowledged transactions: numbers 0 up to this.
     pub acknowledged: Vec<u64>,
-    /// What was acknowledged in each slice of time, and whether a checkpoint was being written.
+    /// The acknowledged transactions in each slice of time, and the state of checkpointing.
     pub slices: Vec<Slice>,
-    /// What came out at each arrival rate of an open loop.
+    /// The figures at each arrival rate of an open loop.
     pub points: Vec<Point>,
 }
 
@@ -88,7 +87,7 @@ impl Outcome {
         self.acknowledged.push(client.acknowledged);
     }
 
-    /// Adds a run that came after this one, with other clients.
+    /// Adds a later run with other clients.
     pub fn absorb(&mut self, later: Outcome) {
         self.committed += later.committed;
         self.refused += later.refused;
@@ -107,11 +106,11 @@ pub struct Slice {
     pub time: Duration,
     /// Transactions acknowledged in it.
     pub committed: u64,
-    /// Whether a checkpoint was being written at its end and at its beginning.
+    /// True if a checkpoint was being written, at its beginning and at its end.
     pub checkpointing: (bool, bool),
 }
 
-/// What others may watch while it runs.
+/// The progress of a run, for other threads.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Transactions acknowledged so far.
@@ -126,12 +125,12 @@ impl Progress {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody did.
+    /// Returns true if a stop was requested.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// So many more were acknowledged.
+    /// Counts further acknowledged transactions.
     pub fn add_committed(&self, committed: u64) {
         self.committed.fetch_add(committed, Ordering::Relaxed);
     }
@@ -170,7 +169,7 @@ pub fn run(
             .into_iter()
             .map(|c| c.join().expect("a client does not panic"))
             .collect();
-        // Before the watcher has slept to its end: that would be a good part of a short run.
+        // Before the watcher has slept to its end, which would be a large part of a short run.
         let elapsed = started.elapsed();
         progress.stop();
         let slices = watcher.join().expect("the watcher does not panic");
@@ -212,7 +211,7 @@ pub(super) fn watch(database: &Tables, progress: &Progress) -> Vec<Slice> {
     slices
 }
 
-/// What one client measured.
+/// The measurements of one client.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     pub committed: u64,
@@ -281,7 +280,7 @@ impl<'a> Client<'a> {
         outcome.map(|()| self.measured)
     }
 
-    /// How many of `wanted` transactions this client may start now.
+    /// The number of `wanted` transactions that this client may start now.
     fn grant(&self, wanted: u64, now: Instant) -> u64 {
         if self.progress.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| now >= d) {
             return 0;
@@ -371,7 +370,7 @@ impl Load {
     }
 }
 
-/// Runs a request as a closure. Returns whether it is committed; if not it was refused and undone.
+/// Runs a request as a closure. Returns true if it is committed; otherwise it was refused and undone.
 ///
 /// # Errors
 /// The database's.

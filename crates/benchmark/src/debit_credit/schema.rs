@@ -68,7 +68,7 @@ pub struct HistoryRow {
     pub transaction: u64,
     /// The account.
     pub account: u64,
-    /// What was added to the balances.
+    /// The amount added to the balances.
     pub amount: i64,
     /// The teller.
     pub teller: u32,
@@ -80,7 +80,7 @@ impl PlainJournalRow for HistoryRow {
     const NAME: &'static str = "history";
 }
 
-/// The handles of all of them.
+/// The handles of all tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
     /// The accounts.
@@ -94,7 +94,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Declares what is absent.
+    /// Declares the tables that are absent.
     pub fn of(database: &Tables) -> Result<Schema, Error> {
         Ok(Schema {
             accounts: database.table()?,

@@ -11,10 +11,10 @@ use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{bytes, count, percent, rate, time};
 
-/// What was found; `beside_paper`: with Table 1 of the TPK paper.
+/// The findings; `beside_paper`: with Table 1 of the TPK paper.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Findings> {
     let mut findings = Findings::of(figures)?.holds_if(figures.holds());
     for run in &figures.runs {
@@ -54,7 +54,7 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
         .data("debit-credit", &runs(&figures.runs)))
 }
 
-/// What a curve's picture says of itself.
+/// The title of a curve's picture.
 fn curve_title(figures: &Figures, run: &Run) -> String {
     let how = figures.settings.durability;
     let threads = match run.stage_threads {
@@ -230,7 +230,7 @@ fn print_throughput(figures: &Figures, run: &Run, sheet: &mut Sheet) {
     let summary = &responses.summary;
     sheet.heading("Response time");
     let alone = figures.settings.is_of_closures() && figures.settings.clients == 1;
-    // Like with like: a median to the median of the same face of the disk.
+    // A median is compared with the median of the same state of the disk.
     let face = match figures.settings.spinner {
         true => &latency.busy,
         false => &latency.idle,

@@ -1,4 +1,4 @@
-//! Clients of a server in another process: what they are to do, what they saw, and how that is shown.
+//! Clients of a server in another process: their plan, their figures, and the report.
 
 use super::curve::{self, OpenLoopFigures};
 use super::figures::Responses;
@@ -16,7 +16,7 @@ use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{count, percent, rate, time};
 use serde::Serialize;
 
-/// What is going to be done.
+/// The plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     address: Address,
@@ -25,22 +25,22 @@ pub struct Plan {
     spinner: bool,
 }
 
-/// What the clients of this process saw.
+/// The figures of this process' clients.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Where the server is.
+    /// The server's address.
     pub connected_to: String,
     /// The size of its tables.
     pub scale: Scale,
     /// Connections.
     pub clients: usize,
-    /// Requests that were sent together, at most.
+    /// The most requests sent together.
     pub batch: usize,
-    /// Batches that each client had on its way at once, in a closed loop.
+    /// Batches that each client has in flight, in a closed loop.
     pub batches_in_flight: usize,
     /// The seed of requests and arrivals.
     pub seed: u64,
-    /// Whether a core was kept awake.
+    /// True if a core was kept awake.
     pub spinner: bool,
     /// Transactions acknowledged as committed, and so on stable storage.
     pub committed: u64,
@@ -50,9 +50,9 @@ pub struct Figures {
     pub seconds: f64,
     /// Committed transactions a second.
     pub transactions_per_second: f64,
-    /// Response times; absent if nothing was acknowledged, and in an open loop, which has its own.
+    /// Response times; absent if no transaction was acknowledged, and in an open loop, which has its own.
     pub responses: Option<Responses>,
-    /// What came out at each arrival rate, in an open loop.
+    /// The figures at each arrival rate, in an open loop.
     pub open_loop: Option<OpenLoopFigures>,
 }
 
@@ -60,7 +60,7 @@ impl Plan {
     /// The plan of these options.
     ///
     /// # Errors
-    /// What cannot work.
+    /// The options that are not possible.
     pub fn of(options: &Options, address: &Address) -> Result<Plan, BenchmarkError> {
         let open_loop = OpenLoop::of(options);
         let until = match options.transactions {
@@ -89,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Connects, and does what was planned.
+/// Connects, and runs the plan.
 ///
 /// # Errors
 /// [`ClientError`]; if the figures cannot be written as JSON.

@@ -10,16 +10,16 @@ use sardonyx::rows::Row;
 use sardonyx::{Error, Field, Transaction, field};
 use std::sync::Arc;
 
-/// A request with the number that its history row will carry.
+/// A request with the number of its history row.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
     /// The transaction's number; see [`HistoryRow::transaction`].
     pub transaction: u64,
-    /// What to do.
+    /// The request.
     pub request: Request,
 }
 
-/// Why a debit-credit transaction was undone.
+/// The reason why a debit-credit transaction was undone.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {

@@ -1,10 +1,9 @@
 //! The bank on plain arrays: three arrays of 128-byte records and a hash index over the account
 //! ids.
 //!
-//! TPK paper, section 4: arrays, and hash tables from ids to positions. Tellers and branches are so
-//! few that their ids are positions here. The index is open addressing over 64-bit entries, at most
-//! half full; an entry holds a tag of the id's hash beside the position, so that a collision rarely
-//! costs a second look at a record.
+//! TPK paper, section 4: arrays, and hash tables from ids to positions. Tellers and branches are so few that their ids
+//! are positions here. The index is open addressing over 64-bit entries, at most half full. An entry holds a tag of the
+//! id's hash next to the position, so that a collision rarely needs a second access to a record.
 
 use crate::debit_credit::model::Sums;
 use crate::debit_credit::record::Record;
@@ -14,7 +13,7 @@ use crate::floor::error::FloorError;
 use crate::floor::prefetch::prefetch;
 use crate::floor::region::Region;
 
-/// How many transactions are located together.
+/// The number of transactions that are located together.
 pub(crate) const BATCH: usize = 64;
 
 /// The bytes of a transaction's three after-images: for each a place, a length and a balance.
@@ -24,13 +23,13 @@ pub(crate) const AFTER_IMAGES_BYTES: usize = 72;
 const POSITION_BITS: u32 = 33;
 const POSITION_MASK: u64 = (1 << POSITION_BITS) - 1;
 
-/// All records, and where they are.
+/// All records and their index.
 pub(crate) struct Bank {
     accounts: Region<Record>,
     tellers: Region<Record>,
     branches: Region<Record>,
     index: Region<u64>,
-    /// How far a hash is shifted right to give a place in the index.
+    /// The right shift that maps a hash to a place in the index.
     index_shift: u32,
     history_sum: i64,
 }
@@ -58,15 +57,15 @@ impl Bank {
         Ok(bank)
     }
 
-    /// Runs one transaction, its locating and its modifying together.
+    /// Runs one transaction: locates and modifies its records.
     #[inline]
     pub(crate) fn run(&mut self, request: &Request) {
         let position = self.locate(request.account);
         self.modify(request, position);
     }
 
-    /// Runs up to [`BATCH`] transactions: asks for the index entries, then for the records, then
-    /// modifies in order. `after` sees the positions and balances of each.
+    /// Runs up to [`BATCH`] transactions: prefetches the index entries, then the records, then modifies in order.
+    /// `after` sees the positions and balances of each.
     #[inline(always)]
     pub(crate) fn run_batch(&mut self, batch: &[Request], mut after: impl FnMut(&AfterImages)) {
         let mut positions = [0; BATCH];
@@ -143,14 +142,14 @@ impl Bank {
     }
 }
 
-/// What a log would keep of one transaction.
+/// The log record of one transaction.
 #[derive(Clone, Copy, zerocopy::IntoBytes, zerocopy::Immutable)]
 #[repr(transparent)]
 pub(crate) struct AfterImages([u64; 9]);
 
 const _: () = assert!(size_of::<AfterImages>() == AFTER_IMAGES_BYTES);
 
-/// Requests drawn beforehand, enough that going round them again finds nothing in the caches.
+/// Requests drawn in advance, enough that none is in the caches when they are repeated.
 pub(crate) fn requests(scale: Scale) -> Vec<Request> {
     let count = (scale.accounts() * 4).clamp(1 << 16, 1 << 22) as usize;
     Generator::standard(scale, 1).take(count).collect()
@@ -164,9 +163,8 @@ fn records(count: u64) -> Result<Region<Record>, FloorError> {
     Ok(records)
 }
 
-/// Two multiplications by 2^64 over the golden ratio and a fold between them. One alone would
-/// spread ids without holes so evenly that nothing ever collides, which no index of arbitrary ids
-/// enjoys.
+/// Two multiplications by 2^64 over the golden ratio and a fold between them. One alone would spread ids without holes
+/// so evenly that they never collide, unlike arbitrary ids.
 #[inline]
 fn hash(id: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

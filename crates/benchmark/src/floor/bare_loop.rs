@@ -1,4 +1,4 @@
-//! One thread, debit-credit on arrays, nothing durable: the least a transaction can cost here.
+//! One thread, debit-credit on arrays, nothing durable: the least cost of a transaction on this machine.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use crate::debit_credit::requests::{Request, Scale};
 use crate::floor::bank::{BATCH, Bank, requests};
 use crate::floor::error::FloorError;
 
-/// What the bare loop reached.
+/// The figures of the bare loop.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct BareLoop {
-    /// How many accounts of 128 bytes the bank had.
+    /// The number of accounts, of 128 bytes each.
     pub accounts: u64,
     /// Nanoseconds a transaction, each located and modified before the next.
     pub single_nanoseconds: f64,
@@ -21,7 +21,7 @@ pub struct BareLoop {
 /// Runs debit-credit one at a time for `time`, then in batches for `time`.
 ///
 /// # Errors
-/// [`FloorError`] if `accounts` is not possible, memory is refused, or the balances come out wrong.
+/// [`FloorError`] if `accounts` is not possible, memory is refused, or the balances are wrong.
 pub fn bare_loop(accounts: u64, time: Duration) -> Result<BareLoop, FloorError> {
     let scale = Scale::of_accounts(accounts)?;
     let requests = requests(scale);
@@ -44,7 +44,7 @@ pub fn bare_loop(accounts: u64, time: Duration) -> Result<BareLoop, FloorError> 
     })
 }
 
-/// Goes round `requests` in pieces until `time` is over, at least one piece.
+/// Runs `requests` cyclically in pieces until `time` is over, at least one piece.
 fn nanoseconds_each(requests: &[Request], time: Duration, mut run: impl FnMut(&[Request])) -> f64 {
     let mut count = 0;
     let start = Instant::now();

@@ -1,6 +1,6 @@
-//! What one durable write costs, and how many bytes a second a row of them carries.
+//! The time of one durable write, and the bytes a second of consecutive ones.
 //!
-//! A disk may have two faces (see [`Spinner`]): the latency is measured in both.
+//! A disk may have two states (see [`Spinner`]): the latency is measured in both.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use crate::floor::region::Region;
 use crate::floor::ring_file::{MEBIBYTE, RingFile};
 use crate::floor::spinner::Spinner;
 
-/// How large the file is that single writes go round in: 16 MiB.
+/// The size of the file for single writes: 16 MiB.
 const LATENCY_FILE_BYTES: u64 = 16 * MEBIBYTE as u64;
 
-/// How large the file is that large writes go round in: 256 MiB.
+/// The size of the file for large writes: 256 MiB.
 const SEQUENTIAL_FILE_BYTES: u64 = 256 * MEBIBYTE as u64;
 
-/// In which face of the disk something was measured.
+/// The state of the disk during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Face {
@@ -27,10 +27,10 @@ pub enum Face {
 }
 
 impl Face {
-    /// Brings the machine into this face for as long as the result lives.
+    /// Brings the machine into this state for as long as the result lives.
     ///
     /// # Errors
-    /// What the operating system said if it refused the spinner.
+    /// The operating system's error, if it refused the spinner.
     pub fn enter(self) -> Result<Option<Spinner>, FloorError> {
         match self {
             Face::Idle => Ok(None),
@@ -51,7 +51,7 @@ impl std::fmt::Display for Face {
     }
 }
 
-/// How long a durable write of 4 KiB took.
+/// The times of a durable write of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Latency {
     /// Half took no longer.
@@ -62,33 +62,33 @@ pub struct Latency {
     pub p99_microseconds: f64,
 }
 
-/// The latency in both faces.
+/// The latency in both states.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct SyncLatency {
-    /// How many writes were timed in each face.
+    /// The number of writes timed in each state.
     pub count: usize,
     /// With the cores as they are.
     pub idle: Latency,
     /// With a core kept busy.
     pub busy: Latency,
-    /// Whether the writes went past the page cache; false where the file system cannot.
+    /// True if the writes bypassed the page cache; false if the file system does not support that.
     pub direct: bool,
 }
 
-/// How many bytes large durable writes carry.
+/// The rate of large durable writes.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct SequentialWrites {
     /// 10^9 bytes a second, in writes of 1 MiB, each durable before the next.
     pub gigabytes_per_second: f64,
-    /// Whether the writes went past the page cache; false where the file system cannot.
+    /// True if the writes bypassed the page cache; false if the file system does not support that.
     pub direct: bool,
 }
 
-/// Times `count` durable overwrites of 4 KiB in each face (at least one).
+/// Times `count` durable overwrites of 4 KiB in each state (at least one).
 ///
 /// # Errors
-/// [`FloorError`] if the file cannot be made in `directory` or written, or the system refuses
-/// memory or the spinner's thread.
+/// [`FloorError`] if the file cannot be created in `directory` or written, or the system refuses memory or the
+/// spinner's thread.
 pub fn sync_latency(directory: &Path, count: usize) -> Result<SyncLatency, FloorError> {
     let mut file = RingFile::create(directory, LATENCY_FILE_BYTES)?;
     let count = count.max(1);
@@ -108,7 +108,7 @@ pub fn sync_latency(directory: &Path, count: usize) -> Result<SyncLatency, Floor
 /// Writes 1 MiB durably, again and again until `time` is over (at least once).
 ///
 /// # Errors
-/// [`FloorError`] if the file cannot be made in `directory` or written, or memory is refused.
+/// [`FloorError`] if the file cannot be created in `directory` or written, or memory is refused.
 pub fn sequential_writes(directory: &Path, time: Duration) -> Result<SequentialWrites, FloorError> {
     let mut file = RingFile::create(directory, SEQUENTIAL_FILE_BYTES)?;
     let buffer = Region::<u8>::new(MEBIBYTE)?;
@@ -138,7 +138,7 @@ fn time_writes(file: &mut RingFile, count: usize) -> Result<Latency, FloorError>
 }
 
 impl Latency {
-    /// The nearest-rank percentiles of `times`, of which there is at least one.
+    /// The nearest-rank percentiles of `times`, which must not be empty.
     fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let percentile = |percent: usize| {

@@ -1,4 +1,4 @@
-//! What can go wrong while measuring: always with what was being done, and where.
+//! Errors of a measurement, each with the operation and its place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::debit_credit::model::Sums;
 use crate::debit_credit::requests::DebitCreditError;
 
-/// Why the floor could not be measured.
+/// The reason why the floor could not be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FloorError {
@@ -18,56 +18,56 @@ pub enum FloorError {
     File {
         /// `create`, `preallocate` or `write`.
         operation: &'static str,
-        /// The directory that was named.
+        /// The given directory.
         directory: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
     /// The system gave no memory.
     #[error("the system refused {bytes} bytes of memory (choose fewer accounts): {source}")]
     Memory {
-        /// How much was asked for.
+        /// The number of bytes requested.
         bytes: usize,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
     /// The system gave no thread, or would not lower its priority.
     #[error("could not start a thread: {source}")]
     Thread {
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
     /// The kernel refused a change of a mapping, or the handler of a signal.
     #[error("the kernel refused to {operation}: {source}")]
     Kernel {
-        /// What was asked of it.
+        /// The operation.
         operation: &'static str,
-        /// What it said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
-    /// A transaction was to touch more pages than are mapped, or none.
+    /// A transaction asks for more pages than are mapped, or for none.
     #[error("{asked} pages were to be touched, but 1 to {mapped} are possible here")]
     Pages {
-        /// How many pages the transaction was to touch.
+        /// The number of pages of the transaction.
         asked: usize,
-        /// How many pages there are.
+        /// The number of mapped pages.
         mapped: usize,
     },
-    /// A page held another value than was last committed to it, so the time means nothing.
+    /// A page held another value than was last committed to it, so the time is not valid.
     #[error("the {what} is {found} after the transaction, but {expected} was committed")]
     PageTouch {
         /// `value of a page` or `sum of the pages`.
         what: &'static str,
-        /// What was committed.
+        /// The committed value.
         expected: i64,
-        /// What was found.
+        /// The value found.
         found: i64,
     },
-    /// The loop computed wrong balances, so its time means nothing.
+    /// The loop computed wrong balances, so its time is not valid.
     #[error("the four sums differ after the loop: {sums}")]
     Sums {
         /// The sums.
@@ -76,7 +76,7 @@ pub enum FloorError {
 }
 
 impl FloorError {
-    /// The kernel refused this.
+    /// An error of the kernel.
     pub fn kernel(operation: &'static str, source: impl Into<io::Error>) -> Self {
         FloorError::Kernel {
             operation,
@@ -84,7 +84,7 @@ impl FloorError {
         }
     }
 
-    /// This operation on a file in this directory failed.
+    /// An error of an operation on a file in this directory.
     pub fn file(operation: &'static str, directory: &Path, source: impl Into<io::Error>) -> Self {
         FloorError::File {
             operation,

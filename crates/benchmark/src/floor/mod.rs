@@ -1,16 +1,15 @@
 //! The floor: the rate of bare loops and bare writes on this machine, measured in the same run as the figure beside it.
 //!
-//! Machines differ and are shared, so a figure means little alone. Beside every benchmark stand the
-//! figures of code that does the least one could do: the debit-credit transaction on plain arrays
-//! ([`bare_loop`]), the same with a log that is really written ([`bare_pipeline`]), one durable
-//! write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The ratio to these
-//! carries from machine to machine.
+//! Machines differ and are shared, so a figure means little alone. Every benchmark also reports code with the least
+//! possible work: the debit-credit transaction on plain arrays ([`bare_loop`]), the same with a log that is really
+//! written ([`bare_pipeline`]), one durable write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The
+//! ratio to these is comparable between machines.
 //!
-//! None of this is an engine: there is no recovery, no abort, no client. What it claims to have
-//! written durably, it has (write-through, or an error).
+//! None of this is an engine: there is no recovery, no abort, no client. But a write that counts as durable is durable
+//! (write-through, or an error).
 //!
-//! Files are made in the directory that the caller names and are unlinked as soon as they are open,
-//! so they are gone at the end whatever happens.
+//! Files are created in the directory that the caller names and unlinked as soon as they are open. So the system
+//! removes them however the process ends.
 //!
 //! ```no_run
 //! use sardonyx_benchmark::floor::bare_loop;

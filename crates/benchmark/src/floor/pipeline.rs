@@ -1,6 +1,6 @@
-//! Two threads: one runs debit-credit and fills groups with after-images, one writes the groups
-//! durably. The least that a durable transaction can cost here, with the TPK paper's pipeline reduced
-//! to execution and logging (000, section 2).
+//! Two threads: one runs debit-credit and fills groups with after-images, one writes the groups durably. It is the
+//! least cost of a durable transaction on this machine, with the TPK paper's pipeline reduced to execution and logging
+//! (000, section 2).
 //!
 //! A fixed number of groups goes round between the two threads, so the first waits when the disk is
 //! slower (invariant I10). A transaction counts when its group is stable (I1).
@@ -17,25 +17,25 @@ use crate::floor::error::FloorError;
 use crate::floor::region::Region;
 use crate::floor::ring_file::{MEBIBYTE, RingFile};
 
-/// How large the file is that the groups go round in: 1 GiB, so that no cache below holds it all;
-/// a test needs no such size.
+/// The size of the file in which the groups are written: 1 GiB, so that no cache below holds it all; a test needs no
+/// such size.
 const RING_BYTES: u64 = if cfg!(test) { 4 << 20 } else { 1 << 30 };
 
-/// How many groups are filled, waiting or being written.
+/// The number of groups that are filled, waiting or being written.
 const GROUPS: usize = 8;
 
-/// What the bare pipeline reached.
+/// The figures of the bare pipeline.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct BarePipeline {
-    /// How many accounts of 128 bytes the bank had.
+    /// The number of accounts, of 128 bytes each.
     pub accounts: u64,
     /// Durable transactions a second.
     pub transactions_per_second: f64,
-    /// How many transactions became durable.
+    /// The number of transactions that became durable.
     pub transactions: u64,
     /// 10^9 bytes of groups a second.
     pub gigabytes_per_second: f64,
-    /// Whether the writes went past the page cache; false where the file system cannot.
+    /// True if the writes bypassed the page cache; false if the file system does not support that.
     pub direct: bool,
 }
 
@@ -48,8 +48,8 @@ struct Group {
 /// Runs debit-credit with a durable log in `directory` for `time` (at least one group).
 ///
 /// # Errors
-/// [`FloorError`] if `accounts` is not possible, memory or a thread is refused, the file cannot be
-/// made or written, or the balances come out wrong.
+/// [`FloorError`] if `accounts` is not possible, memory or a thread is refused, the file cannot be created or written,
+/// or the balances are wrong.
 pub fn bare_pipeline(
     accounts: u64,
     time: Duration,
@@ -94,8 +94,8 @@ fn pipeline_in(accounts: u64, time: Duration, file: RingFile) -> Result<BarePipe
     })
 }
 
-/// The execution stage: fills one group after the other until `end`, or until logging has failed
-/// and takes no more. The queue closes at the end.
+/// The execution stage: fills one group after the other until `end`, or until logging has failed and accepts no more.
+/// The queue closes at the end.
 fn fill_groups(
     bank: &mut Bank,
     requests: &[crate::debit_credit::requests::Request],
@@ -137,7 +137,7 @@ fn write_groups(
         file.write_durably(&group.buffer)?;
         transactions += group.transactions;
         bytes += group.buffer.len() as u64;
-        // The execution stage may have ended already; then nobody needs the group.
+        // The execution stage may have ended already; then the group is not needed.
         let _ = to_reuse.send(group);
     }
     Ok((transactions, bytes))

@@ -1,10 +1,10 @@
 //! A hint to the processor that an element will soon be used, so that several cache misses overlap.
 //!
-//! TPK paper, section 5: locating the records of a transaction apart from modifying them. A batch
-//! first asks for everything it will touch, then touches it.
+//! TPK paper, section 5: the records of a transaction are located before they are modified. A batch first prefetches
+//! everything it will access, then accesses it.
 
-/// Asks for the cache line at the start of `slice[index]`; does nothing if there is no such
-/// element, or on a processor for which no hint is known here.
+/// Prefetches the cache line at the start of `slice[index]`; does nothing if there is no such element, or if no hint is
+/// known for the processor.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
 //! Zeroed memory of its own mapping, for which the system is asked to use huge pages.
 //!
-//! With 4 KiB pages most of the time of a random access to a large array goes to the translation of
-//! its address; the floor is to show what the memory can do. The mapping starts on a page, so it
-//! also serves as a buffer for direct writes.
+//! With 4 KiB pages most of the time of a random access to a large array goes to the translation of its address. The
+//! floor is to show the limit of the memory. The mapping starts on a page, so it also serves as a buffer for direct
+//! writes.
 //!
 //! Invariant: `start` is a private mapping of `bytes` bytes that only this value refers to, and it
 //! holds `length` values of `T`, every byte of which is initialised.
@@ -58,9 +58,9 @@ impl<T: FromBytes> Deref for Region<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: by the invariant the mapping holds `length` values of T (room was asked for that
-        // many, the start is page-aligned), and zeros or whatever was stored are valid for a T that
-        // is FromBytes. The borrow of self keeps it mapped and unmodified.
+        // SAFETY: by the invariant the mapping holds `length` values of T: it has room for that many, and the start is
+        // page-aligned. Zeros and any stored bytes are valid for a T that is FromBytes. The borrow of self keeps it
+        // mapped and unmodified.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }

@@ -1,11 +1,11 @@
 //! A preallocated file that is overwritten from its start again and again, every write durable.
 //!
-//! That is what a log of recycled segments looks like to the disk: no extension, no new blocks,
-//! only data. Every block is written once when the file is made, since the first write to a
-//! preallocated block still changes the file system's metadata. Writes go past the page cache where
-//! the file system can do that (`O_DIRECT`) and return when the data is stable (`RWF_DSYNC`).
+//! A log of recycled segments looks like this to the disk: no extension, no new blocks, only data. Every block is
+//! written once at creation, since the first write to a preallocated block still changes the file system's metadata.
+//! Writes bypass the page cache if the file system supports that (`O_DIRECT`), and return when the data is stable
+//! (`RWF_DSYNC`).
 //!
-//! The file is unlinked as soon as it is open: it ends with the process, whatever ends the process.
+//! The file is unlinked as soon as it is open: the system removes it when the process ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -32,7 +32,7 @@ pub(crate) struct RingFile {
 }
 
 impl RingFile {
-    /// Makes a file of `bytes`, a multiple of 1 MiB, in `directory`.
+    /// Creates a file of `bytes`, a multiple of 1 MiB, in `directory`.
     pub(crate) fn create(directory: &Path, bytes: u64) -> Result<Self, FloorError> {
         assert!(
             bytes > 0 && bytes.is_multiple_of(MEBIBYTE as u64),
@@ -41,7 +41,7 @@ impl RingFile {
         let (file, direct) =
             open(directory).map_err(|error| FloorError::file("create", directory, error))?;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Where the file system cannot preallocate, writing once does the same.
+            // If the file system cannot preallocate, writing once does the same.
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(error) => return Err(FloorError::file("preallocate", directory, error)),
         }
@@ -63,13 +63,13 @@ impl RingFile {
         Ok(ring)
     }
 
-    /// Writes all of `bytes` (a part of a page-aligned buffer) at the next place, going back to the
-    /// start at the end of the file, and returns when they are durable.
+    /// Writes all of `bytes` (a part of a page-aligned buffer) at the next place, or at the start after the end of the
+    /// file. Returns when they are durable.
     pub(crate) fn write_durably(&mut self, bytes: &[u8]) -> Result<(), FloorError> {
         self.write(bytes, ReadWriteFlags::DSYNC)
     }
 
-    /// Whether writes go past the page cache.
+    /// Returns true if writes bypass the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct
     }
@@ -98,7 +98,7 @@ impl RingFile {
     }
 }
 
-/// Opens a new file and takes its name away; says whether it is open for direct writes.
+/// Opens a new file and unlinks it; returns true with it if it is open for direct writes.
 fn open(directory: &Path) -> io::Result<(File, bool)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,9 @@
 //! A thread of the lowest priority that keeps one core awake.
 //!
-//! On a virtual machine whose cores idle, the completion of a write may be noticed only at the next
-//! timer tick: milliseconds instead of microseconds, and no fault of the disk. A comparison of
-//! durable systems is fair only if all of them see the same face of the disk, so a spinner runs
-//! during all or during none, and the report says which. At nice 19 it gives way to any thread with
-//! real work.
+//! On a virtual machine whose cores idle, the completion of a write may be noticed only at the next timer tick:
+//! milliseconds instead of microseconds, and no fault of the disk. A comparison of durable systems is fair only if all
+//! of them have the disk in the same state. So a spinner runs during all or during none, and the report says which. At
+//! nice 19 it yields to any thread with real work.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use std::thread::JoinHandle;
 use rustix::process::setpriority_process;
 use rustix::thread::{Pid, gettid};
 
-/// The lowest priority there is.
+/// The lowest priority.
 const LOWEST: i32 = 19;
 
 /// Keeps a core busy from [`Spinner::start`] until it is dropped.
@@ -30,7 +29,7 @@ impl Spinner {
     /// Starts spinning; returns when the thread runs at the lowest priority.
     ///
     /// # Errors
-    /// What the operating system said if it refused the thread or the priority.
+    /// The operating system's error, if it refused the thread or the priority.
     pub fn start() -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (report, reported) = mpsc::sync_channel(1);

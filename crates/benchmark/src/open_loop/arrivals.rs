@@ -1,4 +1,4 @@
-//! The moments at which requests are meant to arrive: a Poisson process, its gaps exponential.
+//! The intended arrivals of requests: a Poisson process, its gaps exponential.
 
 use sardonyx_workload::random::Random;
 use std::time::Duration;

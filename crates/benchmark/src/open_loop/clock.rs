@@ -1,17 +1,17 @@
-//! The time that passes: of the machine, or of a test that lets it pass.
+//! The time: of the machine, or of a test that advances it.
 
 use std::time::{Duration, Instant};
 
-/// A clock that began when the run did.
+/// A clock that starts with the run.
 pub trait Clock {
     /// The time since the beginning.
     fn now(&self) -> Duration;
 
-    /// Lets time pass until then; not before.
+    /// Waits until this time, and not less.
     fn wait_until(&self, time: Duration);
 }
 
-/// The machine's.
+/// The machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     began: Instant,
@@ -32,7 +32,7 @@ impl Clock for WallClock {
     fn wait_until(&self, time: Duration) {
         let left = time.saturating_sub(self.began.elapsed());
         if !left.is_zero() {
-            // Not awake meanwhile: the processors are the engine's.
+            // Asleep meanwhile: the processors are the engine's.
             std::thread::sleep(left);
         }
     }

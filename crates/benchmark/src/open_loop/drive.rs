@@ -1,59 +1,59 @@
-//! The generator: hands over what is due, and counts by how much it was late itself.
+//! The generator: hands over due requests, and measures its own delay.
 
 use super::arrivals::Arrivals;
 use super::clock::Clock;
 use crate::responses::Responses;
 use std::time::Duration;
 
-/// What requests are handed to.
+/// The receiver of requests.
 pub trait Service {
-    /// Why it cannot go on.
+    /// The reason why it cannot continue.
     type Error;
 
-    /// Draws so many requests; what it costs is the generator's.
+    /// Draws so many requests; the cost is the generator's.
     fn draw(&mut self, count: usize);
 
-    /// Takes what was drawn last; `due`: when each was meant to arrive. May wait while there is no room.
+    /// Takes the requests drawn last; `due`: the intended arrival of each. May wait while there is no room.
     ///
     /// # Errors
-    /// Why it cannot go on.
+    /// The reason why it cannot continue.
     fn submit(&mut self, due: &[Duration]) -> Result<(), Self::Error>;
 
-    /// Whether somebody asked for an early end.
+    /// Returns true if an early end was requested.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// When a run ends, and how much is handed over at once.
+/// The end of a run, and the most requests handed over at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Requests arrive for so long.
+    /// The time for which requests arrive.
     pub length: Duration,
-    /// What has arrived is handed over until then; what is left is never.
+    /// The time until which arrived requests are handed over; the remaining ones never are.
     pub give_up: Duration,
     /// The most requests that are handed over at once.
     pub together_max: usize,
 }
 
-/// What was offered.
+/// The offered requests.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// Requests that were meant to arrive.
+    /// The number of intended arrivals.
     pub arrivals: u64,
-    /// Those of them that were handed over.
+    /// The number that was handed over.
     pub submitted: u64,
-    /// How old those that were not were when the run gave up.
+    /// The ages of the others when the run gave up.
     pub left: Responses,
-    /// By how much the generator was late by its own fault: from when it could have handed over a request
-    /// (it had arrived, and the call before had returned) to when it did.
+    /// The delays by the generator's own fault: from when it could have handed over a request (it had arrived, and the
+    /// previous call had returned) to when it did.
     pub late: Responses,
 }
 
-/// Hands over what arrives until the end.
+/// Hands over arriving requests until the end.
 ///
 /// # Errors
-/// What the service says.
+/// The service's error.
 pub fn drive<S: Service>(
     clock: &impl Clock,
     mut arrivals: Arrivals,
@@ -69,7 +69,7 @@ pub fn drive<S: Service>(
     let mut draw = move || arrivals.next().filter(|at| *at < limits.length);
     let mut next = draw();
     let mut due = Vec::with_capacity(limits.together_max);
-    // Since when nothing kept the generator from handing over.
+    // The time since when nothing kept the generator from handing over.
     let mut free = Duration::ZERO;
     while let Some(at) = next {
         let now = clock.now();
@@ -113,7 +113,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Time that passes only when somebody works or waits.
+    /// Time that passes only when the generator or the server works or waits.
     #[derive(Clone, Default)]
     struct Virtual(Rc<Cell<Duration>>);
 
@@ -136,7 +136,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A server that takes 0.1 ms a request, and at a moment stands still for a second.
+    /// A server that takes 0.1 ms a request, and once stops for a second.
     struct Stalling {
         clock: Virtual,
         stall_at: Option<Duration>,
@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(calm.count(), offered.arrivals);
         let (offered, stalled) = run(1000.0, Some(5000 * MS), Duration::ZERO);
         assert_eq!(stalled.count(), offered.arrivals);
-        // A closed loop would have one of 10,000 with more than 5 ms. Here the 1000 of that second wait half
-        // of it on average, and those of the next 0.1 s, until the queue is empty, wait, too.
+        // A closed loop would have one of 10,000 with more than 5 ms. Here the 1000 of that second wait half of it on
+        // average. Those of the next 0.1 s, until the queue is empty, wait, too.
         let slow = 1.0 - stalled.share_within(5 * MS).unwrap();
         assert!((0.09..0.14).contains(&slow), "{slow}");
         let p95 = stalled.p95().unwrap();

@@ -1,14 +1,14 @@
-//! An open loop: requests arrive whether or not earlier ones were answered, as terminals send them.
+//! An open loop: requests arrive independently of earlier answers, as terminals send them.
 //!
-//! - [`arrivals`]: the moments at which requests are meant to arrive, drawn beforehand from a seed;
+//! - [`arrivals`]: the intended arrivals of requests, drawn in advance from a seed;
 //! - [`clock`]: the time that passes, of the machine or of a test;
-//! - [`mod@drive`]: hands over what is due, and counts how late that was;
-//! - [`point`]: what came out at one arrival rate.
+//! - [`mod@drive`]: hands over due requests, and measures the delay;
+//! - [`point`]: the figures at one arrival rate.
 //!
-//! A response time counts from the *intended* arrival. A system that stands still for a second is thereby
-//! seen by every request that was meant to arrive in that second, and not by the one alone that a closed loop
-//! would have had on its way (coordinated omission). Requests that were never handed over, since the system
-//! was that far behind, are recorded with their age when the run gave up: a lower bound.
+//! A response time counts from the *intended* arrival. If a system stops for a second, every request that was meant to
+//! arrive in that second shows it. In a closed loop only the one in flight would (coordinated omission). Requests that
+//! were never handed over, since the system was too far behind, are recorded with their age when the run gave up: a
+//! lower bound.
 
 pub mod arrivals;
 pub mod clock;

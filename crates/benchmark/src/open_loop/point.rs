@@ -1,19 +1,19 @@
-//! What came out at one arrival rate.
+//! The figures at one arrival rate.
 
 use super::drive::Offered;
 use crate::responses::{Responses, Summary};
 use serde::Serialize;
 use std::time::Duration;
 
-/// The generator is said to have lagged if it was late by more than this part of the average response.
+/// The generator counts as lagging if it was late by more than this part of the average response.
 const LAG_SHARE: f64 = 0.1;
 
-/// What came out at one arrival rate.
+/// The figures at one arrival rate.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Point {
-    /// The rate asked for, a second.
+    /// The requested rate, a second.
     pub arrival_rate: f64,
-    /// For how long requests arrived, in seconds.
+    /// The time for which requests arrived, in seconds.
     pub seconds: f64,
     /// Requests that arrived.
     pub arrivals: u64,
@@ -27,21 +27,20 @@ pub struct Point {
     pub given_up: u64,
     /// Response times from the intended arrival; absent if nothing arrived.
     pub responses: Option<Summary>,
-    /// By how much the generator was late by its own fault, on average, in microseconds. It is part of the
-    /// response times.
+    /// The average delay by the generator's own fault, in microseconds. It is part of the response times.
     pub generator_late_microseconds: f64,
-    /// Whether that is more than a tenth of the average response, so that the generator was measured, too.
+    /// True if that is more than a tenth of the average response, so that the generator was measured, too.
     pub generator_lagged: bool,
 }
 
-/// What one generator offered and what became of it.
+/// One generator's requests and their answers.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it offered.
+    /// The offered requests.
     pub offered: Offered,
-    /// The response times of what was answered.
+    /// The response times of the answered requests.
     pub responses: Responses,
-    /// How much of that was answered while others arrived.
+    /// The number that was answered while others arrived.
     pub answered_in_time: u64,
 }
 

@@ -1,19 +1,19 @@
-//! Rows that refer to rows which come later in the file.
+//! Rows that refer to later rows of the file.
 //!
-//! A batch that violates a reference at its end is inserted row by row where bad rows are skipped. A row whose reference
-//! is not there then waits until the file has ended, and is bad if it is not there by then.
+//! If bad rows are skipped, a batch that violates a reference at its end is inserted row by row. A row whose referenced
+//! row does not exist yet waits until the file has ended, and is bad if it does not exist by then.
 
 use super::{Import, Placed, Refused, is_of_row, told};
 use sardonyx_interchange::BadRow;
 use sardonyx_sql::SqlError;
 
-/// Rows that wait at most; more of them are bad at once.
+/// The most rows that wait; further ones are bad at once.
 const LATER_MAX: usize = 100_000;
 
 /// `foreign_key_violation`.
 const NOT_THERE: &str = "23503";
 
-/// The option that helps where a reference is violated.
+/// The hint at an option, for a violated reference.
 pub(super) fn hint(error: &SqlError) -> &'static str {
     match error.code == NOT_THERE {
         true => {
@@ -24,7 +24,7 @@ pub(super) fn hint(error: &SqlError) -> &'static str {
 }
 
 impl Import<'_> {
-    /// Inserts rows as a transaction each; those that refer to rows which are not there wait.
+    /// Inserts each row as a transaction; those whose referenced rows do not exist yet wait.
     pub(super) fn insert_each(
         &mut self,
         rows: Vec<Placed>,
@@ -47,8 +47,7 @@ impl Import<'_> {
         Ok(count)
     }
 
-    /// Inserts the rows that wait, now that all others are there: as a whole, since they may refer to one another, or
-    /// each that can be.
+    /// Inserts the waiting rows at the end: as a whole, since they may refer to one another, or each one that can be.
     pub(super) fn insert_later(&mut self) -> anyhow::Result<()> {
         let mut bad = Vec::new();
         while !self.later.is_empty() {

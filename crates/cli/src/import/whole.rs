@@ -5,7 +5,7 @@ use anyhow::Context;
 use sardonyx_interchange::{Batch, InterchangeError, ReadAhead};
 use std::collections::VecDeque;
 
-/// Why the transaction was undone.
+/// The reason why the transaction was undone.
 enum Ended {
     Refused(Refused),
     Read(InterchangeError),
@@ -17,12 +17,12 @@ impl From<sardonyx::Error> for Ended {
     }
 }
 
-/// The rows of a file, batch by batch, and what ended them before its end.
+/// The rows of a file, batch by batch, and the reason why they ended before its end.
 struct Reading<'a> {
     ahead: &'a mut ReadAhead,
     progress: &'a mut (dyn FnMut(u64) + Send),
     waiting: VecDeque<Placed>,
-    /// The row that was taken last, and how many were.
+    /// The row that was taken last, and the number of rows.
     last: Option<Placed>,
     taken: usize,
     ended: Option<Ended>,

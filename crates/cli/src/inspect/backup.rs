@@ -25,7 +25,7 @@ struct Line {
     version: Option<Version>,
 }
 
-/// What the header of a slot says of the block in it.
+/// The header of a slot.
 #[derive(Debug, Serialize)]
 struct Version {
     block: u64,

@@ -1,5 +1,4 @@
-//! The catalogue: every table, journal and area. It stands in the pages, so they are recovered, in
-//! memory only.
+//! The catalogue: every table, journal and area. It is in the pages, which are recovered in memory only.
 
 use crate::catalogue_figures::CatalogueFigures;
 use crate::target::Files;
@@ -10,13 +9,13 @@ use sardonyx_storage::recovery::recover;
 use sardonyx_table::TableSpace;
 use std::io::Write;
 
-/// Prints every definition, and how many multi-level transactions have not ended.
+/// Prints every definition, and the number of unfinished multi-level transactions.
 pub fn print(files: &Files, output: &mut Output) -> anyhow::Result<Exit> {
     let read = || {
         let manifest = Manifest::read(&*files.disk)?;
         let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
         let mut figures = CatalogueFigures::of_store(&mut recovered.store)?;
-        // Tables that only their program can open yet, or that are damaged, are listed all the same.
+        // Tables that are damaged, or that only their program can open, are listed, too.
         if let Some(figures) = &mut figures
             && let Ok((space, _)) = TableSpace::open(recovered.store, 1)
         {
@@ -32,7 +31,7 @@ pub fn print(files: &Files, output: &mut Output) -> anyhow::Result<Exit> {
     let Some(figures) = figures else {
         writeln!(
             output,
-            "No tables: the database is empty, or the mapped way made it."
+            "No tables: the database is empty, or the mapped way created it."
         )?;
         return Ok(Exit::Done);
     };

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A chunk as it is printed, or what stands in its place.
+/// A chunk as it is printed, or the state of its place.
 #[derive(Debug, Serialize)]
 struct Line {
     file: String,
@@ -123,7 +123,7 @@ pub struct Summary {
     chunks: u64,
     rows: u64,
     bytes: u64,
-    /// Places where something other than a chunk stands.
+    /// Places that hold something other than a chunk.
     torn: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The redo log: its commit groups, and on request their records.
 //!
-//! Reading begins with the oldest segment file whose first group is whole and stands where it says;
-//! files before it are shown as not read. A recovery may need less of the log than is here.
+//! Reading begins with the oldest segment file whose first group is whole and at its stated place; files before it are
+//! listed as not read. A recovery may need less of the log than is here.
 
 use crate::target::Files;
 use sardonyx_command::exit::{self, Exit};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The most bytes of a record that are shown to a person.
 const SHOWN_BYTES: usize = 24;
 
-/// What of the log to print.
+/// The part of the log to print.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Print each group's records, too
@@ -236,7 +236,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
         })
 }
 
-/// Where the log that is there begins.
+/// The start of the existing log.
 struct Start {
     position: Option<LogPosition>,
     /// Segment files, and those before the beginning.
@@ -280,7 +280,7 @@ impl Start {
             }
         }
         if start.position.is_none() {
-            // Nothing but prepared segments: a log without a group.
+            // Only prepared segments: a log without a group.
             start.not_read.clear();
         }
         Ok(start)
@@ -308,7 +308,7 @@ pub struct Summary {
     record_bytes: u64,
     from_lsn: u64,
     to_lsn: u64,
-    /// What ended the reading, if not the log's end.
+    /// The error that ended the reading, if it was not the log's end.
     pub error: Option<String>,
 }
 

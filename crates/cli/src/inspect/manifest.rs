@@ -24,7 +24,7 @@ pub struct Listing {
     elsewhere: Vec<Elsewhere>,
 }
 
-/// A directory elsewhere.
+/// A directory with parts of the database.
 #[derive(Debug, Serialize)]
 struct Elsewhere {
     directory: String,
@@ -32,7 +32,7 @@ struct Elsewhere {
 }
 
 impl Listing {
-    /// Of a manifest, and what the directory that it is in says of others.
+    /// The manifest, with the places of parts in other directories.
     pub fn of(disk: &dyn Disk, manifest: &Manifest) -> Result<Self, PlacesError> {
         let elsewhere = places::listed(disk, manifest)?.into_iter();
         Ok(Listing {

@@ -1,5 +1,5 @@
-//! `inspect`: what a database's files say, for a person or as JSON. Nothing is changed, and nothing
-//! but the catalogue needs a recovery, in memory.
+//! `inspect`: the contents of a database's files, as text or as JSON. Read-only; only the catalogue needs a recovery,
+//! in memory.
 
 mod backup;
 mod catalogue;
@@ -15,10 +15,10 @@ use sardonyx_storage::manifest::Manifest;
 
 /// Print manifest, log, backup, journal, catalogue.
 ///
-/// Without a part: the manifest, and a summary of the log, the backup and the journal archive. With
-/// --json, the log, the backup and the journal print one object a line. Works on a read-only file
-/// system, and beside a program that has the database open, whose files may change meanwhile: a group or
-/// a block that is being written looks torn. `sardonyx verify` tells damage from what a crash leaves.
+/// Without a part: the manifest, and a summary of the log, the backup and the journal archive. With --json, the log,
+/// the backup and the journal print one object a line. Works on a read-only file system, and while a program has the
+/// database open. Its files may change meanwhile: a group or a block that is being written looks torn. `sardonyx
+/// verify` distinguishes damage from the traces of a crash.
 ///
 /// Exit code 1: damage ended the reading.
 ///

@@ -1,7 +1,8 @@
-//! The figures of a host for its metrics: its role, its lease, how far it follows, what was cut off its log, the newest base.
+//! The figures of a host for its metrics: its role, its lease, its position in the store's log, the entries cut off its
+//! log, the newest base.
 //!
-//! Read for each reader of the metrics. Only the names in the directory are read then; the files of forks, which never
-//! change, are read once.
+//! Read for each reader of the metrics. Only the names in the directory are listed each time; the files of forks, which
+//! never change, are read once.
 
 use super::turns::Seen;
 use sardonyx::hosts::TermLease;
@@ -13,19 +14,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Sees what a host's metrics say.
+/// The source of a host's metrics.
 pub struct HostFigures {
     name: String,
     seen: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
     /// The lease of the term, while there is one.
     lease: Mutex<Option<TermLease>>,
-    /// The time of the newest base, in microseconds since 1970; 0: this host makes none, or there is none yet.
+    /// The time of the newest base, in microseconds since 1970; 0 if this host makes none, or there is none yet.
     newest_base: Arc<AtomicU64>,
     forks: Forks,
 }
 
 impl HostFigures {
-    /// Of the host with this name and directory; `seen`: its sight of the store.
+    /// The figures of the host with this name and directory; `seen` reads its view of the store.
     pub fn new(
         name: String,
         directory: PathBuf,
@@ -43,7 +44,7 @@ impl HostFigures {
         })
     }
 
-    /// A term begins with this lease, or has ended.
+    /// Notes the lease of a new term, or the term's end.
     pub fn set_lease(&self, lease: Option<TermLease>) {
         *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = lease;
     }
@@ -53,7 +54,7 @@ impl HostFigures {
         &self.newest_base
     }
 
-    /// For the metrics.
+    /// The reader for the metrics.
     pub fn sees(self: &Arc<Self>) -> SeesHost {
         let figures = self.clone();
         SeesHost::new(move || figures.see())
@@ -62,7 +63,7 @@ impl HostFigures {
     fn see(&self) -> Host {
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         let left = lease.as_ref().map_or(Duration::ZERO, TermLease::left);
-        // A host with a term does not follow, also while its lease has run out.
+        // A host with a term does not follow, even while its lease has run out.
         let followed = match lease.is_some() {
             true => None,
             false => (self.seen)().map(|(_, followed)| followed),
@@ -83,14 +84,14 @@ impl HostFigures {
     }
 }
 
-/// The age of what was made at this time, in microseconds since 1970; 0: there is none.
+/// The age of something made at this time, in microseconds since 1970; `None` for 0.
 fn age(made: u64, now: SystemTime) -> Option<f64> {
     let made = (made > 0).then(|| UNIX_EPOCH + Duration::from_micros(made))?;
-    // A clock that was set back makes it new.
+    // If the clock was set back, the age is 0.
     Some(now.duration_since(made).unwrap_or_default().as_secs_f64())
 }
 
-/// The files of a directory with what was cut off its log.
+/// The files of a directory with entries that were cut off its log.
 struct Forks {
     directory: PathBuf,
     counted: Mutex<(Vec<String>, u64)>,
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!((host.base_age_seconds, host.forks), (None, 0));
         figures.newest_base().store(1, Ordering::SeqCst);
         assert!(figures.see().base_age_seconds.unwrap() > 1e9);
-        // An empty file is no fork, and a file that vanishes is none any more.
+        // An empty file is no fork, and a vanished file is no longer one.
         let file = machine.path().join(format!("{FORK_PREFIX}1"));
         std::fs::write(&file, []).unwrap();
         assert_eq!(figures.see().forks, 0);

@@ -1,5 +1,5 @@
-//! The name of a host that was not given one: the machine's, and a number made of its directory, since several hosts of one
-//! machine must not take each other for themselves.
+//! The default name of a host: the machine's, and a number computed from its directory, so that several hosts of one
+//! machine have different names.
 
 use sardonyx_base::crc32c::crc32c;
 use std::io;
@@ -15,7 +15,7 @@ const MACHINE_BYTES_MAX: usize = 150;
 /// There is no working directory.
 pub fn of(directory: &Path) -> io::Result<String> {
     let directory = std::path::absolute(directory)?;
-    // Without one the number tells the hosts of a machine apart.
+    // Without the machine's name, the number distinguishes the hosts.
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Ok(name(&machine, &directory))
 }

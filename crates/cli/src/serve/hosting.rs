@@ -8,8 +8,8 @@
 //!      └── another host serves ◀── waits: clients are sent away, the database stays open ◀─▶ the lease has run out
 //! ```
 //!
-//! The addresses are answered all the time ([`Doors`]), from before the store is asked for the first time. Each answer asks
-//! whether the lease is still there when it is ready ([`Lease`]), so what ends a term may be noticed a moment later.
+//! The addresses are answered all the time ([`Doors`]), even before the first contact with the store. Each answer
+//! checks the lease when it is ready ([`Lease`]), so the end of a term may be noticed a moment later.
 
 use super::host_figures::HostFigures;
 use super::reads::{Answering, Opening, caught_up, readable};
@@ -29,21 +29,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two looks whether a term goes on.
+/// The time between two checks of a term.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// An event beside the server.
+/// An event for the host.
 #[derive(Debug)]
 pub enum Event {
-    /// Somebody wants something.
+    /// A request of the user.
     Request(Request),
-    /// The store says what this host is to do.
+    /// The store assigns this host its next turn.
     Turn(Turn),
-    /// The directory of this host can be read, as it is since this host began to follow for the time of this number.
+    /// The directory of this host can be read; the number counts the times that this host has begun to follow.
     Reads(Arc<Follower>, u64),
 }
 
-/// The work of this host now.
+/// The current work of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Follows,
@@ -52,7 +52,7 @@ enum Phase {
     Waits,
 }
 
-/// Why a term ends.
+/// The reason why a term ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ended {
     /// The program is to end.
@@ -78,12 +78,12 @@ pub struct Hosting<'a> {
     turns: Turns,
     phase: Arc<Mutex<Phase>>,
     figures: Arc<HostFigures>,
-    /// Bounds how often the log says why reads ended.
+    /// Limits how often the log reports the end of reads.
     ended_reads: Seldom,
 }
 
 impl<'a> Hosting<'a> {
-    /// At these doors.
+    /// A host at these doors.
     pub fn new(
         arguments: &'a Arguments,
         name: String,
@@ -107,10 +107,10 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Serves in turn with others, until somebody ends it.
+    /// Serves in turn with other hosts, until a request ends it.
     ///
     /// # Errors
-    /// It can neither serve nor follow.
+    /// The host can neither serve nor follow.
     pub fn run(mut self) -> anyhow::Result<()> {
         let outcome = self.take_turns();
         notify("STOPPING=1");
@@ -138,7 +138,7 @@ impl<'a> Hosting<'a> {
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {}
-                    // After an error no request can come any more.
+                    // After an error no further request can arrive.
                     Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
                         return Ok(());
                     }
@@ -161,7 +161,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// The next event. Without reads there is nothing to look at meanwhile.
+    /// The next event. Without reads there is nothing to check meanwhile.
     fn next_event(&self) -> Result<Event, RecvTimeoutError> {
         match self.arguments.stale_reads {
             Some(_) => self.events.recv_timeout(BETWEEN_LOOKS),
@@ -169,8 +169,8 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Opens the directory for reads when it can be read, and anew when it cannot be read any further, or this host has begun
-    /// to follow anew.
+    /// Opens the directory for reads when it can be read. Opens it again when it can no longer be read, or when this
+    /// host has begun to follow again.
     fn look_at_reads(
         &mut self,
         mut answering: Answering,
@@ -201,7 +201,7 @@ impl<'a> Hosting<'a> {
         Ok(answering)
     }
 
-    /// Sends clients away from now on, and then gives back the memory of the reads.
+    /// Sends clients away from now on, and then frees the memory of the reads.
     fn send_away(&self, answering: Answering) -> anyhow::Result<Following> {
         let reads = match answering {
             Answering::SendsAway(following) => return Ok(following),
@@ -265,7 +265,7 @@ impl<'a> Hosting<'a> {
         let ended = self.while_it_lasts(&term, &opened, following);
         drop(bases);
         self.figures.newest_base().store(0, Ordering::SeqCst);
-        // Others may be asked to serve meanwhile, and the doors are answered.
+        // Meanwhile another host may be asked to serve, and the doors are answered.
         self.enter(Phase::Follows);
         let answering = self.follow();
         let began = Instant::now();
@@ -279,16 +279,16 @@ impl<'a> Hosting<'a> {
         match (ended?, closed) {
             (Ended::Requested, closed) => closed.map(|()| Ended::Requested),
             (ended, Err(error)) => {
-                // Transactions that were not acknowledged may be in the log all the same: its next opening finds them.
+                // Unacknowledged transactions may be in the log all the same: its next opening finds them.
                 let reason = format!("{error:#}");
-                tracing::warn!(reason, "the database was closed in the middle of something");
+                tracing::warn!(reason, "the database was closed during running statements");
                 Ok(ended)
             }
             (ended, Ok(())) => Ok(ended),
         }
     }
 
-    /// Makes bases as long as this host serves, if that is asked for.
+    /// The maker of bases while this host serves, if the options ask for one.
     fn bases(&self) -> Option<Bases> {
         let arguments = self.arguments;
         let started = arguments.bases.start(
@@ -318,7 +318,7 @@ impl<'a> Hosting<'a> {
             let ended = self.watch(term, opened, &server);
             self.options = server.options();
             match ended {
-                // A log that was fenced is closed, too: others may have gone on.
+                // A fenced log is closed, too: another host may have continued it.
                 Ended::LeaseLost | Ended::Superseded | Ended::LogClosed => server.stop_at_once(),
                 Ended::Requested | Ended::HandsOver => server.stop(),
             }
@@ -333,7 +333,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Until the term ends, or its lease.
+    /// Waits until the term or its lease ends.
     fn watch(&self, term: &Term, opened: &Opened, server: &Server) -> Ended {
         loop {
             match self.wanted() {
@@ -350,7 +350,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Until the lease is there again, or the term has ended otherwise.
+    /// Waits until the lease is held again, or the term has ended otherwise.
     fn wait_for_lease(
         &mut self,
         term: &Term,
@@ -370,7 +370,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// The next request, if one comes before the term is to be looked at again.
+    /// The next request, if one arrives before the next check of the term.
     fn wanted(&self) -> Option<Request> {
         match self.events.recv_timeout(BETWEEN_LOOKS) {
             Ok(Event::Request(request)) => Some(request),
@@ -390,7 +390,7 @@ impl<'a> Hosting<'a> {
         });
     }
 
-    /// Has the configuration read again, while another host serves. If it cannot be used, nothing changes.
+    /// Reads the configuration again, while another host serves. If it is not valid, nothing changes.
     fn reload(&mut self, answering: &mut Answering) {
         match answering {
             Answering::SendsAway(following) => self.reload_following(following),
@@ -402,7 +402,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// The same for those who are sent away.
+    /// Applies the configuration to a server that sends clients away.
     fn reload_following(&mut self, following: &mut Following) {
         let taken = self.arguments.reloaded(|options| {
             let (taken, left) = self.options.taken(options)?;
@@ -415,7 +415,7 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Sends clients away, and says who serves.
+    /// Sends clients away with the name of the serving host.
     fn follow(&self) -> anyhow::Result<Following> {
         self.follow_with(self.options.clone())
     }
@@ -425,7 +425,7 @@ impl<'a> Hosting<'a> {
         Ok(Following::start(options, &self.doors, self.says(), sees)?)
     }
 
-    /// Says in a sentence who serves.
+    /// The sentence that names the serving host.
     fn says(&self) -> impl Fn() -> String + Send + Sync + 'static {
         let (name, phase, seen) = (self.name.clone(), self.phase.clone(), self.turns.seen());
         move || {
@@ -436,7 +436,7 @@ impl<'a> Hosting<'a> {
                     "the lease of this host, {name}, has run out: its store gives no answer"
                 ),
                 (Phase::Follows, None) => {
-                    format!("this host, {name}, has not heard of its store yet")
+                    format!("this host, {name}, has had no answer from its store yet")
                 }
                 (Phase::Follows, Some((serving, followed))) => {
                     let serving = match serving {
@@ -456,7 +456,7 @@ impl<'a> Hosting<'a> {
     }
 }
 
-/// Why a term ends, if it does.
+/// The reason why a term ends, if it does.
 fn ended(term: &Term, opened: &Opened) -> Option<Ended> {
     let is_closed = |opened: &Opened| {
         let tables = opened.database().tables();

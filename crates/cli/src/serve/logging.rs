@@ -1,22 +1,22 @@
-//! What a server tells while it runs: on standard error, a line for each event, as text, or as JSON where programs read.
+//! The log of a running server: on standard error, a line for each event, as text, or as JSON for programs.
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-/// How much is told.
+/// The level of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum LogLevel {
-    /// Nothing.
+    /// No events.
     Off,
-    /// What stops something: the log is closed, checkpointing has stopped.
+    /// An error that stops a part of the server: the log is closed, checkpointing has stopped.
     Error,
-    /// What somebody should look at: slow statements, clients that are refused, a full disk.
+    /// An event to look into: slow statements, clients that are refused, a full disk.
     Warn,
-    /// What is no fault, too: that a checkpoint goes on, that a password was wrong.
+    /// Also events that are no fault: a checkpoint continues, a password was wrong.
     Info,
-    /// Connections that ended, too.
+    /// Also connections that ended.
     Debug,
     /// All.
     Trace,
@@ -35,12 +35,12 @@ impl LogLevel {
     }
 }
 
-/// What else is told, besides lines.
+/// A further subscriber of events and spans.
 pub type MoreLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Tells events of this level and above. Once in a process: later calls change nothing.
+/// Logs events of this level and above. Call it once in a process: later calls have no effect.
 ///
-/// Spans are of level TRACE: only there lines have those in which they are. What else is told has a filter of its own.
+/// Spans have level TRACE: lines name their spans only at this level. `more` has a filter of its own.
 pub fn tell(level: LogLevel, json: bool, more: Option<MoreLayer>) {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
@@ -53,6 +53,6 @@ pub fn tell(level: LogLevel, json: bool, more: Option<MoreLayer>) {
     let subscriber = tracing_subscriber::registry()
         .with(more)
         .with(lines.with_filter(level.filter()));
-    // An error means that somebody tells already.
+    // An error means that a subscriber is already set.
     let _ = subscriber.try_init();
 }

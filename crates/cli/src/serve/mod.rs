@@ -1,4 +1,4 @@
-//! `serve`: a database for the clients of PostgreSQL and Redis.
+//! `serve`: a database for PostgreSQL and Redis clients.
 
 mod host_figures;
 mod host_name;
@@ -43,35 +43,35 @@ use turns::Turns;
 
 pub use stuck::Stuck;
 
-/// With a store: when the host that serves gives no sign for so long, another takes over.
+/// With a store: after so long without a sign of the serving host, another one takes over.
 const LEASE: Duration = Duration::from_secs(2);
 /// With any lease, reads may be bounded to this age.
 const STALE_READS_LEAST: Duration = Duration::from_secs(2);
-/// Between two looks whether what is followed can be followed still.
+/// The time between two checks that the followed program can still be followed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-/// For so long the store is asked when the database is opened and closed, before this host goes on otherwise.
+/// The time for which the store is asked when the database is opened and closed, before this host continues without it.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serve a database to PostgreSQL and Redis clients.
 ///
 /// A reply means that the transaction is on stable storage. By default only this host can connect, without a password;
-/// at another address only users of the configuration are served, with a password. The command line goes before the
-/// environment, and that before the configuration. An interrupt or a termination signal ends the server: running requests
-/// get their answer, clients are disconnected, and the database is closed. After a hang-up signal (SIGHUP) the server reads
-/// the configuration again and takes users, certificates and the limit of slow statements; it logs other changes, which
-/// need a restart.
+/// at another address only users of the configuration are served, with a password. The command line overrides the
+/// environment, and the environment overrides the configuration. An interrupt or a termination signal ends the server:
+/// running requests are answered, clients are disconnected, and the database is closed. After a hang-up signal (SIGHUP)
+/// the server reads the configuration again and applies users, certificates and the limit of slow statements; it logs
+/// other changes, which need a restart.
 ///
-/// With --store it is one of the hosts of a database whose log is in a store. One of them serves, the others follow: they
-/// send clients away, so that those go on to the next host of their connection string, and one takes over when the host
-/// that serves gives no sign, is asked to by `store promote` or `store drain`, or ends. docs/hosts.md has two hosts from
-/// nothing.
+/// With --store it is one of the hosts of a database whose log is in a store. One of them serves, the others follow:
+/// they send clients away, so that those try the next host of their connection string. One takes over when the serving
+/// host gives no sign, ends, or is asked to hand over by `store promote` or `store drain`. docs/hosts.md sets up two
+/// hosts from scratch.
 ///
-/// With --follow the database is one that another program of this host has open, such as a server. Clients read what that
-/// has committed, mostly some milliseconds behind: each statement, or each transaction, one state. docs/followers.md says
-/// more.
+/// With --follow the database is one that another program of this host has open, such as a server. Clients read its
+/// committed state, usually some milliseconds behind: each statement, or each transaction, sees one state. See
+/// docs/followers.md.
 ///
-/// Exit code 5, with --store: this host can neither serve nor follow, and starting it again does not help. Its directory or
-/// the log in the store is damaged, or one contradicts the other.
+/// Exit code 5, with --store: this host can neither serve nor follow, and a restart does not help. Its directory or the
+/// log in the store is damaged, or one contradicts the other.
 ///
 /// Examples:
 ///   sardonyx serve bank.sdx
@@ -81,15 +81,15 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// The database's directory, such as bank.sdx; made where absent
+    /// The database's directory, such as bank.sdx; created if absent
     path: PathBuf,
-    /// Read the database beside the program, or server, that has it open: writes are rejected
+    /// Read the database while another program or server has it open: writes are rejected
     #[arg(long)]
     follow: bool,
     /// The configuration (TOML): docs/server.md
     #[arg(long, value_name = "FILE", env = "SARDONYX_CONFIG")]
     config: Option<PathBuf>,
-    /// Where PostgreSQL's clients are served: HOST:PORT, unix:PATH, several with commas, or off [default: 127.0.0.1:5433]
+    /// Addresses for PostgreSQL clients: HOST:PORT, unix:PATH, several with commas, or off [default: 127.0.0.1:5433]
     #[arg(
         long,
         value_name = "ADDR",
@@ -97,7 +97,7 @@ pub struct Arguments {
         env = "SARDONYX_POSTGRES"
     )]
     postgres: Vec<String>,
-    /// Where Redis' clients are served [default: 127.0.0.1:6380]
+    /// Addresses for Redis clients [default: 127.0.0.1:6380]
     #[arg(
         long,
         value_name = "ADDR",
@@ -105,7 +105,7 @@ pub struct Arguments {
         env = "SARDONYX_REDIS"
     )]
     redis: Vec<String>,
-    /// Where metrics and the page are [default: 127.0.0.1:8080]
+    /// Addresses for metrics and the page [default: 127.0.0.1:8080]
     #[arg(
         long,
         value_name = "ADDR",
@@ -131,28 +131,29 @@ pub struct Arguments {
     tls_key: Option<PathBuf>,
     #[command(flatten)]
     store: StoreOption,
-    /// With --store: this host's name, another one for each [default: the machine's, and a number made of the directory]
+    /// With --store: this host's name, unique among the hosts [default: the machine's, and a number computed from the
+    /// directory]
     #[arg(long, value_name = "NAME", requires = "store")]
     host: Option<String>,
-    /// With --store: another host takes over when the serving host gives no sign for so long; half of it bounds its
+    /// With --store: another host takes over after so long without a sign of the serving host; half of it limits its
     /// answers [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads from this one's copy, if at most so old (from 2s on) [default:
-    /// send clients away]
+    /// With --store: while another host serves, answer reads from this one's copy, if at most so old (at least 2s)
+    /// [default: send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
     #[command(flatten)]
     bases: BasesOption,
-    /// Where its parts were moved to
+    /// The directories of its moved parts
     #[command(flatten)]
     moved: Directories,
     #[command(flatten)]
     node: NodeOption,
-    /// If somebody has the database open, wait so long for it, such as 30s [default: not at all]
+    /// If another program has the database open, wait so long for it, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
-    /// What is told on standard error while it runs
+    /// The level of the log on standard error
     #[arg(
         long,
         value_enum,
@@ -161,10 +162,10 @@ pub struct Arguments {
         env = "SARDONYX_LOG_LEVEL"
     )]
     log_level: LogLevel,
-    /// Where spans go: a collector of OpenTelemetry's, such as http://127.0.0.1:4318 [default: nowhere]
+    /// The destination of spans: an OpenTelemetry collector, such as http://127.0.0.1:4318 [default: none]
     #[arg(long, value_name = "URL", env = "SARDONYX_OTLP_ENDPOINT")]
     otlp_endpoint: Option<String>,
-    /// Of how many flights and connections, from 0 to 1 [default: 0.01]
+    /// The share of flights and connections whose spans are sent, from 0 to 1 [default: 0.01]
     #[arg(long, value_name = "PART", env = "SARDONYX_OTLP_SAMPLE")]
     otlp_sample: Option<f64>,
     /// End when standard input ends, too: for programs that start a server
@@ -172,7 +173,7 @@ pub struct Arguments {
     until_input_ends: bool,
 }
 
-/// What is said first.
+/// The first line of output.
 #[derive(Debug, Serialize)]
 struct Serving {
     postgres: Vec<String>,
@@ -187,7 +188,7 @@ impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         sardonyx_base::allocator::return_large_blocks();
-        // Without a configuration there is nothing to be read again, and a hang-up ends it.
+        // Without a configuration there is nothing to read again, and a hang-up ends the server.
         let requests = requests(self.until_input_ends, self.config.is_some());
         self.bases.check()?;
         let mut options = self.options()?;
@@ -230,7 +231,7 @@ impl Arguments {
         closed
     }
 
-    /// Beside the program that has the database open.
+    /// Follows the program that has the database open.
     fn follow(
         &self,
         options: Options,
@@ -242,7 +243,7 @@ impl Arguments {
         self.serve(opened.database(), options, requests, output)
     }
 
-    /// As one of the hosts of a store.
+    /// Serves as one of the hosts of a store.
     fn host(
         &self,
         database: DatabaseOptions,
@@ -264,7 +265,7 @@ impl Arguments {
         let doors = Doors::open(&options)?;
         let (sender, events) = channel();
         let of_store = self.store.of_host(STORE_PATIENCE, host.wait);
-        // The others would wait for a checkpoint, and the next opening here finds what this one would have written.
+        // The others would wait for a checkpoint, and the next opening here reads the log that it would have saved.
         let database = database.closing_checkpoint(Duration::ZERO);
         let turns = Turns::begin(self.path.clone(), database, of_store, host, sender.clone())?;
         let asked = sender.clone();
@@ -278,7 +279,7 @@ impl Arguments {
         Hosting::new(self, name, doors, options, (sender, events), turns).run()
     }
 
-    /// Refuses an age that a host which follows mostly exceeds between two looks at the store.
+    /// Refuses an age that a following host usually exceeds between two checks of the store.
     fn check_stale_reads(&self, lease: Duration) -> Result<(), UsageError> {
         let least = (lease / 8).min(STALE_READS_LEAST);
         match self.stale_reads {
@@ -299,7 +300,7 @@ impl Arguments {
     ) -> anyhow::Result<()> {
         let is_of_nodes = database.tables().is_none() && database.follower().is_none();
         if is_of_nodes {
-            // What nodes do not serve is refused where it is asked for.
+            // Options that nodes do not serve are refused.
             if self.redis.is_empty() && self.config.is_none() {
                 options.redis.clear();
             }
@@ -324,7 +325,7 @@ impl Arguments {
         outcome
     }
 
-    /// Says where clients are answered.
+    /// Prints the addresses of the server.
     fn tell(&self, doors: &Doors, host: Option<&str>, output: &mut Output) -> anyhow::Result<()> {
         let at = |wanted| {
             let addresses = doors.addresses().iter();
@@ -355,13 +356,14 @@ impl Arguments {
             }
             writeln!(output, "Ctrl-C ends it")?;
         }
-        // Whoever started us waits for this.
+        // A program that started this one waits for this line.
         output.finish()?;
         notify("READY=1");
         Ok(())
     }
 
-    /// Reads the configuration again, and has `take` apply it. If it is wrong the log says so, and nothing changes.
+    /// Reads the configuration again, and applies it with `take`. If it is not valid, the log reports it and nothing
+    /// changes.
     fn reloaded<T, E>(
         &self,
         take: impl FnOnce(Options) -> Result<(T, Vec<&'static str>), E>,
@@ -374,13 +376,13 @@ impl Arguments {
             Ok((taken, left)) => {
                 tracing::info!("the configuration was read again");
                 for name in left {
-                    tracing::warn!(name, "what the configuration says now needs a restart");
+                    tracing::warn!(name, "a change of the configuration needs a restart");
                 }
                 Some(taken)
             }
             Err(error) => {
                 let reason = format!("{error:#}");
-                tracing::error!(reason, "the configuration was not taken: nothing changes");
+                tracing::error!(reason, "the configuration was rejected: nothing changes");
                 None
             }
         }
@@ -414,13 +416,13 @@ impl Arguments {
 /// The next request.
 ///
 /// # Errors
-/// Why following ended.
+/// The reason why following ended.
 fn next(
     requests: &Receiver<Request>,
     follower: Option<&Arc<Follower>>,
 ) -> Result<Request, sardonyx::Error> {
     let Some(follower) = follower else {
-        // After an error no request can come any more.
+        // After an error no further request can arrive.
         return Ok(requests.recv().unwrap_or(Request::End));
     };
     loop {
@@ -435,11 +437,11 @@ fn next(
     }
 }
 
-/// Allows as many open files, and so connections, as the system lets this process allow itself.
+/// Raises the limit of open files, and so of connections, as far as the system allows.
 fn allow_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Without it there are fewer connections; who wants more is told by the system when they come.
+    // With a lower limit there are fewer connections; the system refuses further ones when they come.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 

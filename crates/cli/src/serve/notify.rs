@@ -1,11 +1,11 @@
-//! Telling the service manager that has started the program how it is: systemd's `sd_notify`, a datagram to the socket
+//! Reports the program's state to the service manager that started it: systemd's `sd_notify`, a datagram to the socket
 //! that NOTIFY_SOCKET names.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Tells a state, if anybody wants to know. Nothing depends on it, so an error is none.
+/// Reports a state, if a service manager asks for it. Nothing depends on it, so errors are ignored.
 pub fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
@@ -18,6 +18,6 @@ pub fn notify(state: &str) {
         let socket = UnixDatagram::unbound()?;
         socket.send_to_addr(state.as_bytes(), &address)
     });
-    // Whoever started us may have gone.
+    // The service manager may have ended.
     drop(told);
 }

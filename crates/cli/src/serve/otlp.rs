@@ -1,18 +1,18 @@
-//! Sending spans to a collector of OpenTelemetry's, by OTLP over HTTP.
+//! Sending spans to an OpenTelemetry collector, by OTLP over HTTP.
 //!
 //! ```text
 //! tracing ─▶ Sampled ─▶ tracing-opentelemetry ─▶ a queue ─▶ a thread ─▶ Exporter ─▶ the collector
 //! ```
 //!
-//! Which flights and connections are sent is drawn when they begin ([`Sampled`]), before anything of them is made: the
-//! others cost a draw. What is within one goes with it, and a client that tells of its trace has drawn already.
+//! Flights and connections are sampled when they begin ([`Sampled`]), before any span is created: an unsampled one
+//! costs a random draw. Spans within a sampled one are sent with it; a client that sends its trace has already decided.
 //!
-//! Invariants: the server never waits for the collector. The queue is bounded, what finds no room in it is dropped and
-//! counted; so is what the collector does not take, of which the log tells when it begins and, with the number, when it is
-//! over. The end of the server waits [`END`] at most.
+//! Invariants: the server never waits for the collector. The queue is bounded; spans beyond it, and spans that the
+//! collector refuses, are dropped and counted. The log reports the start of a loss and, with the number, its end. The
+//! end of the server waits at most [`END`].
 //!
-//! What is not said here is as OpenTelemetry's environment says (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
-//! `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_BSP_…`).
+//! Settings that are not given here come from OpenTelemetry's environment variables (`OTEL_SERVICE_NAME`,
+//! `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_BSP_…`).
 //!
 //! Source: OpenTelemetry's specification, "OTLP Exporter Configuration" and "Batching processor"; W3C, "Trace Context".
 
@@ -43,24 +43,24 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, Filter};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Of so many flights and connections spans are sent, if nobody says it: the queue has room for what a busy server does in a
-/// few milliseconds.
+/// The default share of flights and connections whose spans are sent: the queue has room for a few milliseconds of a
+/// busy server.
 const SAMPLE: f64 = 0.01;
-/// For so long an answer of the collector is waited for, by nobody but the thread that sends.
+/// The time that an answer of the collector may take; only the sending thread waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For so long the end waits until what is left is sent.
+/// The time that the end waits for the remaining spans.
 const END: Duration = Duration::from_secs(5);
-/// Where a collector takes spans, behind its URL.
+/// The path for traces, after the collector's URL.
 const TRACES: &str = "/v1/traces";
-/// A collector's URL, as OpenTelemetry's programs are told it.
+/// The environment variables with a collector's URL, as for all OpenTelemetry programs.
 const ENDPOINT_VARIABLES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
-/// The certificate that vouches for the collector's.
+/// The variable with the CA certificate of the collector.
 const CERTIFICATE_VARIABLE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
 
-/// What sends spans, until its end.
+/// The sender of spans, until its end.
 #[derive(Debug)]
 pub struct Sending {
     provider: SdkTracerProvider,
@@ -68,10 +68,10 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Sends spans, if somebody wants it, and has the server continue the traces of its clients.
+    /// Starts to send spans, if an endpoint is configured, and lets the server continue the traces of its clients.
     ///
     /// # Errors
-    /// What of the options cannot be.
+    /// The fault of the options.
     pub fn start(options: &mut Options) -> Result<Option<Sending>, UsageError> {
         let wrong = |text: String| UsageError::Arguments(text);
         let mut builder = SpanExporter::builder().with_http();
@@ -81,13 +81,13 @@ impl Sending {
                     .iter()
                     .any(|scheme| endpoint.starts_with(scheme))
                 {
-                    let text = "no URL: write http://HOST:PORT or https://HOST:PORT";
+                    let text = "not a URL: write http://HOST:PORT or https://HOST:PORT";
                     return Err(wrong(format!("{endpoint:?} is {text}")));
                 }
                 builder =
                     builder.with_endpoint(format!("{}{TRACES}", endpoint.trim_end_matches('/')));
             }
-            // Who builds the exporter reads them.
+            // The exporter's builder reads them.
             None if ENDPOINT_VARIABLES.iter().any(|name| said(name).is_some()) => {}
             None => return Ok(None),
         }
@@ -102,7 +102,7 @@ impl Sending {
         }
         let provider = SdkTracerProvider::builder()
             .with_resource(resource.build())
-            // What is to be sent is drawn before: what a client does not want of its trace is left out here.
+            // Sampling happens earlier; here only spans that the client's trace does not want are left out.
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOn)))
             .with_batch_exporter(Exporter {
                 inner: exporter,
@@ -114,11 +114,11 @@ impl Sending {
         Ok(Some(Sending { provider, sample }))
     }
 
-    /// What is told to it.
+    /// The subscriber that sends spans.
     pub fn layer(&self) -> MoreLayer {
         let layer = tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer("sardonyx"))
-            // They say the same of every span.
+            // They are the same for every span.
             .with_location(false)
             .with_threads(false)
             .with_target(false)
@@ -126,21 +126,20 @@ impl Sending {
         layer.with_filter(Sampled { part: self.sample }).boxed()
     }
 
-    /// Sends what is left. Returns when it is sent, or not in time.
+    /// Sends the remaining spans. Returns when they are sent, or after a time limit.
     pub fn end(self) {
         if let Err(error) = self.provider.shutdown_with_timeout(END) {
-            tracing::warn!(%error, "spans that are left were not sent");
+            tracing::warn!(%error, "the remaining spans were not sent");
         }
     }
 }
 
-/// What the environment says, if it says something.
+/// The value of an environment variable, if it is set and not empty.
 fn said(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Lets through some flights and connections, all flights whose client tells of a trace, and what is within a flight that
-/// is let through.
+/// Passes some flights and connections, all flights whose client sends a trace, and the spans within a passed flight.
 #[derive(Debug)]
 struct Sampled {
     part: f64,
@@ -162,7 +161,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Filter<S> for Sampled {
         match metadata.name() {
             FLIGHT if metadata.fields().field(TRACE_PARENT).is_some() => true,
             FLIGHT | CONNECTION => self.is_drawn(),
-            // A flight that is left out is in its connection, which may not be.
+            // A flight that is left out is in its connection, which may be sent.
             _ => context
                 .lookup_current()
                 .is_some_and(|span| span.name() != CONNECTION),
@@ -185,7 +184,7 @@ fn is_ours(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target() == SPANS_TARGET
 }
 
-/// Makes a flight's span a part of the trace of which its client tells.
+/// Makes a flight's span a part of its client's trace.
 fn continue_trace(span: &Span, parent: &str) {
     let mut parts = parent.split('-').skip(1);
     let mut next = || parts.next().unwrap_or_default();
@@ -203,35 +202,35 @@ fn continue_trace(span: &Span, parent: &str) {
         true,
         TraceState::default(),
     );
-    // An error means that the span is not among those that are sent.
+    // An error means that the span is not sent.
     let _ = span.set_parent(opentelemetry::Context::new().with_remote_span_context(parent));
 }
 
-/// Sends to the collector, and knows what was lost.
+/// An exporter that counts the lost spans.
 #[derive(Debug)]
 struct Exporter {
     inner: SpanExporter,
-    /// Spans that the collector did not take since it took some.
+    /// Spans that the collector refused since it last accepted some.
     lost: AtomicUsize,
 }
 
 impl opentelemetry_sdk::trace::SpanExporter for Exporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let count = batch.len();
-        // Its own lines would tell of every batch.
+        // Its own log lines would report every batch.
         let exported = self.inner.export(batch);
         match exported.with_subscriber(NoSubscriber::default()).await {
             Ok(()) => match self.lost.swap(0, Ordering::Relaxed) {
                 0 => {}
-                lost => tracing::warn!(lost, "the collector takes spans again: some were lost"),
+                lost => tracing::warn!(lost, "the collector accepts spans again: some were lost"),
             },
             Err(error) => {
                 if self.lost.fetch_add(count, Ordering::Relaxed) == 0 {
-                    tracing::warn!(%error, "the collector takes no spans: they are lost until it does");
+                    tracing::warn!(%error, "the collector refuses spans: they are lost until it accepts them");
                 }
             }
         }
-        // It is told of already, once.
+        // The loss is already reported, once.
         Ok(())
     }
 
@@ -240,7 +239,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
             0 => {}
             lost => tracing::warn!(
                 lost,
-                "the collector took no spans to the end: they are lost"
+                "the collector refused spans until the end: they are lost"
             ),
         }
         self.inner.shutdown_with_timeout(timeout)
@@ -255,7 +254,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
     }
 }
 
-/// The client of HTTP that there is already. It blocks the thread that sends, which does nothing else.
+/// The existing HTTP client. It blocks the sending thread, which does nothing else.
 #[derive(Debug)]
 struct Client(Http);
 
@@ -274,7 +273,7 @@ mod tests {
     fn as_many_are_drawn_as_are_wanted() {
         let drawn = |part| (0..10_000).filter(|_| Sampled { part }.is_drawn()).count();
         assert_eq!((drawn(0.0), drawn(1.0)), (0, 10_000));
-        // Seven times its deviation on both sides.
+        // Seven standard deviations on both sides.
         assert!((4_650..5_350).contains(&drawn(0.5)));
     }
 }

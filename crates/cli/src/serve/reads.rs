@@ -1,14 +1,14 @@
-//! The reads that a host answers while another one serves (`--stale-reads`): its own directory, to which it follows the
-//! store, is followed in turn, as by any other program of this host.
+//! Reads of a host while another one serves (`--stale-reads`). The host follows the store into its own directory, and
+//! the reads follow that directory, as any other program of this host can.
 //!
-//! A thread opens the directory, and says so as an event: that may take long, and this host may be wanted to serve
-//! meanwhile. A try that fails is followed by another one, since the directory changes meanwhile.
+//! A thread opens the directory and reports it as an event: opening may take long, and this host may have to serve
+//! meanwhile. A failed attempt is retried, since the directory changes meanwhile.
 //!
-//! A host that was superseded cuts its log when it begins to follow. So the directory is opened when the host has caught up
-//! since then, and opened anew whenever the host begins to follow anew.
+//! A superseded host cuts its log when it begins to follow. So the directory is opened when the host has caught up
+//! since then, and opened again whenever the host begins to follow again.
 //!
-//! Invariant: no read is answered with what was cut off. Reads ask for each statement whether the host has begun to follow
-//! anew since the directory was opened.
+//! Invariant: no read sees entries that were cut off. Each statement checks that the host has not begun to follow again
+//! since the directory was opened.
 
 use super::hosting::Event;
 use super::turns::Seen;
@@ -21,17 +21,18 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two tries to open the directory.
+/// The time between two attempts to open the directory.
 const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
-/// Opens a directory. Dropping it ends that: what it has opened then is not wanted any more.
+/// Opens a directory. After a drop, an opened directory is discarded.
 pub struct Opening {
     _wanted: Sender<()>,
     begun: u64,
 }
 
 impl Opening {
-    /// Begins to open the directory of a host that follows, and has caught up since it has begun to so many times.
+    /// Begins to open the directory of a following host, which has caught up since it began to follow for the
+    /// `begun`th time.
     ///
     /// # Errors
     /// The system starts no thread.
@@ -76,7 +77,8 @@ pub fn readable(seen: Option<Seen>) -> Option<u64> {
     followed.has_caught_up().then_some(followed.begun)
 }
 
-/// The last moment at which a host had caught up, and its age, if it follows still as it did when its directory was opened.
+/// The last moment at which a host had caught up, and its age, if it has not begun to follow again since its directory
+/// was opened.
 pub fn caught_up(seen: Option<Seen>, begun: u64) -> Option<(Instant, Duration)> {
     let (_, followed) = seen?;
     let caught_up = followed.caught_up.filter(|_| followed.begun == begun)?;
@@ -85,14 +87,14 @@ pub fn caught_up(seen: Option<Seen>, begun: u64) -> Option<(Instant, Duration)> 
 
 /// The answers to clients while another host serves.
 pub enum Answering {
-    /// They are sent away.
+    /// Clients are sent away.
     SendsAway(Following),
-    /// Their reads are answered.
+    /// Reads are answered.
     Reads(Server, Arc<Follower>),
 }
 
 impl Answering {
-    /// Why the directory cannot be read any further, and is to be opened again.
+    /// The reason why the directory can no longer be read and must be opened again.
     pub fn ended(&self) -> Option<sardonyx::Error> {
         match self {
             Answering::Reads(_, follower) if follower.has_ended() => follower.position().err(),
@@ -100,7 +102,7 @@ impl Answering {
         }
     }
 
-    /// Ends it at once. What is returned has memory still, and is to be closed.
+    /// Ends it at once. The returned follower still has memory, and must be closed.
     pub fn stop(self) -> Option<Arc<Follower>> {
         match self {
             Answering::SendsAway(following) => {

@@ -1,16 +1,16 @@
-//! Errors of a host, by what comes next: it tries again, is started again, or ends until somebody looks after it.
+//! Errors of a host, by the next step: it retries, is restarted, or ends until an operator looks after it.
 
 use sardonyx::hosts::may_pass;
 use sardonyx_command::exit::{Exit, of_error};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::remote_log::RemoteLogError;
 
-/// A host that can neither serve nor follow, whenever it is started again.
+/// A host that can neither serve nor follow, however often it is restarted.
 #[derive(Debug, thiserror::Error)]
-#[error("this host can neither serve nor follow, and starting it again does not help: {0}")]
+#[error("this host can neither serve nor follow, and a restart does not help: {0}")]
 pub struct Stuck(pub anyhow::Error);
 
-/// True if the same may succeed later: the store gave no answer, or another host was faster.
+/// True if a retry may succeed later: the store gave no answer, or another host was faster.
 pub fn is_passing(error: &anyhow::Error) -> bool {
     let Some(error) = error.downcast_ref::<sardonyx::Error>() else {
         return false;
@@ -22,7 +22,7 @@ pub fn is_passing(error: &anyhow::Error) -> bool {
     is_fenced || may_pass(error)
 }
 
-/// True if the program can do better when it is started again: the disk may have room, for example.
+/// True if a restart may help the program: the disk may have room, for example.
 pub fn helps_a_restart(error: &anyhow::Error) -> bool {
     let found = error.downcast_ref::<sardonyx::Error>();
     let is_contradicted = found.is_some_and(|error| {

@@ -1,4 +1,4 @@
-//! The thread of a host that follows the store, and says when this host is to serve.
+//! The thread of a host that follows the store, and reports when this host is to serve.
 
 use super::hosting::Event;
 use crate::store::StoreOption;
@@ -12,17 +12,17 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Between two tries to reach a store for the first time.
+/// The time between two attempts to reach a store for the first time.
 const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 
-/// A term; none: it was stopped before.
+/// A term; `None` if it was stopped before.
 pub type Turn = anyhow::Result<Option<Box<Term>>>;
 
-/// The sight of the store: the host that serves, and how far this one follows.
+/// The view of the store: the serving host, and this host's position.
 pub type Seen = (Option<String>, Followed);
 type See = Box<dyn Fn() -> Seen + Send + Sync>;
 
-/// Follows, and says when this host is to serve.
+/// Follows, and reports when this host is to serve.
 pub struct Turns {
     wanted: Option<Sender<()>>,
     stop: StopHost,
@@ -30,7 +30,7 @@ pub struct Turns {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The thread's own.
+/// The thread's own state.
 struct Following {
     path: PathBuf,
     options: Options,
@@ -41,7 +41,7 @@ struct Following {
 }
 
 impl Turns {
-    /// Of a host with this directory, which says what comes as events.
+    /// Starts the thread for a host with this directory; it reports by `events`.
     ///
     /// # Errors
     /// The system starts no thread.
@@ -76,19 +76,19 @@ impl Turns {
         })
     }
 
-    /// Has it follow until this host is to serve: then it says so.
+    /// Lets the thread follow until this host is to serve, which it then reports.
     pub fn next(&self) {
-        // An error means that it has said why it ended.
+        // An error means that it has already reported why it ended.
         let _ = self.wanted.iter().try_for_each(|wanted| wanted.send(()));
     }
 
-    /// The sight of the store; none before it answered for the first time.
+    /// The view of the store; `None` before its first answer.
     pub fn seen(&self) -> impl Fn() -> Option<Seen> + Send + Sync + 'static {
         let seen = self.seen.clone();
         move || seen.get().map(|see| see())
     }
 
-    /// Ends it: what is here of the log stays.
+    /// Ends it: the directory keeps its part of the log.
     pub fn end(&mut self) {
         self.stop.stop();
         self.wanted = None;
@@ -127,7 +127,7 @@ impl Following {
         }
     }
 
-    /// The options with the store, however long it takes to answer; none: it is to end.
+    /// The options with the store, however long it takes to answer; `None` if it is to end.
     fn reach_store(&self) -> anyhow::Result<Option<Options>> {
         let mut told = false;
         while !self.stop.is_stopped() {
@@ -136,7 +136,7 @@ impl Following {
                 Err(error) if is_unclear(&error) => {
                     if !std::mem::replace(&mut told, true) {
                         let reason = format!("{error:#}");
-                        tracing::warn!(reason, "the store is not reached yet, and asked again");
+                        tracing::warn!(reason, "the store is not reachable yet; retrying");
                     }
                     thread::sleep(BETWEEN_TRIES);
                 }
@@ -147,7 +147,7 @@ impl Following {
     }
 }
 
-/// Runs the thread's work. A panic is an event: without one the host would wait for its turn without end.
+/// Runs the thread's work. A panic is an event: otherwise the host would wait for its turn without end.
 fn tell_of_panic(events: &Sender<Event>, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         let error = anyhow::anyhow!("the thread that follows the store panicked");

@@ -1,18 +1,19 @@
-//! This command was built without what sends spans: whoever wants it is told how to have it.
+//! Replaces the sending of spans in a build without the feature: an endpoint is refused, and the error names the
+//! feature.
 
 use super::logging::MoreLayer;
 use sardonyx_command::exit::UsageError;
 use sardonyx_server::Options;
 
-/// What sends spans, of which there is none here.
+/// A sender of spans, which cannot exist.
 #[derive(Debug)]
 pub enum Sending {}
 
 impl Sending {
-    /// Nothing, where nobody wants spans.
+    /// Returns `None` if no endpoint is configured.
     ///
     /// # Errors
-    /// Somebody does.
+    /// An endpoint is configured.
     pub fn start(options: &mut Options) -> Result<Option<Sending>, UsageError> {
         match &options.otlp.endpoint {
             None => Ok(None),
@@ -23,12 +24,12 @@ impl Sending {
         }
     }
 
-    /// What is told to it.
+    /// The subscriber that sends spans.
     pub fn layer(&self) -> MoreLayer {
         match *self {}
     }
 
-    /// Sends what is left.
+    /// Sends the remaining spans.
     pub fn end(self) {
         match self {}
     }

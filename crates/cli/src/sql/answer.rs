@@ -1,22 +1,22 @@
-//! What a statement answers, as a shell shows it: texts, whoever ran it.
+//! Answers of statements as texts, the same for both kinds of connection.
 
-/// What came back.
+/// A part of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Rows.
     Rows(Rows),
-    /// What was done, such as `INSERT 0 1`.
+    /// The statement's tag, such as `INSERT 0 1`.
     Done(String),
-    /// What `COPY … TO STDOUT` sends.
+    /// The data of `COPY … TO STDOUT`.
     Copied(Vec<u8>),
-    /// Something that is told besides, such as a warning.
+    /// A message besides the result, such as a warning.
     Notice(String),
 }
 
 /// The rows of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rows {
-    /// What they are.
+    /// The columns.
     pub columns: Vec<Column>,
     /// A text for each column; `None` is null.
     pub rows: Vec<Vec<Option<String>>>,
@@ -29,7 +29,7 @@ pub struct Column {
     pub kind: ColumnKind,
 }
 
-/// What a column has, as far as that changes how it is shown.
+/// The kind of a column, as far as it changes how values are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColumnKind {
     Number,

@@ -1,4 +1,4 @@
-//! What begins with a backslash: orders to the shell itself.
+//! Lines that begin with a backslash: orders to the shell itself.
 
 use super::show::Format;
 
@@ -11,28 +11,28 @@ pub enum Command {
     Tables,
     /// One table: its columns, indexes and keys.
     Describe(String),
-    /// Whether the time that statements take is shown; `None`: the other way round.
+    /// Shows the time that statements take, or not; `None` toggles it.
     Timing(Option<bool>),
-    /// How rows are shown.
+    /// The format of rows.
     Format(Format),
-    /// Whether each row is shown as a record; `None`: the other way round.
+    /// Shows each row as a record, or not; `None` toggles it.
     Expanded(Option<bool>),
-    /// Whether long results go through a pager; `None`: the other way round.
+    /// Shows long results through a pager, or not; `None` toggles it.
     Pager(Option<bool>),
-    /// A file's statements.
+    /// Runs a file's statements.
     Include(String),
 }
 
-/// What there is, for people.
+/// The list of orders.
 pub const HELP: &str = "\
   \\d            list the tables                \\d NAME     describe a table
   \\x            show each row as a record      \\timing     show times
-  \\aligned  \\csv  \\json   how rows are shown   \\pager      long results through a pager
+  \\aligned  \\csv  \\json   the format of rows   \\pager      long results through a pager
   \\i FILE       run a file's statements        \\q, exit, quit   end
 A statement ends with a semicolon and may take several lines. Ctrl-C forgets what is typed, Ctrl-D ends.
 ";
 
-/// The order of a word that a person types at a prompt; `None` if it is SQL.
+/// The order of a word that a user types at a prompt; `None` if it is SQL.
 pub fn of_word(line: &str) -> Option<Command> {
     let word = line.trim().trim_end_matches(';').trim_end();
     match word.to_ascii_lowercase().as_str() {
@@ -42,10 +42,10 @@ pub fn of_word(line: &str) -> Option<Command> {
     }
 }
 
-/// The order of a line; `None` if it is none.
+/// The order of a line; `None` if it is not an order.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the line.
 pub fn parse(line: &str) -> Option<Result<Command, String>> {
     let rest = line.trim().strip_prefix('\\')?;
     let (name, argument) = match rest.split_once(char::is_whitespace) {
@@ -64,16 +64,16 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
         ("csv", "") => Ok(Command::Format(Format::Csv)),
         ("json", "") => Ok(Command::Format(Format::Json)),
         ("i" | "include", file) if !file.is_empty() => Ok(Command::Include(file.to_string())),
-        _ => Err(format!("there is no order \\{rest}: see \\?")),
+        _ => Err(format!("unknown order \\{rest}: see \\?")),
     })
 }
 
-/// What a switch is set to; `None`: to the other.
+/// The value of a switch; `None` toggles it.
 fn switched(argument: &str) -> Option<bool> {
     (!argument.is_empty()).then_some(argument == "on")
 }
 
-/// A name as the catalogue has it.
+/// A name in the catalogue's form.
 fn unquoted(name: &str) -> String {
     let name = name.strip_prefix("public.").unwrap_or(name);
     match name

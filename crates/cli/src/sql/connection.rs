@@ -1,4 +1,4 @@
-//! Who runs a shell's statements: a database that is opened here, or a server of PostgreSQL's protocol.
+//! The connection of a shell: a database that is opened here, or a server of PostgreSQL's protocol.
 
 use super::answer::Answer;
 use super::local::Local;
@@ -6,40 +6,40 @@ use super::remote::{Remote, RemoteError};
 use super::text::Statement;
 use std::path::Path;
 
-/// Where statements go.
+/// The target of a shell's statements.
 #[derive(Debug)]
 pub enum Connection {
     Local(Box<Local>),
     Remote(Box<Remote>),
 }
 
-/// Where a connection stands.
+/// The state of a connection's transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// In no transaction.
     Idle,
-    /// In one.
+    /// In a transaction.
     Open,
-    /// In one that failed.
+    /// In a failed transaction.
     Failed,
 }
 
-/// Why a statement failed.
+/// The reason why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StatementError {
     /// The statement is wrong, or could not be done: its message, as a shell shows it.
     #[error("{0}")]
     Refused(String),
-    /// The connection is gone.
+    /// The connection ended.
     #[cfg_attr(
         not(feature = "shell"),
         expect(dead_code, reason = "only servers answer so")
     )]
-    #[error("the connection is gone: {0}")]
+    #[error("the connection ended: {0}")]
     Gone(#[source] RemoteError),
 }
 
-/// Whether a text is the URL of a server and not a path.
+/// Returns true if a text is the URL of a server and not a path.
 pub fn is_url(text: &str) -> bool {
     ["postgres://", "postgresql://"]
         .iter()
@@ -47,15 +47,15 @@ pub fn is_url(text: &str) -> bool {
 }
 
 impl Connection {
-    /// Connects to the server of a URL, believed by the certificate in a file if that is said.
+    /// Connects to the server of a URL; `ca` is the file with the certificate that it is verified with.
     ///
     /// # Errors
-    /// It cannot be reached, or refuses; the file has no certificate.
+    /// The server cannot be reached, or refuses; the file has no certificate.
     pub fn to_server(url: &str, ca: Option<&Path>) -> anyhow::Result<Connection> {
         Ok(Connection::Remote(Box::new(Remote::connect(url, ca)?)))
     }
 
-    /// Runs one statement, with what `COPY … FROM STDIN` is to read.
+    /// Runs one statement, with the data that `COPY … FROM STDIN` reads.
     ///
     /// # Errors
     /// [`StatementError`].
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Where it stands.
+    /// The state of the transaction.
     pub fn standing(&self) -> Standing {
         match self {
             Connection::Local(local) => local.standing(),

@@ -1,10 +1,10 @@
-//! Tables, and what they are: by statements on the catalogue, so that a server is asked as a database here is.
+//! The lists of tables and columns, read by statements on the catalogue, so that they work on a server, too.
 
 use super::answer::{Answer, Rows};
 use super::connection::{Connection, StatementError};
 use super::text::Statement;
 
-/// What tables there are, and their indexes.
+/// The tables and their numbers of indexes.
 const TABLES: &str = "SELECT t.table_name AS \"table\", count(i.indexname) AS indexes \
     FROM information_schema.tables t LEFT JOIN pg_catalog.pg_indexes i ON i.tablename = t.table_name \
     WHERE t.table_schema = 'public' GROUP BY t.table_name ORDER BY 1";
@@ -12,15 +12,15 @@ const TABLES: &str = "SELECT t.table_name AS \"table\", count(i.indexname) AS in
 /// The tables.
 ///
 /// # Errors
-/// Those of [`Connection::run`].
+/// The errors of [`Connection::run`].
 pub fn tables(connection: &mut Connection) -> Result<Vec<Answer>, StatementError> {
     connection.run(&Statement::of(TABLES), None)
 }
 
-/// A table's columns, then its indexes; `None` if there is none of this name.
+/// A table's columns, then its indexes; `None` if there is no table of this name.
 ///
 /// # Errors
-/// Those of [`Connection::run`].
+/// The errors of [`Connection::run`].
 pub fn table(
     connection: &mut Connection,
     name: &str,
@@ -48,7 +48,7 @@ pub fn table(
 /// The names of tables and columns, for completion.
 ///
 /// # Errors
-/// Those of [`Connection::run`].
+/// The errors of [`Connection::run`].
 pub fn names(connection: &mut Connection) -> Result<Vec<String>, StatementError> {
     let mut names = Vec::new();
     for column in ["table_name", "column_name"] {

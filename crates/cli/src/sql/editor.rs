@@ -1,4 +1,4 @@
-//! Lines that a person types, with a history and completion.
+//! Lines that a user types, with a history and completion.
 
 use super::connection::Standing;
 use super::typed::{Typed, prompt};
@@ -114,7 +114,7 @@ impl Completer for Names {
     }
 }
 
-/// Where the last word of a text begins, and what it may become.
+/// The start of the last word of a text, and its completions.
 fn completed(typed: &str, names: &[String]) -> (usize, Vec<String>) {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '\\';
     let start = typed.rfind(|c| !is_part(c));
@@ -126,7 +126,7 @@ fn completed(typed: &str, names: &[String]) -> (usize, Vec<String>) {
         return (start, Vec::new());
     }
     let lower = word.to_lowercase();
-    // In the letters that were typed.
+    // In the case of the typed letters.
     let is_upper = word.chars().all(|c| !c.is_lowercase());
     let words = WORDS.iter().map(|word| match is_upper {
         true => (*word).to_string(),
@@ -145,7 +145,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// With the history of earlier shells, if there is a home to keep it in.
+    /// Opens a terminal, with the history of earlier shells, if there is a home directory to keep it in.
     ///
     /// # Errors
     /// The terminal cannot be used.
@@ -159,21 +159,21 @@ impl Lines {
         editor.set_helper(Some(Names(Vec::new())));
         let history = history_file();
         if let Some(file) = &history {
-            // There is none yet.
+            // A missing file is an empty history.
             let _ = editor.load_history(file);
         }
         Ok(Lines { editor, history })
     }
 
-    /// Has these names completed from now on.
+    /// Sets the names that are completed from now on.
     pub fn know(&mut self, names: Vec<String>) {
         self.editor.set_helper(Some(Names(names)));
     }
 
-    /// The next line.
+    /// Reads the next line.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// The terminal is closed.
     pub fn next(&mut self, standing: Standing, is_blank: bool) -> anyhow::Result<Typed> {
         match self.editor.readline(&prompt(standing, is_blank)) {
             Ok(line) => Ok(Typed::Line(line)),
@@ -183,7 +183,7 @@ impl Lines {
         }
     }
 
-    /// Keeps a statement in the history. One with a password in it is not kept.
+    /// Keeps a statement in the history, unless it contains a password.
     pub fn remember(&mut self, statement: &str) {
         if statement.to_lowercase().contains("password") {
             return;
@@ -195,7 +195,7 @@ impl Lines {
 impl Drop for Lines {
     fn drop(&mut self) {
         if let Some(file) = &self.history {
-            // A history that cannot be kept is no reason to fail.
+            // If the history cannot be kept, the shell continues.
             if let Some(directory) = file.parent() {
                 let _ = std::fs::create_dir_all(directory);
             }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// Between two looks whether a lease is there again.
+/// The time between two checks of a lost lease.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// A session of a database.
@@ -26,10 +26,10 @@ pub struct Local {
 }
 
 impl Local {
-    /// A session of a database.
+    /// Opens a session of a database.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// A thread cannot be started.
     pub fn open(database: Arc<Database>, term: Option<Arc<Term>>) -> anyhow::Result<Local> {
         let options = SessionOptions {
             user: "sardonyx".into(),
@@ -61,7 +61,7 @@ impl Local {
         let statements = match self.session.prepare(&statement.text, &[]) {
             Ok(statements) => statements,
             Err(error) => {
-                // As a failed statement fails the transaction.
+                // So that it fails the transaction, as a failed statement does.
                 let _ = self.go([Step::Fail(error.clone()), Step::Sync].into());
                 return Err(refused(error));
             }
@@ -90,8 +90,8 @@ impl Local {
         Ok(answers)
     }
 
-    /// Refuses an answer that may be older than what a host has acknowledged: this process was stopped for so long that one
-    /// has taken over. Without its store it waits, as transactions do.
+    /// Refuses an answer that may be older than acknowledged transactions of another host: this process was stopped for
+    /// so long that the host has taken over. If the store does not answer it waits, as transactions do.
     fn check_term(&self) -> Result<(), StatementError> {
         let Some(term) = &self.term else {
             return Ok(());
@@ -119,7 +119,7 @@ fn answers_of(complete: Complete, answers: &mut Vec<Answer>) -> Result<(), SqlEr
         )));
     }
     if let Some(data) = complete.copy_out {
-        // What is copied is all that is told: it may be a file that another program reads.
+        // Only the copied data is printed, since it may go into a file that another program reads.
         answers.push(Answer::Copied(data.0));
         return Ok(());
     }

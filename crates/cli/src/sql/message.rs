@@ -1,8 +1,8 @@
-//! An error of a statement as a shell shows it: what is wrong, the line with the place, and what may help.
+//! An error of a statement in the shell's form: the error, the line with the place, and a hint.
 
 use std::fmt::Write;
 
-/// What an error says.
+/// The parts of an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The statement, and the number of its first line.
@@ -13,7 +13,7 @@ pub struct Parts<'a> {
     pub message: &'a str,
     pub detail: Option<&'a str>,
     pub hint: Option<&'a str>,
-    /// Which part of what was sent it is about.
+    /// The part of the statement that the error is about.
     pub context: Option<&'a str>,
     /// The character in the statement, from 1.
     pub position: Option<usize>,
@@ -39,7 +39,7 @@ pub fn message(parts: &Parts<'_>) -> String {
     shown
 }
 
-/// The line with a character, its number from 0, and how many characters of it are before.
+/// The line with a character, its number from 0, and the number of its characters before that one.
 fn line_of(text: &str, position: usize) -> Option<(usize, &str, usize)> {
     let mut before = position.checked_sub(1)?;
     for (number, line) in text.split('\n').enumerate() {

@@ -1,8 +1,10 @@
 //! `sql`: a shell for a database's tables, with a server or without.
 //!
-//! - [`connection`]: who runs statements: [`local`], the SQL layer in this process; [`remote`], a server;
-//! - [`text`]: where a statement ends; [`tag`]: what it did; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
-//! - [`show`]: how rows are printed; [`pager`]: results longer than the terminal; [`message`]: how errors are; [`editor`]: lines of a terminal, [`typed`].
+//! - [`connection`]: the targets of statements: [`local`], the SQL layer in this process; [`remote`], a server;
+//! - [`text`]: the end of a statement; [`tag`]: its tag; [`command`]: orders that begin with a backslash; [`describe`]:
+//!   the statements of `\d`;
+//! - [`show`]: printing rows; [`pager`]: results longer than the terminal; [`message`]: errors; [`editor`]: lines of a
+//!   terminal, [`typed`].
 
 mod answer;
 mod command;
@@ -49,11 +51,11 @@ use typed::Typed;
 ///
 /// A directory is opened here, without a server; a URL, such as postgres://127.0.0.1:5433, is connected to. In a
 /// terminal statements have a history, Tab completes words and names, and long results go through a pager (PAGER, or
-/// less); \? lists the shell's orders. Otherwise
-/// standard input, a file (-f) or the arguments (-c) are run, up to the first statement that fails. COPY … FROM STDIN
-/// reads the lines that follow, to one that is \. alone. With --json a row is an object in a line.
+/// less); \? lists the shell's orders. Otherwise the shell runs standard input, a file (-f) or the arguments (-c), up
+/// to the first statement that fails. COPY … FROM STDIN reads the following lines, up to a line \. alone. With --json a
+/// row is an object in a line.
 ///
-/// A password comes from the environment (PGPASSWORD), so that it is in no list of processes.
+/// The password comes from the environment (PGPASSWORD), so that no list of processes shows it.
 ///
 /// Exit code 4: a statement failed.
 ///
@@ -73,22 +75,22 @@ pub struct Arguments {
     /// Run a file's statements and end; may be given several times
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "commands")]
     files: Vec<PathBuf>,
-    /// How rows are shown
+    /// The format of rows
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "aligned")]
     format: Format,
     /// Show the time that each statement takes
     #[arg(long)]
     timing: bool,
-    /// Print rows only: not how many they are, nor what was done
+    /// Print rows only, without their number and without tags
     #[arg(short, long)]
     quiet: bool,
-    /// Read the database beside the program that has it open: writes are rejected
+    /// Read the database while another program has it open: writes are rejected
     #[arg(long, conflicts_with = "create")]
     follow: bool,
-    /// Make the database if it is not there
+    /// Create the database if there is none
     #[arg(long)]
     create: bool,
-    /// The certificate (PEM) that vouches for the server's: TLS is spoken then
+    /// The CA certificate (PEM) that the server is verified with; enables TLS
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     #[command(flatten)]
@@ -104,15 +106,14 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let url = self.target.path.to_str().filter(|path| is_url(path));
         if self.follow && url.is_some() {
-            let text =
-                "--follow is for a database's directory: a server says itself whether it follows";
+            let text = "--follow is for a database's directory: a server's own options decide if it follows";
             return Err(UsageError::Arguments(text.into()).into());
         }
         let (connection, opened) = match url {
             Some(url) => (Connection::to_server(url, self.ca.as_deref())?, None),
             None => {
                 if !self.create {
-                    // It has to be there.
+                    // The file must exist.
                     self.target.disk()?;
                 }
                 let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
@@ -167,14 +168,14 @@ impl Arguments {
     }
 }
 
-/// Whether a shell goes on.
+/// The state of a shell's loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Statement,
     End,
 }
 
-/// What a shell works with.
+/// The state of a shell.
 struct Shell<'o> {
     connection: Connection,
     output: &'o mut Output,
@@ -186,7 +187,7 @@ struct Shell<'o> {
 }
 
 impl Shell<'_> {
-    /// Runs what a person types, until they end it.
+    /// Runs the lines that a user types, until the end.
     fn converse(&mut self) -> anyhow::Result<()> {
         self.pager = Pager::of_environment();
         let mut lines = Lines::new()?;
@@ -232,7 +233,11 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Shows an error, unless nothing more can be done.
+    /// Shows an error.
+    ///
+    /// # Errors
+    ///
+    /// The connection has ended, or the output is closed.
     fn tell(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         if let Some(StatementError::Gone(_)) = error.downcast_ref() {
             anyhow::bail!("{error:#}");
@@ -241,7 +246,7 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Has the names of tables and columns completed, where they can be asked for.
+    /// Reads the names of tables and columns for completion, if the transaction allows it.
     fn learn(&mut self, lines: &mut Lines) {
         if self.connection.standing() == Standing::Idle
             && let Ok(names) = describe::names(&mut self.connection)
@@ -298,7 +303,7 @@ impl Shell<'_> {
             Command::Describe(name) => match describe::table(&mut self.connection, &name)? {
                 Some(answers) => self.show(&answers)?,
                 None => {
-                    let text = format!("there is no table {name:?}: \\d tells which there are");
+                    let text = format!("there is no table {name:?}: \\d lists the tables");
                     return Err(UsageError::NotThere(text).into());
                 }
             },
@@ -335,7 +340,7 @@ impl Shell<'_> {
         Ok(Next::Statement)
     }
 
-    /// Runs a statement; what `COPY … FROM STDIN` reads comes from `input`. Returns how many lines that are.
+    /// Runs a statement; `COPY … FROM STDIN` reads its data from `input`. Returns the number of lines read.
     fn statement(
         &mut self,
         statement: &Statement,
@@ -368,7 +373,7 @@ impl Shell<'_> {
                 (Some(pager), Answer::Rows(rows)) => {
                     let mut text = Vec::new();
                     write_rows(&mut text, rows, self.format, self.quiet)?;
-                    // What was printed before comes before it.
+                    // Earlier output comes first.
                     self.output.finish()?;
                     if !pager.shows(&text) {
                         self.output.write_all(&text)?;
@@ -381,7 +386,7 @@ impl Shell<'_> {
     }
 }
 
-/// The lines up to one that is `\.` alone, or to the end, and how many were read.
+/// The lines up to a line `\.` alone, or to the end, and their number.
 fn copied_of(input: &mut dyn BufRead) -> anyhow::Result<(Vec<u8>, usize)> {
     let (mut copied, mut lines) = (Vec::new(), 0);
     loop {

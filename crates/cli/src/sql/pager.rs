@@ -1,4 +1,4 @@
-//! Results that are longer than the terminal, through the program that pages them.
+//! Results that are longer than the terminal, shown through a pager.
 
 use rustix::termios::tcgetwinsize;
 use sardonyx_base::signals::ignore_interrupt;
@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// Names the pager, before `PAGER`, which other programs read, too.
+/// The variable with the pager, which overrides `PAGER`, since other programs read that, too.
 const VARIABLE: &str = "SARDONYX_PAGER";
-/// As most people have it: colours pass, and a result that fits is printed.
+/// The usual options: colours pass, and a result that fits is printed.
 const LESS_OPTIONS: &str = "FRX";
 
 /// The program that pages.
@@ -27,7 +27,7 @@ impl Pager {
         (!is_blank).then_some(Pager { command })
     }
 
-    /// Shows a text if it is longer than the terminal; false if that was not done, and it is to be printed.
+    /// Shows a text if it is longer than the terminal. If it returns false, the text was not shown and must be printed.
     pub fn shows(&self, text: &[u8]) -> bool {
         let size = tcgetwinsize(io::stdout());
         let is_long = size.is_ok_and(|size| is_longer(text, usize::from(size.ws_row)));
@@ -49,13 +49,13 @@ impl Pager {
             let _ = input.write_all(text);
         }
         let status = child.wait()?;
-        // So the system's shell says that it cannot run a command.
+        // The shell's codes for a command that it cannot run.
         Ok(!matches!(status.code(), Some(126 | 127)))
     }
 }
 
-/// True if a text takes more lines than the terminal has, one of which is the next prompt's. A terminal of no lines is one
-/// that does not know its size.
+/// True if a text takes more lines than the terminal has, one of which is the next prompt's. A terminal of no lines
+/// does not know its size.
 fn is_longer(text: &[u8], rows: usize) -> bool {
     let lines = text.iter().filter(|byte| **byte == b'\n').count();
     rows > 0 && lines >= rows
@@ -79,7 +79,7 @@ mod tests {
         };
         assert!(!command("/nowhere/at/all").show(b"x\n").unwrap());
         assert!(command("cat >/dev/null").show(b"x\n").unwrap());
-        // One that reads nothing and fails has been asked all the same.
+        // A pager that reads nothing and fails still counts as shown.
         assert!(command("exit 3").show(b"x\n").unwrap());
     }
 }

@@ -19,10 +19,10 @@ use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, SimpleQueryMessage, Socket};
 
-/// How much of what is copied in is sent as one message: a server's have a bound.
+/// The bytes of copied data in one message: a server's messages have a bound.
 const COPY_BYTES: usize = 1 << 20;
 
-/// The environment's password, as PostgreSQL's own clients have it.
+/// The variable with the password, as for PostgreSQL's own clients.
 const PASSWORD: &str = "PGPASSWORD";
 
 /// A connection.
@@ -42,10 +42,10 @@ impl fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// Connects. TLS is spoken if `ca` vouches for the server, or the URL asks for it (`sslmode=require`).
+    /// Connects. TLS is used if `ca` is given, or if the URL asks for it (`sslmode=require`).
     ///
     /// # Errors
-    /// It cannot be reached, or refuses; the file has no certificate.
+    /// The server cannot be reached, or refuses; the file has no certificate.
     pub fn connect(url: &str, ca: Option<&Path>) -> anyhow::Result<Remote> {
         let mut config: Config = url.parse().context("the URL")?;
         if config.get_password().is_none()
@@ -61,11 +61,11 @@ impl Remote {
             .build()?;
         match (ca, config.get_ssl_mode()) {
             (Some(_), _) => config.ssl_mode(SslMode::Require),
-            // Nobody vouches for the server.
+            // Without `ca` the server cannot be verified.
             (None, SslMode::Prefer) => config.ssl_mode(SslMode::Disable),
             (None, SslMode::Disable) => &mut config,
             (None, _) => {
-                bail!("TLS needs the certificate that vouches for the server's: --ca FILE")
+                bail!("TLS needs the certificate of the server's CA: --ca FILE")
             }
         };
         let (told, notices) = channel();
@@ -103,7 +103,7 @@ impl Remote {
             tokio::select! {
                 answers = &mut work => answers,
                 _ = tokio::signal::ctrl_c() => {
-                    // If the server does not hear it, the statement is waited for.
+                    // If the server does not receive it, the statement continues.
                     let _ = client.cancel_token().cancel_query(tls.clone()).await;
                     work.await
                 }
@@ -127,14 +127,14 @@ impl Remote {
     }
 }
 
-/// Passes on what a server says of itself, until the connection ends.
+/// Passes on the server's notices until the connection ends.
 async fn listen<S>(mut connection: Connection<Socket, S>, told: std::sync::mpsc::Sender<String>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = std::future::poll_fn(|cx| connection.poll_message(cx)).await {
         if let AsyncMessage::Notice(notice) = message {
-            // Nobody listens any more only at the end.
+            // The receiver is dropped only at the end.
             let _ = told.send(format!("{}: {}", notice.severity(), notice.message()));
         }
     }
@@ -165,8 +165,8 @@ async fn answers(
         }
         return Ok(vec![Answer::Copied(bytes)]);
     }
-    // Which types the columns have is said only of a statement that is prepared. What is wrong is told once: in a
-    // transaction, a second time would only say that the transaction has failed.
+    // The server sends the types of columns only for a prepared statement. An error is reported once: in a transaction,
+    // a second attempt would only report that the transaction has failed.
     let kinds = match may_give_rows(words) {
         true => Some(client.prepare(text).await?),
         false => None,
@@ -205,7 +205,7 @@ async fn answers(
     Ok(answers)
 }
 
-/// Data in pieces that a server takes as messages.
+/// Data in pieces that a server accepts as messages.
 fn pieces(mut data: Bytes) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || {
         let piece = data.split_to(data.len().min(COPY_BYTES));
@@ -223,7 +223,7 @@ fn standing_after(words: &[String], before: Standing) -> Standing {
     }
 }
 
-/// Where an error leaves an open transaction: one whose commit is refused is over.
+/// The state of a transaction after an error: a transaction whose commit is refused is over.
 fn standing_after_error(words: &[String], error: &RemoteError) -> Standing {
     let is_end = matches!(words.first().map_or("", |word| &**word), "COMMIT" | "END");
     let is_understood = error

@@ -1,4 +1,4 @@
-//! How answers are printed: aligned, as CSV, or as JSON.
+//! Printing answers: aligned, as CSV, or as JSON.
 
 use super::answer::{Answer, Column, ColumnKind, Rows};
 use sardonyx_command::output::Output;
@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use std::io::Write;
 
-/// In which form.
+/// A format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Format {
     /// In columns, for people
@@ -20,16 +20,16 @@ pub enum Format {
 }
 
 impl Format {
-    /// True of a form for people, in which a statement without rows says what it did.
+    /// True for a format for people, in which a statement without rows prints its tag.
     fn is_for_people(self) -> bool {
         matches!(self, Format::Aligned | Format::Expanded)
     }
 }
 
-/// Prints an answer; where `is_terse`, only rows: not how many, nor what was done.
+/// Prints an answer; with `is_terse` only its rows, without their number and without tags.
 ///
 /// # Errors
-/// Standard output is gone.
+/// Standard output is closed.
 pub fn show(
     output: &mut Output,
     answer: &Answer,
@@ -46,7 +46,7 @@ pub fn show(
     Ok(())
 }
 
-/// Writes rows in this form.
+/// Writes rows in this format.
 ///
 /// # Errors
 /// The writer's.
@@ -88,8 +88,8 @@ pub fn write_rows(
     Ok(())
 }
 
-/// A row as an object: its columns in their order, numbers with all their digits. What JSON has no number for, as
-/// infinity, is a text.
+/// A row as an object: its columns in their order, numbers with all their digits. A number that JSON does not have,
+/// such as infinity, is a text.
 struct Object<'a>(&'a [Column], &'a [Option<String>]);
 
 impl Serialize for Object<'_> {
@@ -131,7 +131,7 @@ fn csv_line<'a>(
     Ok(writeln!(output)?)
 }
 
-/// Columns as wide as their widest line; numbers stand right; a text of several lines takes several.
+/// Columns as wide as their widest line; numbers are right-aligned; a text of several lines takes several.
 fn aligned(rows: &Rows) -> String {
     let cells: Vec<Vec<Vec<String>>> = rows
         .rows
@@ -171,7 +171,7 @@ fn aligned(rows: &Rows) -> String {
     lines.join("\n")
 }
 
-/// A record for each row, as psql has them: a rule with its number, then names and values.
+/// A record for each row, as in psql: a rule with its number, then names and values.
 fn expanded(rows: &Rows) -> String {
     let name_of = |column: &Column| printable(&column.name);
     let wide = |text: &str| text.chars().count();
@@ -183,7 +183,7 @@ fn expanded(rows: &Rows) -> String {
     let mut lines = Vec::new();
     for (at, row) in rows.rows.iter().enumerate() {
         let head = format!("-[ RECORD {} ]", at + 1);
-        // The bar between names and values goes on in the rule, if the head leaves it free.
+        // The bar between names and values continues in the rule, if the head leaves it free.
         let head = format!("{head:-<width$}", width = names + 1);
         let bar = if wide(&head) == names + 1 { "+" } else { "" };
         lines.push(format!(
@@ -212,8 +212,7 @@ fn join(parts: impl Iterator<Item = String>, between: &str) -> String {
     line.trim_end().to_string()
 }
 
-/// The lines of a value, as a terminal may have them: what would move its cursor or change its state is written as it
-/// would be in a program.
+/// The lines of a value, safe for a terminal: a character that would move its cursor or change its state is escaped.
 fn lines_of(text: Option<&str>) -> Vec<String> {
     let Some(text) = text else {
         return vec![String::new()];

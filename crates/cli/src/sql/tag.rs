@@ -1,9 +1,9 @@
-//! What was done, as the protocol names it: of a tag the client crate gives the number of rows alone, and its words follow
-//! from the statement's.
+//! The tag of a statement, as in the protocol. The client crate returns only its number of rows; its words follow from
+//! the statement's.
 
 use std::collections::HashMap;
 
-/// Words that stand between `CREATE` and what is created.
+/// Words between `CREATE` and the created object's kind.
 const MODIFIERS: [&str; 9] = [
     "OR",
     "REPLACE",
@@ -16,12 +16,12 @@ const MODIFIERS: [&str; 9] = [
     "RECURSIVE",
 ];
 
-/// Statements that `PREPARE` has named, by the words that they have.
+/// Statements that `PREPARE` has named, with their words.
 #[derive(Debug, Default)]
 pub struct Named(HashMap<String, Vec<String>>);
 
 impl Named {
-    /// Takes note of a statement that was done.
+    /// Notes a statement that was done.
     pub fn note(&mut self, words: &[String]) {
         match words {
             [first, name, rest @ ..] if first == "PREPARE" => {
@@ -37,7 +37,7 @@ impl Named {
         }
     }
 
-    /// What a statement with these words did, to so many rows; `failed`: in a transaction that had failed.
+    /// The tag of a statement with these words and so many rows; `failed`: in a failed transaction.
     pub fn tag(&self, words: &[String], rows: u64, failed: bool) -> String {
         let word = |at: usize| words.get(at).map_or("", |word| &**word);
         match word(0) {
@@ -89,14 +89,15 @@ impl Named {
     }
 }
 
-/// Whether these are words of `CREATE TABLE … AS SELECT …`.
+/// Returns true if these are words of `CREATE TABLE … AS SELECT …`.
 fn makes_of_rows(words: &[String]) -> bool {
     let sources = ["SELECT", "WITH", "VALUES", "TABLE", "EXECUTE"];
     let is_source = |pair: &[String]| pair[0] == "AS" && sources.contains(&&*pair[1]);
     words.windows(2).any(is_source) || words.last().is_some_and(|word| word == "AS")
 }
 
-/// Whether a statement with these words may give rows, so that it is worth asking for the types of their columns.
+/// Returns true if a statement with these words may return rows, so that it is worth asking for the types of their
+/// columns.
 pub fn may_give_rows(words: &[String]) -> bool {
     let returns = || words.iter().any(|word| word == "RETURNING");
     match words.first().map_or("", |word| &**word) {

@@ -1,14 +1,14 @@
-//! Where statements end in a text that comes line by line, and which words they have.
+//! The ends and the words of statements in a text that arrives line by line.
 //!
-//! A semicolon in a string, in a quoted name, in a comment, between dollar quotes or between parentheses ends nothing, nor
-//! does one in the body of a procedure: between `BEGIN ATOMIC` and its `END`.
+//! A semicolon in a string, a quoted name, a comment, dollar quotes or parentheses does not end a statement. Nor does
+//! one in the body of a procedure, between `BEGIN ATOMIC` and its `END`.
 //!
-//! Each byte is looked at once, however many lines and semicolons a statement has. Pieces are whole lines, so that no
-//! quote, comment mark or tag is cut.
+//! Each byte is read once, however many lines and semicolons a statement has. Pieces are whole lines, so that no quote,
+//! comment mark or tag is cut.
 //!
 //! Source: PostgreSQL's documentation, *SQL Syntax*, "Lexical Structure".
 
-/// A statement, and where it stands in what it was read from.
+/// A statement, and its line in the input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
     pub text: String,
@@ -17,7 +17,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// One that stands by itself.
+    /// A statement from no file.
     pub fn of(text: impl Into<String>) -> Statement {
         Statement {
             text: text.into(),
@@ -26,18 +26,18 @@ impl Statement {
     }
 }
 
-/// What was read and is no whole statement yet.
+/// Input that is not yet a whole statement.
 #[derive(Debug)]
 pub struct Pending {
     text: String,
-    /// Where the statement begins that is coming, and the number of that line.
+    /// The start of the next statement, and the number of that line.
     start: usize,
     line: usize,
-    /// Lines that were read behind a place and are no text: the data of a copy.
+    /// Lines that were read after a place and are not part of the text: the data of a copy.
     skipped: Vec<(usize, usize)>,
     scanner: Scanner,
     nesting: Nesting,
-    /// Nothing but blanks and comments so far.
+    /// Only blanks and comments so far.
     blank: bool,
 }
 
@@ -69,12 +69,12 @@ impl Pending {
         self.text.push_str(lines);
     }
 
-    /// So many lines were read behind what is here, and are no text.
+    /// Counts lines that were read after the text and are not part of it.
     pub fn skip_lines(&mut self, lines: usize) {
         self.skipped.push((self.text.len(), lines));
     }
 
-    /// Takes the first statement, with its semicolon; `None` if it has not come to its end.
+    /// Takes the first statement, with its semicolon; `None` if it is not complete.
     pub fn take(&mut self) -> Option<Statement> {
         while let Some(lexeme) = self.scanner.next(&self.text) {
             self.blank = false;
@@ -85,14 +85,14 @@ impl Pending {
         None
     }
 
-    /// Takes what is left, which has no semicolon; `None` if it has no statement.
+    /// Takes the rest, which has no semicolon; `None` if it has no statement.
     pub fn take_rest(&mut self) -> Option<Statement> {
         let is_blank = self.is_blank();
         let rest = self.take_up_to(self.text.len());
         (!is_blank).then_some(rest)
     }
 
-    /// Whether nothing is here but blanks and comments, once [`Pending::take`] has no more.
+    /// Returns true if only blanks and comments remain, once [`Pending::take`] has no more statements.
     pub fn is_blank(&self) -> bool {
         self.blank && self.scanner.inside == Inside::Nothing
     }
@@ -114,7 +114,7 @@ impl Pending {
         }
     }
 
-    /// How many lines end between two places.
+    /// The number of lines that end between two places.
     fn lines(&self, from: usize, to: usize) -> usize {
         let text = self.text.get(from..to).unwrap_or_default();
         let skipped = self.skipped.iter();
@@ -124,7 +124,7 @@ impl Pending {
     }
 }
 
-/// Whether nothing stands in a text but blanks and comments.
+/// Returns true if a text has only blanks and comments.
 pub fn is_blank(text: &str) -> bool {
     let mut scanner = Scanner::default();
     scanner.next(text).is_none() && scanner.inside == Inside::Nothing
@@ -144,12 +144,12 @@ pub fn words(statement: &str) -> Vec<String> {
     words
 }
 
-/// Whether a statement with these words is `COPY … FROM STDIN`, which reads what follows it.
+/// Returns true if a statement with these words is `COPY … FROM STDIN`, which reads the following lines.
 pub fn copies_in(words: &[String]) -> bool {
     copies(words, ["FROM", "STDIN"])
 }
 
-/// Whether a statement with these words is `COPY … TO STDOUT`.
+/// Returns true if a statement with these words is `COPY … TO STDOUT`.
 #[cfg(any(test, feature = "shell"))]
 pub fn copies_out(words: &[String]) -> bool {
     copies(words, ["TO", "STDOUT"])
@@ -159,18 +159,18 @@ fn copies(words: &[String], way: [&str; 2]) -> bool {
     words.first().is_some_and(|word| word == "COPY") && words.windows(2).any(|pair| pair == way)
 }
 
-/// What stands in a statement, as far as its end and its words are concerned.
+/// A lexeme of a statement, as far as its end and its words need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lexeme<'t> {
     Word(&'t str),
     Open,
     Close,
     Semicolon,
-    /// Anything else that is no blank and no comment.
+    /// Anything else except blanks and comments.
     Other,
 }
 
-/// How deep in parentheses and procedures' bodies a statement is.
+/// The depth of parentheses and procedures' bodies.
 #[derive(Debug, Default)]
 struct Nesting {
     depth: i64,
@@ -180,7 +180,7 @@ struct Nesting {
 }
 
 impl Nesting {
-    /// Goes behind what comes next. Returns whether it ends the statement.
+    /// Passes a lexeme. Returns true if it ends the statement.
     fn ends(&mut self, lexeme: Lexeme<'_>) -> bool {
         let begins = std::mem::take(&mut self.begins);
         match lexeme {
@@ -207,20 +207,20 @@ impl Nesting {
     }
 }
 
-/// In what the next byte is.
+/// The context of the next byte.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 enum Inside {
     #[default]
     Nothing,
-    /// Between such quotes, in which a backslash may take the meaning from what follows.
+    /// Between such quotes, in which a backslash may escape the next character.
     Quotes { quote: u8, escapes: bool },
     /// Up to this tag.
     Dollars(String),
-    /// In so many comments.
+    /// In so many nested comments.
     Comment(u32),
 }
 
-/// Goes through a text that grows.
+/// A scanner of a text that grows.
 #[derive(Debug, Default)]
 struct Scanner {
     at: usize,
@@ -228,7 +228,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    /// What comes next; `None` at the end of what is there.
+    /// The next lexeme; `None` at the end of the text so far.
     fn next<'t>(&mut self, text: &'t str) -> Option<Lexeme<'t>> {
         let bytes = text.as_bytes();
         loop {
@@ -287,7 +287,7 @@ impl Scanner {
         Lexeme::Other
     }
 
-    /// Goes to the end of what this is inside of, if that is there.
+    /// Moves to the end of the current context, if the text has it.
     fn leave(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let end = match &mut self.inside {
@@ -298,7 +298,7 @@ impl Scanner {
                     match bytes.get(at) {
                         None => break None,
                         Some(b'\\') if *escapes => at += 2,
-                        // Twice, it is one of the text.
+                        // Twice, it is a quote of the text.
                         Some(byte) if byte == quote && bytes.get(at + 1) == Some(quote) => at += 2,
                         Some(byte) if byte == quote => break Some(at + 1),
                         Some(_) => at += 1,
@@ -373,7 +373,7 @@ mod tests {
         all
     }
 
-    /// The same in one piece and line by line.
+    /// Compares the text in one piece with the text line by line.
     fn taken(text: &str) -> Vec<String> {
         let whole = taken_of(&[text]);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn each_byte_is_looked_at_once() {
-        // Were a statement looked at anew for each line or semicolon, this would take hours.
+        // If a statement were scanned again for each line or semicolon, this would take hours.
         let (mut pending, lines) = (Pending::default(), 200_000);
         pending.push("select '\n");
         for _ in 0..lines {

@@ -1,7 +1,7 @@
 //! TLS for a shell's connection: [`tokio_rustls`] behind the interface of [`tokio_postgres`].
 //!
-//! Without channel binding, which needs a parser of certificates: a URL that requires it is refused by the client's
-//! crate, and our server does not offer it.
+//! Without channel binding, which needs a parser of certificates: the client's crate refuses a URL that requires it,
+//! and our server does not offer it.
 
 use rustls::ClientConfig;
 use rustls::pki_types::{InvalidDnsNameError, ServerName};
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Makes a connection's handshake.
+/// Creates a connection's handshake.
 #[derive(Clone)]
 pub struct Tls(Arc<ClientConfig>);
 
@@ -28,7 +28,7 @@ pub struct Handshake {
 pub struct Encrypted<S>(tokio_rustls::client::TlsStream<S>);
 
 impl Tls {
-    /// With the certificates that a configuration trusts.
+    /// A connector that trusts the certificates of a configuration.
     pub fn new(config: ClientConfig) -> Tls {
         Tls(Arc::new(config))
     }

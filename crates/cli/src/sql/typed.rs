@@ -1,4 +1,4 @@
-//! Lines that a person types at a prompt.
+//! Lines that a user types at a prompt.
 
 use super::connection::Standing;
 
@@ -6,7 +6,7 @@ use super::connection::Standing;
 pub enum Typed {
     /// A line.
     Line(String),
-    /// Ctrl-C: what was typed so far is to be forgotten.
+    /// Ctrl-C: the typed text is discarded.
     #[cfg_attr(
         not(feature = "shell"),
         expect(dead_code, reason = "only an editor hears it")
@@ -16,7 +16,7 @@ pub enum Typed {
     End,
 }
 
-/// The prompt: where the connection stands, and whether a statement has begun.
+/// The prompt: the state of the transaction, and if a statement has begun.
 pub fn prompt(standing: Standing, is_blank: bool) -> String {
     let mark = match standing {
         Standing::Idle => "",

@@ -1,4 +1,4 @@
-//! The place of the editor in a build without the feature `shell`: a terminal's lines without history and completion.
+//! Replaces the editor in a build without the feature `shell`: a terminal's lines without history and completion.
 
 use super::connection::Standing;
 use super::typed::{Typed, prompt};
@@ -8,7 +8,7 @@ use std::io::Write;
 pub struct Lines;
 
 impl Lines {
-    /// Without a history.
+    /// Opens a terminal without a history.
     ///
     /// # Errors
     /// None.
@@ -16,13 +16,13 @@ impl Lines {
         Ok(Lines)
     }
 
-    /// Nothing is completed.
+    /// Does nothing: names are not completed.
     pub fn know(&mut self, _: Vec<String>) {}
 
-    /// The next line.
+    /// Reads the next line.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// The terminal is closed.
     pub fn next(&mut self, standing: Standing, is_blank: bool) -> anyhow::Result<Typed> {
         let mut out = std::io::stdout();
         write!(out, "{}", prompt(standing, is_blank))?;
@@ -34,6 +34,6 @@ impl Lines {
         Ok(Typed::Line(line.trim_end_matches(['\r', '\n']).to_string()))
     }
 
-    /// Nothing is kept.
+    /// Does nothing: there is no history.
     pub fn remember(&mut self, _: &str) {}
 }

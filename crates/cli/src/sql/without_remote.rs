@@ -1,5 +1,5 @@
-//! The place of a server of PostgreSQL's protocol in a build without the feature `shell`: a URL is refused, and the
-//! error names the feature.
+//! Replaces connections to a server in a build without the feature `shell`: a URL is refused, and the error names the
+//! feature.
 
 use super::answer::Answer;
 use super::connection::{Standing, StatementError};
@@ -7,7 +7,7 @@ use super::text::Statement;
 use sardonyx_command::exit::UsageError;
 use std::path::Path;
 
-/// A connection, of which there is none.
+/// A connection, which cannot exist.
 #[derive(Debug)]
 pub enum Remote {}
 
@@ -16,7 +16,7 @@ pub enum Remote {}
 pub enum RemoteError {}
 
 impl Remote {
-    /// Refuses it.
+    /// Refuses the connection.
     ///
     /// # Errors
     /// Always.

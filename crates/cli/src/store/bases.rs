@@ -1,9 +1,9 @@
-//! Bases beside a server: a thread that makes one whenever so much log has come since the last one.
+//! Bases made by a serving host: a thread makes one whenever so much log has come since the last one.
 //!
-//! It keeps a copy of the database in a directory of its own, which it opens only to make a base, as `store follow --once`
-//! does. So the server has no work with it but the disk's and the processor's, what is put into the store was read from
-//! there and checked, and an entry that the store lost is noticed. The copy can be lost or deleted at any time: the next
-//! one begins with the newest base.
+//! It keeps a copy of the database in a directory of its own, which it opens only to make a base, as `store follow
+//! --once` does. So the server shares only the disk and the processors with it. The bases are read from the store and
+//! checked, so a lost entry is noticed. The copy can be lost or deleted at any time: the next one begins with the
+//! newest base.
 
 use super::following::{CaughtUp, End, Following};
 use super::retention::Kept;
@@ -22,19 +22,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// Between two looks at how much log has come.
+/// The time between two checks of how much log has come.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// After failures the pause doubles up to this.
 const PAUSE_MOST: Duration = Duration::from_secs(3600);
 
-/// When a server makes bases, as arguments.
+/// The options for a server's bases.
 #[derive(Debug, clap::Args)]
 pub struct BasesOption {
-    /// Put a base, where new hosts begin, into the store after so much log; 0: after any [default: never]
+    /// Put a base, from which new hosts start, into the store after so much log; 0: after any [default: never]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "store", help_heading = "Bases")]
     base_every: Option<u64>,
-    /// The copy of which bases are made [default: the database's directory with .bases behind its name]
+    /// The copy from which bases are made [default: the database's directory with .bases appended]
     #[arg(
         long,
         value_name = "DIR",
@@ -47,21 +47,22 @@ pub struct BasesOption {
 }
 
 impl BasesOption {
-    /// Refuses what would have no effect.
+    /// Refuses options without effect.
     pub fn check(&self) -> Result<(), UsageError> {
         match self.base_every.is_none() && self.kept.keep(1).is_some() {
             false => Ok(()),
             true => Err(UsageError::Arguments(
-                "--keep-bases and --keep-time say what is deleted when a base was made: say --base-every, too".into(),
+                "--keep-bases and --keep-time only apply when bases are made: add --base-every"
+                    .into(),
             )),
         }
     }
 
-    /// Starts the thread, if one is asked for, for the database in this directory, which is open. `newest` is set to the
-    /// time of the newest base, in microseconds since 1970.
+    /// Starts the thread, if the options ask for it, for the database in this directory, which is open. `newest` is set
+    /// to the time of the newest base, in microseconds since 1970.
     ///
     /// # Errors
-    /// The store cannot be opened; there is no thread.
+    /// The store cannot be opened; the thread cannot be started.
     pub fn start(
         &self,
         store: &StoreOption,
@@ -72,7 +73,7 @@ impl BasesOption {
             return Ok(None);
         };
         let directory = self.base_directory.clone().unwrap_or_else(|| {
-            // Without a slash behind it.
+            // Without a slash at its end.
             let mut name = path.components().as_path().as_os_str().to_os_string();
             name.push(".bases");
             name.into()
@@ -96,8 +97,8 @@ impl BasesOption {
     }
 }
 
-/// The thread runs until this is dropped. A base that it is putting into the store then it leaves unfinished, or ends: what
-/// is unfinished is none.
+/// The thread runs until this is dropped. It then ends the base that it is putting into the store, or leaves it
+/// unfinished: an unfinished base does not count.
 #[derive(Debug)]
 pub struct Bases {
     is_over: Arc<AtomicBool>,
@@ -143,7 +144,8 @@ impl Maker {
         }
     }
 
-    /// Makes a base, if it is time. `counted`: up to which entry the log since the last base was counted, and its bytes.
+    /// Makes a base, if it is time. `counted`: the entry up to which the log since the last base was counted, and its
+    /// bytes.
     fn look(&self, counted: &mut Option<(u64, u64)>) -> anyhow::Result<()> {
         let Some(manifest) = stored_manifest(&self.remote)? else {
             return Ok(());
@@ -172,8 +174,8 @@ impl Maker {
         Ok(())
     }
 
-    /// Makes a base of what the store has now, and deletes what is not to be kept. The first entry that is not in it;
-    /// `None`: it is over, or another maker was faster.
+    /// Makes a base of the store's current log, and deletes bases and log that are not to be kept. Returns the first
+    /// entry after it; `None` if it is to end, or another maker was faster.
     fn make(&self, manifest: &Manifest) -> anyhow::Result<Option<u64>> {
         let options = copy_options(self.remote.clone(), manifest);
         let mut following = Following::open(&self.directory, &options, Duration::ZERO)?;
@@ -201,7 +203,7 @@ impl Maker {
         events::info!(
             bases = deleted.bases,
             entries = deleted.log.entries,
-            "what is not to be kept is deleted from the store"
+            "bases and log that are not to be kept are deleted from the store"
         );
         Ok(())
     }
@@ -229,7 +231,7 @@ mod tests {
             is_over: Arc::new(AtomicBool::new(is_over)),
         };
         let mut counted = Some((1, 1));
-        // As if another one had been faster: it makes none.
+        // As if another maker had been faster: it makes none.
         maker(true).look(&mut counted).unwrap();
         assert_eq!(counted, None);
         maker(false).look(&mut counted).unwrap();

@@ -1,4 +1,4 @@
-//! `store clone`: a copy of a database as it is, or was.
+//! `store clone`: a copy of a database as it is or was.
 
 use super::{Place, copy_options, parse_time_of_day, shown_time};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,9 +16,9 @@ use std::time::Instant;
 
 /// Copy a database from its store, as it is or was.
 ///
-/// It begins with the newest base before that and applies the log from there; the host that serves has no work with it.
-/// The copy is a database of its own: it can be looked at, opened and changed, and does not follow the store. How far back
-/// one can go is what `store trim` and --keep-bases, --keep-time have left.
+/// It begins with the newest base before that moment and applies the log from there; the serving host has no work with
+/// it. The copy is a separate database: it can be read, opened and changed, and does not follow the store. `store trim`
+/// and --keep-bases, --keep-time determine how far back a copy can go.
 ///
 /// Examples:
 ///   sardonyx store clone s3://ledger/bank copy.sdx
@@ -40,10 +40,10 @@ pub struct Until {
     /// With everything that was in the store at this time
     #[arg(long, value_name = "TIME", value_parser = parse_time_of_day, group = "until")]
     at: Option<u64>,
-    /// With this entry and all before
+    /// With this entry and all earlier ones
     #[arg(long, value_name = "N", group = "until")]
     at_entry: Option<u64>,
-    /// With this commit group and all before
+    /// With this commit group and all earlier ones
     #[arg(long, value_name = "N", group = "until")]
     at_group: Option<u64>,
 }
@@ -52,32 +52,32 @@ pub struct Until {
 #[derive(Debug, Serialize)]
 pub struct Report {
     transactions: u64,
-    /// The last entry that is in it.
+    /// The last entry in the copy.
     entry: u64,
-    /// When that was made.
+    /// The time of that entry.
     time: String,
-    /// Up to which entry the base went; 0: there was none.
+    /// The last entry of the base; 0 if there was none.
     base_entry: u64,
     entries_applied: u64,
     bytes: u64,
     seconds: f64,
 }
 
-/// The error with times as people write them.
+/// The error with times in a readable form.
 fn in_times(error: OpenError) -> anyhow::Error {
     let OpenError::BeforeKept { entry, group, time } = error else {
         return error.into();
     };
     let time = shown_time(time);
     UsageError::NotThere(format!(
-        "the store no longer has what was then: the oldest moment that it keeps is {time}, behind entry {entry} and commit \
+        "the store no longer has the log of that moment: the oldest moment that it keeps is {time}, after entry {entry} and commit \
          group {group}; ask for that one or a later one (--at {time}, --at-entry {entry} or --at-group {group})"
     ))
     .into()
 }
 
 impl Until {
-    /// True if no moment was named: then it is the newest one.
+    /// True if no moment was given: then it is the newest one.
     pub fn is_newest(&self) -> bool {
         (self.at, self.at_entry, self.at_group) == (None, None, None)
     }
@@ -104,10 +104,10 @@ impl Arguments {
     }
 }
 
-/// Makes a copy of a database from its store, in a directory that is absent or empty.
+/// Copies a database from its store, into a directory that is absent or empty.
 ///
 /// # Errors
-/// The store has no database, or no longer what was at that moment; the directory has files; the disk's.
+/// The store has no database, or no longer the log of that moment; the directory has files; the disk's.
 pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report> {
     let started = Instant::now();
     let (remote, manifest) = place.database()?;

@@ -20,12 +20,12 @@ use std::time::Duration;
 
 /// Keep a copy of a database that follows its store.
 ///
-/// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. An interrupt
-/// or a termination signal ends the verb. With
-/// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
-/// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
-/// by a program with this store, as one of its hosts. Without --once it waits for a database, if the store has none yet.
-/// An entry that is missing is named on standard error, and followed again when it is restored.
+/// The directory receives every acknowledged transaction, a moment later; the serving host has no work with it. An
+/// interrupt or a termination signal ends the verb. With --base-every it puts a base into the store whenever so much
+/// log has come since the last one, so that new copies begin there. With --keep-bases or --keep-time it then deletes
+/// older bases and log. A program can open the directory with this store, as one of its hosts. Without --once it waits
+/// for a database, if the store has none yet. A missing entry is named on standard error, and following continues when
+/// it is restored.
 ///
 /// Exit code 1, with --once: an entry is missing.
 ///
@@ -38,9 +38,9 @@ use std::time::Duration;
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// The copy's directory, made where absent
+    /// The copy's directory, created if absent
     path: PathBuf,
-    /// End when everything is here that the store has now
+    /// End when the copy has everything that the store has now
     #[arg(long)]
     once: bool,
     /// Put a base into the store after so much log; 0: whenever the end is reached and log has come
@@ -57,10 +57,10 @@ pub struct Arguments {
     /// A checkpoint of the copy begins after so many transactions, too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_transactions: Option<u64>,
-    /// Between two looks for new entries
+    /// The time between two checks for new entries
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "250ms")]
     poll: Duration,
-    /// If somebody has the directory open, wait so long for it, such as 30s [default: not at all]
+    /// If another program has the directory open, wait so long for it, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
     /// End when standard input ends, too: for programs that start this
@@ -124,12 +124,12 @@ impl Arguments {
                 CaughtUp::AtEnd => true,
                 CaughtUp::NoAnswer(error) if self.once => return Err(error.into()),
                 CaughtUp::Missing(error) if self.once => return Err(error.into()),
-                // It is asked again soon.
+                // The store is asked again soon.
                 CaughtUp::NoAnswer(error) => {
                     tell(&error.to_string());
                     false
                 }
-                // Until it is restored: said once for each place.
+                // Until it is restored: reported once for each place.
                 CaughtUp::Missing(error) => {
                     let at = following.known().entry.next;
                     if told.replace(at) != Some(at) {
@@ -205,7 +205,7 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    /// Whether enough has come since the last base.
+    /// Returns true if enough log has come since the last base.
     fn wants_base(&self, known: &Known, based: Option<&Known>) -> bool {
         let Some(every) = self.base_every else {
             return false;

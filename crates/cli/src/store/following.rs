@@ -1,4 +1,4 @@
-//! A copy of a database that follows its log in a store, and of which bases are made.
+//! A copy of a database that follows its log in a store, and from which bases are made.
 
 use sardonyx::hosts::RemoteLog;
 use sardonyx_storage::checkpoint::CheckpointTotals;
@@ -12,26 +12,26 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a copy stopped.
+/// The point at which a copy stopped.
 pub enum CaughtUp {
-    /// To the end of what the store has.
+    /// The end of the store's log.
     AtEnd,
-    /// Up to where the store gave no answer.
+    /// The store gave no answer.
     NoAnswer(StoreError),
-    /// Up to an entry that is missing.
+    /// An entry is missing.
     Missing(RemoteLogError),
-    /// To where the store deleted what follows: opened again, it may begin anew.
+    /// The store deleted the following entries: opened again, the copy may begin again.
     Behind(RemoteLogError),
-    /// It is to end.
+    /// The copy is to end.
     Interrupted,
 }
 
-/// The care with which the end of the log is looked at.
+/// The care with which the end of the log is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It is looked for again and again.
+    /// The end is checked again and again.
     Followed,
-    /// It is the end of what is wanted: that no entry is missing there is asked each time.
+    /// No further entry is expected: each time the store is asked if an entry is missing.
     Wanted,
 }
 
@@ -45,7 +45,7 @@ pub struct Following<'a> {
 }
 
 impl<'a> Following<'a> {
-    /// Opens a directory, or makes it; `wait`: so long for whoever has it open.
+    /// Opens a directory, or creates it; `wait`: the time to wait for another program that has it open.
     pub fn open(
         path: &Path,
         options: &'a StorageOptions,
@@ -71,7 +71,7 @@ impl<'a> Following<'a> {
         })
     }
 
-    /// How far it is.
+    /// The copy's position.
     pub fn known(&self) -> &Known {
         self.replica.known()
     }
@@ -81,7 +81,7 @@ impl<'a> Following<'a> {
         self.replica.checkpoints()
     }
 
-    /// Applies what there is, until it is to end. After each entry `applied` hears how far it is.
+    /// Applies the store's log, until it is to end. After each entry it calls `applied` with the position.
     pub fn catch_up(
         &mut self,
         end: End,
@@ -110,15 +110,15 @@ impl<'a> Following<'a> {
         Ok(CaughtUp::Interrupted)
     }
 
-    /// The same, closed and opened.
+    /// Closes and opens it again.
     pub fn reopened(self) -> anyhow::Result<Following<'a>> {
         let (home, options, wait) = (self.home, self.options, self.wait);
         self.replica.close();
         Self::open_at(home, options, wait)
     }
 
-    /// Puts a base into the store. It is opened again afterwards. The base's bytes; none, if another maker of bases was
-    /// faster, and has deleted what follows this one.
+    /// Puts a base into the store, and opens the copy again. Returns the base's bytes; `None` if another maker of bases
+    /// was faster, and has deleted the log after this one.
     pub fn put_base(self, remote: &RemoteLog) -> anyhow::Result<(Following<'a>, Option<u64>)> {
         let (home, options, wait) = (self.home, self.options, self.wait);
         let bytes = match self.replica.put_base(options, remote) {
@@ -129,7 +129,7 @@ impl<'a> Following<'a> {
         Ok((Self::open_at(home, options, wait)?, bytes))
     }
 
-    /// Ends it in order.
+    /// Closes it.
     pub fn close(self) -> Known {
         self.replica.close()
     }

@@ -1,4 +1,4 @@
-//! `store promote`, `store drain`: which host is to serve.
+//! `store promote`, `store drain`: the choice of the serving host.
 
 use super::Place;
 use sardonyx::hosts::{ANY_OTHER, promote};
@@ -17,7 +17,7 @@ use std::io::Write;
 pub struct Promote {
     #[command(flatten)]
     place: Place,
-    /// The host that is to serve
+    /// The host to take over
     #[arg(long, value_name = "HOST")]
     to: String,
 }

@@ -1,4 +1,4 @@
-//! `store`: a database whose log is in a store that others keep: what is there, who serves, copies of it.
+//! `store`: a database whose log is in a store: its contents, the serving host, copies.
 
 #[cfg(feature = "sql")]
 mod bases;
@@ -37,14 +37,14 @@ pub use unserved::{Held, exit_of};
 
 /// Show, copy, serve or hand over a log in a store.
 ///
-/// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as AWS's tools have them:
-/// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]
-/// or the same with tls:// (NATS JetStream; credentials as NATS's tools have them: NATS_CREDS, NATS_NKEY, NATS_USER and
-/// NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS), tcp://HOST:PORT (another host that runs `sardonyx store
-/// serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE as it asks for), or file:DIRECTORY. 'copies:KEEPER;PLACE;PLACE'
-/// keeps the log on all places after the first one, which keeps the register of those that are in sync. Where everything in it is
-/// encrypted, SARDONYX_STORE_KEYS names the file of keys: a line of 64 hexadecimal digits for each, the first one encrypts,
-/// all decrypt. Programs put their log
+/// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as for AWS's tools:
+/// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY),
+/// nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX] or the same with tls:// (NATS JetStream; credentials as for NATS's
+/// tools: NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS),
+/// tcp://HOST:PORT (another host that runs `sardonyx store serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE if
+/// it requires them), or file:DIRECTORY. 'copies:KEEPER;PLACE;PLACE' keeps the log on all places after the first one,
+/// which keeps the register of those that are in sync. If everything in it is encrypted, SARDONYX_STORE_KEYS names the
+/// file of keys: a line of 64 hexadecimal digits for each, the first one encrypts, all decrypt. Programs put their log
 /// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
 ///
 /// Examples:
@@ -87,7 +87,7 @@ impl Arguments {
     }
 }
 
-/// One answer about a register is waited for at least so long, however short the lease.
+/// The least time to wait for one answer about a register, however short the lease.
 const REGISTER_LIMIT_LEAST: Duration = Duration::from_millis(200);
 
 /// The directory of a store's entries, in a store that is a directory.
@@ -96,7 +96,7 @@ const STORED_ENTRIES: &str = "entry";
 /// A store, as an argument.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, file:DIRECTORY or
+    /// The place of the log: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, file:DIRECTORY or
     /// 'copies:KEEPER;PLACE;PLACE'
     place: String,
 }
@@ -107,13 +107,13 @@ impl Place {
         Place { place }
     }
 
-    /// The store. Whether it can keep a log was found out by who writes there.
+    /// Opens the store. The writers have already checked that it can keep a log.
     fn open(&self) -> anyhow::Result<RemoteLog> {
-        // Opening it would make the directory, and those in it, or a set of copies.
+        // Opening it would create the directory and its subdirectories, or a set of copies.
         if let Some(directory) = self.place.strip_prefix("file:")
             && !directory.is_empty()
             && !Path::new(directory).join(STORED_ENTRIES).is_dir()
-            // That of one process is refused when it is opened.
+            // A directory of a single process is refused when it is opened.
             && !Path::new(directory).join(ENTRIES_FILE).exists()
         {
             let place = &self.place;
@@ -142,7 +142,7 @@ impl Place {
         Ok((remote, manifest))
     }
 
-    /// The same, when a database is there. `None`: it does not go on after a pause.
+    /// Waits for a database. `None` if the pause is to end the verb.
     fn awaited_database(
         &self,
         pause: Duration,
@@ -156,7 +156,7 @@ impl Place {
             }
             if !std::mem::replace(&mut has_said, true) {
                 let place = remote.store.place();
-                eprintln!("sardonyx: {place} has no database yet; it is waited for");
+                eprintln!("sardonyx: {place} has no database yet; waiting for one");
             }
             if !goes_on(pause) {
                 return Ok(None);
@@ -168,40 +168,41 @@ impl Place {
 /// The store of a verb that opens a database to change it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StoreOption {
-    /// The store that has the log, too: a database whose log is in one is opened with it
+    /// The store of the log: a database whose log is in a store is opened with it
     #[arg(long, value_name = "PLACE", help_heading = "Store")]
     store: Option<String>,
-    /// Where a transaction is durable when it is acknowledged [default: both]
+    /// The copies that a transaction waits for before it is acknowledged [default: both]
     #[arg(long, value_enum, requires = "store", help_heading = "Store")]
     durable_at: Option<DurableAtChoice>,
-    /// The time for which it is asked, where that is not as usual.
+    /// The time for which the store is asked, if not the default.
     #[arg(skip)]
     time_limit: Option<Duration>,
-    /// The time for which one answer about a register is waited for, where that is not as usual.
+    /// The time to wait for one answer about a register, if not the default.
     #[arg(skip)]
     register_limit: Option<Duration>,
 }
 
 impl StoreOption {
-    /// The same for a host, which counts as gone after this wait: asked for so long when the database is opened and closed.
+    /// The options for a host from which others take over after `wait`; the store is asked for `time_limit` when the
+    /// database is opened and closed.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn of_host(&self, time_limit: Duration, wait: Duration) -> StoreOption {
         StoreOption {
             time_limit: Some(time_limit),
-            // A sign is due after an eighth of the wait, and the lease is half of it: one answer that is lost leaves time
-            // for another.
+            // A sign is due after an eighth of the wait, and the lease is half of it: one lost answer leaves time for
+            // another.
             register_limit: Some(wait / 4),
             ..self.clone()
         }
     }
 
-    /// Whether a store was named.
+    /// Returns true if a store was given.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn is_named(&self) -> bool {
         self.store.is_some()
     }
 
-    /// The store, if one was named. Whether it can keep a log is found out by who opens the database.
+    /// The store, if one was given. The opening of the database checks that it can keep a log.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn remote(&self) -> anyhow::Result<Option<RemoteLog>> {
         let Some(place) = &self.store else {
@@ -215,7 +216,7 @@ impl StoreOption {
         Ok(Some(RemoteLog::new(open(place, &options)?)))
     }
 
-    /// The options for this directory, with the store, if one was named.
+    /// The options for this directory, with the store, if one was given.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn add(&self, options: Options, directory: &Path) -> anyhow::Result<Options> {
         Ok(match self.open(directory)? {
@@ -224,7 +225,7 @@ impl StoreOption {
         })
     }
 
-    /// Opens a database, for a verb that does so by itself: not while a host serves it, and `wait` is over.
+    /// Opens a database, for a verb that does so by itself: not while a host serves it; waits at most `wait`.
     pub fn open_unserved(
         &self,
         options: Options,
@@ -258,7 +259,7 @@ impl StoreOption {
     }
 }
 
-/// How a copy of a database is opened that follows a store.
+/// The options of a copy that follows a store.
 fn copy_options(remote: RemoteLog, manifest: &Manifest) -> StorageOptions {
     StorageOptions {
         limits: GroupLimits::for_segments(manifest.segment_bytes),
@@ -268,7 +269,7 @@ fn copy_options(remote: RemoteLog, manifest: &Manifest) -> StorageOptions {
     }
 }
 
-/// A time, as people write it, in microseconds since 1970, UTC.
+/// A time in its text form, in microseconds since 1970, UTC.
 fn parse_time_of_day(text: &str) -> Result<u64, String> {
     match parse_value(text, Type::Timestamp) {
         Ok(Value::Timestamp(time)) => {
@@ -279,7 +280,7 @@ fn parse_time_of_day(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A time of an entry, for people.
+/// An entry's time as text.
 fn shown_time(time: u64) -> String {
     Value::Timestamp(i64::try_from(time).unwrap_or(i64::MAX)).to_string()
 }

@@ -1,4 +1,4 @@
-//! `store trim`: what of a database's past a store keeps.
+//! `store trim`: how much of a database's past a store keeps.
 
 use super::{Place, shown_time};
 use sardonyx_command::exit::{Exit, UsageError};
@@ -11,19 +11,19 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// What is to be kept, as arguments.
+/// The bases and the log to keep, as options.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Kept {
     /// Keep so many of the newest bases, and the log from the oldest of them on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep_bases: Option<u32>,
-    /// Keep what is needed to go back so far, such as 720h, if a base is as old
+    /// Keep the bases and log needed to go back so far, such as 720h, if a base is as old
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     keep_time: Option<Duration>,
 }
 
 impl Kept {
-    /// What was chosen, with at least so many bases; nothing, if nothing was.
+    /// The chosen retention, with at least so many bases; `None` if nothing was chosen.
     pub fn keep(&self, bases: usize) -> Option<KeepInStore> {
         let chosen = self.keep_bases.is_some() || self.keep_time.is_some();
         let back = |time: Duration| {
@@ -38,8 +38,8 @@ impl Kept {
 
 /// Delete old bases and old log from a store.
 ///
-/// --keep-bases, --keep-time or both name what is kept. Without a base nothing is deleted. A copy that is further behind
-/// gets an error that says so, and begins again from a base.
+/// --keep-bases, --keep-time or both name what is kept. Without a base nothing is deleted. A copy that needs deleted
+/// log gets an error that says so, and begins again from a base.
 ///
 /// Examples:
 ///   sardonyx store trim s3://ledger/bank --keep-bases 3
@@ -53,15 +53,15 @@ pub struct Arguments {
     kept: Kept,
 }
 
-/// Nothing says what is to be kept.
-const NOTHING_CHOSEN: &str = "say what is to be kept: --keep-bases N, --keep-time TIME, or both";
+/// The error without a retention option.
+const NOTHING_CHOSEN: &str = "name the bases to keep: --keep-bases N, --keep-time TIME, or both";
 
 #[derive(Debug, Serialize)]
 struct Report {
     bases_deleted: u64,
     entries_deleted: u64,
     bytes_deleted: u64,
-    /// From where on the database can be had; nothing: from its beginning.
+    /// The first entry from which the database can be restored; `None`: from its beginning.
     from_entry: Option<u64>,
     from_time: Option<String>,
 }

@@ -21,28 +21,29 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// Between two looks whether a write of the log has failed.
+/// The time between two checks for a failed write of the log.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
 /// Keep the log of a database for other hosts.
 ///
-/// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before they get the answer. A host beside this
-/// process uses tcp://127.0.0.1:PORT. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
-/// it is there again. After a write or sync that failed it ends with exit code 4. Started again, it recovers the stable entries.
+/// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before it is acknowledged. A host on the
+/// same machine uses tcp://127.0.0.1:PORT. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then
+/// wait until it is restarted. After a failed write or sync it ends with exit code 4. After a restart, it recovers the
+/// stable entries.
 ///
-/// A directory is kept by this process alone, with the entries in one log: an entry costs one synced write. As file:DIRECTORY
-/// each entry is a file, which is slower; a host beside this process may then use file:DIRECTORY, too. A directory stays as
-/// it was first used.
+/// This process alone uses a DIRECTORY, with the entries in one log: an entry costs one synced write. As file:DIRECTORY
+/// each entry is a file, which is slower; a host on the same machine may then use file:DIRECTORY, too. A directory
+/// keeps the form of its first use.
 ///
-/// With --tls only hosts whose certificate the same CA has signed are served, and others can neither read nor change
-/// anything on the way; they set SARDONYX_STORE_TLS. Without it connections are as TCP is: for one host, or a network that you trust.
-/// With --token-file only hosts that have the same token are served; they set SARDONYX_STORE_TOKEN_FILE.
+/// With --tls only hosts whose certificate the same CA has signed are served, and the connection is encrypted; they set
+/// SARDONYX_STORE_TLS. Without it connections are plain TCP: for one host, or a trusted network. With --token-file only
+/// hosts that have the same token are served; they set SARDONYX_STORE_TOKEN_FILE.
 ///
 /// Example: sardonyx store serve /srv/bank-log --listen 0.0.0.0:7071 --tls /etc/sardonyx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// The directory of the log, made where absent; file:DIRECTORY if other processes use it, too
+    /// The directory of the log, created if absent; file:DIRECTORY if other processes use it, too
     #[arg(value_name = "DIRECTORY")]
     place: String,
     /// The address to listen at, such as 0.0.0.0:7071; port 0 takes a free one
@@ -51,7 +52,7 @@ pub struct Arguments {
     /// Serve only hosts that have the token in this file: a secret text of 1 to 1024 bytes
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Talk by TLS, with the files ca.pem, cert.pem and key.pem of this directory
+    /// Use TLS, with the files ca.pem, cert.pem and key.pem of this directory
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
     /// The events written to standard error: hosts that were refused, from `info` on
@@ -90,10 +91,10 @@ impl Arguments {
         if let Some(directory) = &self.tls {
             trust.transport = Arc::new(Tls::new(&TlsFiles::in_directory(directory))?);
         }
-        // First, so that no directory is made where the address is taken.
+        // First, so that no directory is created if the address is taken.
         let listener = TcpListener::bind(self.listen.as_str())
             .map_err(|error| anyhow::anyhow!("cannot listen at {}: {error}", self.listen))?;
-        // Its hosts encrypt what they put there, if they do.
+        // Its hosts encrypt their entries, if they do.
         let store = StoreServer::open(&self.place)?;
         let place = store.place();
         let server = StoreServer::start(store.clone(), listener, trust)?;
@@ -115,21 +116,23 @@ impl Arguments {
     }
 }
 
-/// Waits until somebody ends it.
+/// Waits until a request ends it.
 ///
 /// # Errors
-/// A write failed: nothing more is taken, and a supervisor that starts the process again has it go on.
+/// A write failed: nothing more is accepted, and a supervisor's restart continues.
 fn until_ended(end: &Receiver<()>, failure: impl Fn() -> Option<String>) -> anyhow::Result<()> {
-    // Disconnected: no request can come any more.
+    // Disconnected: no further request can arrive.
     while end.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {
         if let Some(reason) = failure() {
-            anyhow::bail!("{reason}; started again, this process goes on with what is stable");
+            anyhow::bail!(
+                "{reason}; after a restart, this process continues with the stable entries"
+            );
         }
     }
     Ok(())
 }
 
-/// True of a place that has a scheme, but for `file:`.
+/// True for a place with a scheme other than `file:`.
 fn is_store_of_others(place: &str) -> bool {
     let scheme = place.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme != "file" && !scheme.contains(['/', '.']))

@@ -1,4 +1,4 @@
-//! `store status`: the database, who serves it, its log and its bases.
+//! `store status`: the database, its serving host, its log and its bases.
 
 use super::{Place, shown_time};
 use sardonyx::hosts::primary;
@@ -21,9 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// Show the database, serving host, log and bases of a store.
 ///
-/// With --directory also how far a host's directory has the log, as it was last written down there, and what was cut off
-/// it: transactions that another host went on without, which may have been acknowledged. Of a log on several places
-/// (copies:) it says of each place since when it is in the set (in-sync), being filled (joining) or left out (out).
+/// With --directory it also shows the position of a host's directory in the log, as last recorded there, and the
+/// entries that were cut off it: transactions without which another host continued, and which may have been
+/// acknowledged. For a log on several places (copies:) it shows since when each place is in the set (in-sync), being
+/// filled (joining) or left out (out).
 ///
 /// Examples:
 ///   sardonyx store status s3://ledger/bank
@@ -42,20 +43,20 @@ pub struct Arguments {
 struct Status {
     place: String,
     identity: String,
-    /// The host that serves, or did last.
+    /// The host that serves or served last.
     host: Option<String>,
-    /// Whether it has handed over or ended in order.
+    /// True if it has handed over or ended in order.
     released: bool,
     /// The places that have the log, of a store that keeps it on several.
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<Vec<CopyOfLog>>,
     /// The host that is to serve instead.
     wanted: Option<String>,
-    /// When the host that serves has given no sign for so long, another takes over.
+    /// The time without a sign of the serving host after which another takes over.
     lease_seconds: Option<f64>,
-    /// The first entry that there is, fences before it apart.
+    /// The first entry, not counting earlier fences.
     first_entry: u64,
-    /// As the store's list has it, which may be old.
+    /// By the store's list, which may be old.
     last_entry: u64,
     last_epoch: u64,
     last_time: Option<String>,
@@ -66,7 +67,7 @@ struct Status {
     directory: Option<Directory>,
 }
 
-/// A place that has the log, or had it.
+/// A place that has or had the log.
 #[derive(Debug, Serialize)]
 struct CopyOfLog {
     place: String,
@@ -79,14 +80,14 @@ struct CopyOfLog {
 #[derive(Debug, Serialize)]
 struct Directory {
     path: String,
-    /// The entry behind those that it is known to have: it may have more.
+    /// The entry after the last one that it is known to have: it may have more.
     next_entry: u64,
     /// Entries that the store has and the directory is not known to have.
     lag_entries: u64,
     forks: Vec<Kept>,
 }
 
-/// A file of what was cut off the log of a directory.
+/// A file of entries that were cut off the log of a directory.
 #[derive(Debug, Serialize)]
 struct Kept {
     file: String,
@@ -120,7 +121,7 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let (remote, manifest) = self.place.database()?;
         let (store, patience) = (&remote.store, &remote.patience);
-        // It only looks: it neither tries the keeper out nor makes it.
+        // Read-only: the keeper is neither tested nor created.
         let options = RemoteOptions {
             probe: false,
             make: false,
@@ -256,7 +257,7 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     {
         writeln!(
             output,
-            "Cut off and kept in {}: {} transactions, from group {} on, without which another host went on.",
+            "Cut off and kept in {}: {} transactions, from group {} on, without which another host continued.",
             kept.file, kept.transactions, kept.first_group
         )?;
     }

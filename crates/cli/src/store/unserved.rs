@@ -1,5 +1,5 @@
-//! A verb that opens a database of a store by itself holds a term meanwhile, as a host does: it waits until no host can have
-//! a lease, is refused while one gives signs, and the hosts follow until it has ended.
+//! A verb that opens a database of a store by itself holds a term meanwhile, as a host does. It waits until no host can
+//! have a lease, is refused while a host gives signs, and the hosts follow until it has ended.
 
 use sardonyx::hosts::{Host, HostOptions, Primary, RemoteLog, Term};
 use sardonyx::{Error, Options, Tables};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[error(
     "host {host} serves the database in {place}, and this verb would take it over: connect to that host, or end the hosts \
-     of this database first; `sardonyx store drain {place}` has another host serve before this one is ended"
+     of this database first; `sardonyx store drain {place}` makes another host serve before this one is ended"
 )]
 pub struct Served {
     host: String,
@@ -46,7 +46,8 @@ impl Deref for Held {
 }
 
 impl Held {
-    /// Opens them unless a host serves them. While that is not known, standard error says for which host this waits.
+    /// Opens them unless a host serves them. While that is not known, standard error names the host that this waits
+    /// for.
     pub fn open(
         remote: RemoteLog,
         options: Options,
@@ -90,7 +91,7 @@ impl Held {
         closed
     }
 
-    /// The tables, and the term that is to be released when they are closed.
+    /// The tables, and the term that must be released after they are closed.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn into_parts(self) -> (Tables, Option<Term>) {
         (self.tables, self.term)

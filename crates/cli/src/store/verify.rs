@@ -1,4 +1,4 @@
-//! `store verify`: reads everything that a store has of a database, and checks it.
+//! `store verify`: reads and checks everything that a store has of a database.
 
 use super::Place;
 use anyhow::bail;
@@ -56,7 +56,7 @@ impl Arguments {
             report.damage.push(damage(error)?);
         }
         let listed = usable_bases(&remote, manifest.identity);
-        // If the boundary is damaged, the log's damage says so.
+        // If the boundary is damaged, the log's damage reports it.
         let listed = listed.or_else(|_| ask(&remote.patience, || list_bases(&*remote.store)));
         for (name, _) in listed?.whole {
             bar.set_message(format!("base up to entry {}", name.next_entry));
@@ -151,7 +151,7 @@ impl Arguments {
     }
 }
 
-/// What is damaged; or the error, if it is that the store does not answer.
+/// A description of the damage; or the error, if the store does not answer.
 fn damage(error: anyhow::Error) -> anyhow::Result<String> {
     let is_of_store = match (error.downcast_ref(), error.downcast_ref()) {
         (Some(OpenError::Store(error)), _) | (_, Some(error)) => {

@@ -1,4 +1,4 @@
-//! Asking a server for its state: one small request over HTTP, again and again.
+//! Reading a server's state: one small request over HTTP, again and again.
 
 use crate::http_client::{HttpClient, HttpError};
 use bytes::Bytes;
@@ -9,49 +9,49 @@ use sardonyx_tls::TlsError;
 use std::path::Path;
 use std::time::Duration;
 
-/// For so long an answer is waited for.
+/// The time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there is no state.
+/// The reason why a state was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The server does not answer.
     #[error("the server does not answer at {url}: {source}")]
     Unreachable {
-        /// Where.
+        /// The server's URL.
         url: String,
-        /// What became of it.
+        /// The cause.
         #[source]
         source: HttpError,
     },
-    /// It wants a password, or the one that was given is wrong.
+    /// The server asks for a password, or the given one is wrong.
     #[error(
-        "the server at {url} wants the name and password of a user: --user NAME, with SARDONYX_PASSWORD in the environment"
+        "the server at {url} needs the name and password of a user: --user NAME, with SARDONYX_PASSWORD in the environment"
     )]
     Password {
-        /// Where.
+        /// The server's URL.
         url: String,
     },
-    /// It refuses.
+    /// The server refuses.
     #[error("the server at {url} refuses with {status}: {text}")]
     Refused {
-        /// Where.
+        /// The server's URL.
         url: String,
         /// The status.
         status: u16,
-        /// What it says.
+        /// The answer's text.
         text: String,
     },
-    /// What answers is no server of ours.
-    #[error("what answers at {url} is no server of Sardonyx: {source}")]
+    /// The answer is not from a Sardonyx server.
+    #[error("the server at {url} is not a Sardonyx server: {source}")]
     Answer {
-        /// Where.
+        /// The server's URL.
         url: String,
-        /// What is wrong with the answer.
+        /// The fault of the answer.
         #[source]
         source: serde_json::Error,
     },
-    /// The certificate is none.
+    /// The file has no certificate.
     #[error(transparent)]
     Certificate(#[from] TlsError),
 }
@@ -65,7 +65,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Of a server; `user` is name and password, `ca` the certificate that vouches for the server's.
+    /// A client of a server; `user` is name and password, `ca` the file with the CA's certificate.
     ///
     /// # Errors
     /// [`StateError::Certificate`].
@@ -87,10 +87,10 @@ impl Client {
         })
     }
 
-    /// The state now.
+    /// The current state.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why it was not read.
     pub fn state(&self) -> Result<State, StateError> {
         let url = || self.url.clone();
         let unreachable = |source| StateError::Unreachable { url: url(), source };
@@ -98,7 +98,7 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        // It fails only where the address is none.
+        // It fails only if the address is not valid.
         let request = request.body(Bytes::new());
         let request = request.map_err(|_| unreachable(HttpError::Address(url())))?;
         let answer = self.http.send(request).map_err(unreachable)?;
@@ -126,7 +126,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// What becomes of an answer.
+    /// The client's result for this answer of a server, and the server's request.
     fn asked(answer: &'static str) -> (Result<State, StateError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = listener.local_addr().unwrap().to_string();

@@ -1,7 +1,6 @@
-//! What `top` shows: a text of so many lines and columns, of two states and what they differ by.
+//! The frame of `top`: a text of so many lines and columns, from two states and their difference.
 //!
-//! Names of tables and texts of statements are what clients say: a terminal obeys control characters, so none is
-//! printed.
+//! Names of tables and texts of statements come from clients. A terminal obeys control characters, so none is printed.
 
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
@@ -50,7 +49,7 @@ pub fn fit(text: &str, columns: usize, lines: usize) -> String {
     lines.join("\n")
 }
 
-/// Without what a terminal would obey, and in one line.
+/// Escapes characters that a terminal would obey; the text is one line.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -197,7 +196,7 @@ fn clients(state: &State, rates: &Rates) -> Table {
     table
 }
 
-/// Those that are changed most, then those that are largest.
+/// The tables with the most changes, then the largest ones.
 fn tables(state: &State, rates: &Rates) -> Table {
     let mut table = Table::new(["table", "#changes/s", "#rows", "#size"]);
     let changed = rates.table_changes.iter();
@@ -245,7 +244,7 @@ mod tests {
             bytes: 1 << 20,
             changes: 40_000,
         });
-        // Smaller, and changed: the other one was there before with as many changes.
+        // A smaller one with changes: the other had as many changes before.
         let unchanged = after.tables.first().cloned();
         after.tables.push(TableState {
             name: "hot".into(),
@@ -299,7 +298,7 @@ mod tests {
         assert_eq!(fit("abcd\nef\ngh\n", 3, 2), "abc\nef");
         let (state, rates) = states();
         let fitted = fit(&draw(&state, &rates), 40, 10);
-        // The last of them may be empty.
+        // The last lines may be empty.
         assert_eq!(fitted.split('\n').count(), 10);
         assert!(fitted.lines().all(|line| line.chars().count() <= 40));
     }

@@ -1,7 +1,7 @@
-//! `top`: what a server is doing, in a terminal.
+//! `top`: the activity of a server, in a terminal.
 //!
-//! It asks a server for its state over HTTP, as the server's page does, and shows what two states differ by. In a
-//! terminal it draws over what it drew before, on the terminal's other screen, which goes away at the end.
+//! It reads a server's state over HTTP, as the server's page does, and shows the difference of two states. In a
+//! terminal it redraws in place, on the alternate screen, which disappears at the end.
 
 mod client;
 mod frame;
@@ -19,18 +19,18 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// What the password is read from.
+/// The variable with the password.
 const PASSWORD: &str = "SARDONYX_PASSWORD";
-/// Begins the other screen of a terminal, without a cursor; and leaves it.
+/// Enters the alternate screen of a terminal, without a cursor; and leaves it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// Show what a server does.
+/// Show the activity of a server.
 ///
-/// Throughput, response times, how busy each stage is, clients, tables and slow statements are those of the server's page,
-/// read at its HTTP address. Where the server wants a password, give a user's
-/// name, and the password in the environment (SARDONYX_PASSWORD). With --json each state is an object in a line, with what
-/// was done since the one before. Ctrl-C ends it.
+/// Throughput, response times, the load of each stage, clients, tables and slow statements are those of the server's
+/// page, read at its HTTP address. If the server asks for a password, give a user's name, and the password in the
+/// environment (SARDONYX_PASSWORD). With --json each state is an object in a line, with the work since the previous
+/// one. Ctrl-C ends it.
 ///
 /// Examples:
 ///   sardonyx top
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// The server's HTTP address
     #[arg(default_value = "http://127.0.0.1:8080", env = "SARDONYX_URL")]
     url: String,
-    /// How often, such as 500ms
+    /// The time between two states, such as 500ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     interval: Duration,
     /// Show one state, of an interval, and end
@@ -51,12 +51,12 @@ pub struct Arguments {
     /// A user's name
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The certificate (PEM) that vouches for the server's, for https
+    /// The CA certificate (PEM) that the server is verified with, for https
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
 
-/// A state, and what was done since the one before.
+/// A state, and the work since the previous one.
 #[derive(Serialize)]
 struct Shown<'a> {
     state: &'a State,
@@ -82,7 +82,7 @@ impl Arguments {
         let outcome = self.watch(&client, &mut before, &end, on_screen, output);
         if on_screen {
             write!(output, "{LEAVE}")?;
-            // Before an error is told, which would go away with the screen.
+            // The terminal is restored before an error is printed, which would otherwise disappear with the screen.
             output.finish()?;
         }
         outcome.map(|()| Exit::Done)
@@ -98,7 +98,7 @@ impl Arguments {
     ) -> anyhow::Result<()> {
         while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(self.interval) {
             let after = client.state()?;
-            // None: another server answers there now, as when it was started again.
+            // None: another server answers there now, for example after a restart.
             if let Some(rates) = Rates::between(before, &after) {
                 show(&after, &rates, on_screen, output)?;
                 if self.once {

@@ -13,7 +13,7 @@ use sardonyx_storage::store::PageStore;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The error for a database that was made in another way than tables.
+/// The error for a database that was not created as tables.
 pub fn other_way(way: Way) -> Error {
     match way {
         Way::NodeTables | Way::PageServer => missing("a database of nodes is").into(),
@@ -21,7 +21,7 @@ pub fn other_way(way: Way) -> Error {
     }
 }
 
-/// How a verb takes part in a database of nodes (not in this build, which lacks the feature `nodes`).
+/// The options of a node (not in this build, which lacks the feature `nodes`).
 #[derive(Debug, clap::Args)]
 pub struct NodeOption {
     /// Not in this build, which lacks the feature `nodes`
@@ -33,10 +33,10 @@ pub struct NodeOption {
 }
 
 impl NodeOption {
-    /// Opens a database as `tables` says.
+    /// Opens a database as `tables` does.
     ///
     /// # Errors
-    /// Why it cannot be opened; that nodes are not in this build.
+    /// The database cannot be opened; this build has no nodes.
     pub fn open(
         &self,
         _: &Path,
@@ -59,10 +59,10 @@ impl NodeOption {
 }
 
 impl NodeOption {
-    /// Refuses to be a node with an option that is for tables in main memory alone: as each time that is asked for.
+    /// Refuses to be a node with an option that applies only to tables in main memory, as it always is.
     ///
     /// # Errors
-    /// It is asked for.
+    /// `--node` is given.
     pub fn refuse(&self, _: &'static str) -> anyhow::Result<()> {
         match self.node || self.node_pages.is_some() {
             true => Err(missing("nodes are").into()),

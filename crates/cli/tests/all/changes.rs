@@ -1,4 +1,4 @@
-//! `sardonyx changes`: of a database that nobody has open, beside a server, and along with it.
+//! `sardonyx changes`: of a database that is not open, and of one that a server has open.
 
 use crate::common::{command, run};
 use crate::serving::Serving;
@@ -24,7 +24,7 @@ fn sql(serving: &Serving, statement: &str) {
     run(0, &["sql", &url, "-c", statement]);
 }
 
-/// What became of accounts: the change, its id, and the balance before and after.
+/// The changes of accounts: the kind, the id, and the balance before and after.
 fn shown(line: &Value) -> String {
     let row = |name: &str| match &line[name] {
         Value::Null => "none".to_string(),
@@ -82,7 +82,7 @@ fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
         "update 1:100 1:70",
         "delete 2:0 none",
     ];
-    // Also the last one is told, though nothing is committed behind it.
+    // The last change is printed, too, though no later one is committed.
     let told: Vec<Value> = (0..expected.len())
         .map(|_| serde_json::from_str(&followed.next().unwrap().unwrap()).unwrap())
         .collect();
@@ -92,7 +92,7 @@ fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
     assert_eq!(lines(&["changes", text(&bank)]).len(), expected.len() + 1);
     assert_eq!(told[0]["transaction"], told[1]["transaction"]);
 
-    // The server goes, and another comes.
+    // The server ends, and another starts.
     serving.end();
     let from = told[1]["next"].as_str().unwrap();
     let rest = lines(&[
@@ -117,7 +117,7 @@ fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
     assert!(following.wait().unwrap().success());
     sql(&serving, "insert into other values (8)");
     serving.end();
-    // Behind the change of the other table there is nothing.
+    // After the change of the other table there is none.
     let from = next["next"].as_str().unwrap();
     let quiet = [
         "changes",

@@ -1,4 +1,4 @@
-//! `sardonyx cluster` and `node` as their users meet them: real processes, their output, their exit codes. The loads are
+//! `sardonyx cluster` and `node` as their users run them: real processes, their output, their exit codes. The loads are
 //! those of `sardonyx-lab`.
 
 use crate::common::{json, run};
@@ -22,14 +22,14 @@ fn nodes_are_started_killed_drained_and_started_again() {
         let (_, said) = run(2, &["cluster", "kill", "1", directory[0], directory[1]]);
         assert!(said.contains("node 1 does not run"), "{said}");
         assert_eq!(call(&["up"])["nodes"], serde_json::json!([1]));
-        // A signal has a node leave in order, too.
+        // After a signal a node leaves in order, too.
         let process = status["nodes"][0]["process"].to_string();
         let killed = Command::new("kill").arg(&process).status().unwrap();
         assert!(killed.success());
         while call(&["status"])["nodes"][0] != Value::Null {}
         assert_eq!(call(&["drain", "1"])["nodes"], serde_json::json!([1]));
         if coupling == "loose" {
-            // The page server alone is killed, started and drained, and is said to be.
+            // The page server alone is killed, started and drained, and each is reported.
             let call = |verb: &[&str]| run(0, &[&["cluster"], verb, &directory].concat()).0;
             assert!(call(&["kill", "2"]).ends_with(": the page server\n"));
             assert!(call(&["up"]).ends_with(": the page server, node 0, 1\n"));

@@ -1,4 +1,4 @@
-//! The command as its users meet it: a real process, its output, its exit codes.
+//! The command as its users run it: a real process, its output, its exit codes.
 
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -17,7 +17,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs the command, which must end with `code`; returns what it printed.
+/// Runs the command, which must end with `code`; returns its output.
 fn run(code: i32, arguments: &[&str]) -> String {
     let (printed, said) = crate::common::ended(code, arguments, &sardonyx(arguments));
     assert!(
@@ -183,7 +183,7 @@ fn a_kept_database_can_be_looked_into() {
     assert_eq!(json(&["verify", path, "--json"])["sound"], true);
 }
 
-/// Inverts the 16 bytes that are at `offset`, so that they are others whatever they were.
+/// Inverts the 16 bytes at `offset`, so that they differ in any case.
 fn overwrite(file: &Path, offset: u64) {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).open(file).unwrap();
@@ -199,8 +199,8 @@ fn damage_is_found_and_named() {
     let text_of = path.to_str().unwrap();
     let recovery = &report["runs"][0]["recovery"];
     let lsn = |name: &str| recovery[name].as_u64().unwrap();
-    // In the middle of the log that the next recovery needs; later groups knew it durable. A group's last block
-    // ends in padding, which no checksum covers: the beginning of a block is never padding.
+    // In the middle of the log that the next recovery needs; later groups knew it durable. A group's last block ends in
+    // padding, which no checksum covers: the beginning of a block is never padding.
     let middle = (lsn("redo_from_lsn") + lsn("redo_to_lsn")) / 2 / 4096 * 4096;
     overwrite(&path.join("log/0000000000000000.log"), middle);
     for verb in ["verify", "recover"] {
@@ -235,7 +235,7 @@ fn a_database_that_is_open_elsewhere_is_left_alone() {
     let path = directory.path().join("held.sdx");
     let database = sardonyx::Options::new().open_tables(&path).unwrap();
     let text_of = path.to_str().unwrap();
-    // (What changes nothing is read beside it: `manners.rs`.)
+    // (Read-only verbs run meanwhile: `manners.rs`.)
     for verb in ["recover", "checkpoint"] {
         let output = sardonyx(&[verb, text_of]);
         assert_eq!(output.status.code(), Some(3), "{verb}");
@@ -256,12 +256,12 @@ fn wrong_usage_is_told_from_failure() {
     run(2, &["verify", "/nonexistent/bank.sdx"]);
     run(2, &["verify", here]);
     run(2, &["nonsense"]);
-    // Of the other program.
+    // A verb of the other program.
     run(2, &["page-touch"]);
     run(2, &["simulate"]);
     run(2, &["debit-credit", "--directory", here]);
     run(2, &["debit-credit", "--accounts", "3", "--branches", "4"]);
-    // Where an exit code means something of the verb's own, its help says so.
+    // If an exit code has a meaning of the verb's own, its help names it.
     for (verb, code) in [
         ("verify", "1"),
         ("inspect", "1"),
@@ -320,7 +320,7 @@ fn bash_completes_verbs_and_options() {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("sardonyx.bash");
     std::fs::write(&script, run(0, &["completions", "bash"])).unwrap();
-    // As bash asks it: the words of the line, and the number of the one to complete.
+    // As bash does: the words of the line, and the number of the one to complete.
     let completed = |words: &[&str]| {
         let last = words.len() - 1;
         let line = format!(

@@ -1,5 +1,5 @@
-//! The program as its users run it: a real process, its output, its exit code. The tests of both programs have this file;
-//! `PROGRAM` says which program.
+//! The program as its users run it: a real process, its output, its exit code. The tests of both programs use this
+//! file; `PROGRAM` names the program.
 
 use crate::PROGRAM;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `compact`: what rows that were deleted had is given back, and the rest is there.
+//! `compact`: the space of deleted rows is freed, and the other rows stay.
 
 use serde_json::Value;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn what_deleted_rows_had_is_given_back() {
     run(0, &["verify".as_ref(), &path]);
     assert_eq!(report["changed"], true);
     let (printed, _) = run(0, &[compact, &path]);
-    assert!(printed.contains("Nothing to give back"), "{printed}");
+    assert!(printed.contains("No space to free"), "{printed}");
 
     let db = sardonyx::Tables::open(&path).unwrap();
     let things = db.table::<Thing>().unwrap();

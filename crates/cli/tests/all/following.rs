@@ -1,5 +1,5 @@
-//! `serve --follow` and `sql --follow`: real processes that read a database beside the one that has it open; and
-//! `serve --store --stale-reads`, a host that answers reads while another one serves.
+//! `serve --follow` and `sql --follow`: real processes that read a database which another process has open. And `serve
+//! --store --stale-reads`: a host that answers reads while another one serves.
 
 use crate::common::{command, run, text};
 use crate::hosting::{Cluster, kill};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Error, NoTls};
 
-/// The most that a test waits for what must come.
+/// The bound on a wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Clients of servers.
@@ -71,7 +71,8 @@ impl Clients {
         }
     }
 
-    /// A client of a host that follows, when this is its answer. It may begin to follow anew meanwhile, and end connections.
+    /// A client of a following host, as soon as this is its answer. Meanwhile the host may begin to follow again, and
+    /// end connections.
     fn reads_when(&self, host: &Serving, text: &str, wanted: &[&str]) -> Client {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -87,7 +88,7 @@ impl Clients {
         }
     }
 
-    /// Asks until this is the answer.
+    /// Repeats a query until this is the answer.
     fn wait_for(&self, client: &Client, text: &str, wanted: &[&str]) {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -102,7 +103,7 @@ impl Clients {
         }
     }
 
-    /// The code and the hint with which a text is refused.
+    /// The code and the hint of a refused statement.
     fn refused(&self, client: &Client, text: &str) -> (String, String) {
         let error = self.0.block_on(client.batch_execute(text)).expect_err(text);
         let error = error.as_db_error().expect("an answer");
@@ -111,7 +112,7 @@ impl Clients {
     }
 }
 
-/// The first line that a server answers to a command of Redis.
+/// The first line of a server's answer to a Redis command.
 fn redis(server: &Serving, command: &str) -> String {
     let mut stream = TcpStream::connect(server.redis.as_ref().unwrap()).unwrap();
     stream
@@ -186,7 +187,7 @@ fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
     assert_eq!(clients.query(&reads, fetched).unwrap(), ["one"]);
     let copied = clients.copied(&reads, "COPY t TO STDOUT WITH (FORMAT csv)");
     assert_eq!(copied, "1,one\n");
-    // A schema that changes under a reader that is in a transaction.
+    // A schema that changes during a reader's transaction.
     clients.execute(&reads, "BEGIN");
     assert_eq!(clients.query(&reads, "SELECT x FROM t").unwrap(), ["one"]);
     clients.execute(&writes, "DROP TABLE t");
@@ -270,7 +271,7 @@ fn i16_options_of_who_writes_are_refused_by_name() {
         }
     }
     run(2, &["serve", &bank, "--stale-reads", "1s"]);
-    // Less than a host can mostly say.
+    // Less than a host can usually guarantee.
     for (age, lease) in [("0s", "1s"), ("100ms", "1s"), ("1900ms", "60s")] {
         let arguments = ["serve", &bank, "--store", &store, "--lease", lease];
         let (_, said) = run(2, &[&arguments[..], &["--stale-reads", age]].concat());
@@ -302,7 +303,7 @@ fn a_server_that_cannot_follow_any_more_says_why_and_ends() {
         clients.query(&reads, "SELECT count(*) FROM t").unwrap(),
         ["0"]
     );
-    // Another database is put in its place, file by file, as a restored backup is.
+    // Another database replaces it, file by file, as a restored backup does.
     let (bank, other) = (machine.path("bank.sdx"), machine.path("other.sdx"));
     std::fs::rename(&bank, machine.path("away.sdx")).unwrap();
     std::fs::rename(&other, &bank).unwrap();
@@ -338,7 +339,7 @@ fn stale(cluster: &Cluster, host: &str, age: &str) -> Serving {
 #[test]
 fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_writes() {
     let (mut cluster, clients) = (Cluster::new(), Clients::new());
-    // Long enough that the first one serves until it is killed, also on a machine that has much to do.
+    // Long enough that the first one serves until it is killed, even on a busy machine.
     cluster.lease = "5s";
     let count = "SELECT count(*) FROM t";
     let a = stale(&cluster, "host-1", "60s");
@@ -370,7 +371,7 @@ fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_wri
     let client = cluster.served_by(&[&b]);
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
     assert!(http(&b, "/readyz").starts_with("HTTP/1.1 200 "));
-    // The other one comes back, reads, and takes over in turn.
+    // The other one starts again, reads, and takes over in turn.
     let a = stale(&cluster, "host-1", "60s");
     clients.reads_when(&a, count, &["20"]);
     b.end();
@@ -403,7 +404,7 @@ fn a_host_whose_store_gives_no_answer_refuses_reads_that_may_be_too_old() {
     assert_eq!(error.code().code(), "57P03");
     assert!(error.message().contains("is allowed"), "{error}");
     std::fs::rename(&away, &store).unwrap();
-    // Whichever host serves then has all.
+    // The host that serves then has all rows.
     let client = cluster.served_by(&[&a, &b]);
     assert_eq!(cluster.numbers(&client), [0, 1, 2]);
     a.end();

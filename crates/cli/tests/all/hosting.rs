@@ -1,6 +1,6 @@
 //! `serve --store`: two hosts of one database, real processes with a store that is a directory. One is killed, asked to
-//! hand over, ended, loses its store; clients with both hosts in their connection string find everything that was
-//! acknowledged.
+//! hand over, ended, loses its store. Clients with both hosts in their connection string find every acknowledged
+//! transaction.
 
 use crate::common::{command, json, run, text};
 use crate::serving::Serving;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Error, NoTls};
 
-/// The most that a test waits for what must come.
+/// The bound on a wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Cluster {
@@ -54,7 +54,7 @@ impl Cluster {
         serving
     }
 
-    /// A client that goes on to the next of these hosts if one does not serve.
+    /// A client that tries the next of these hosts if one does not serve.
     fn connect(&self, hosts: &[&Serving]) -> Result<Client, Error> {
         let at: Vec<&str> = hosts.iter().map(|host| &*host.postgres).collect();
         let url = format!(
@@ -72,18 +72,19 @@ impl Cluster {
         self.runtime.block_on(client.batch_execute(text))
     }
 
-    /// A client of whichever of these hosts serves, as soon as one does.
+    /// A client of the host of these that serves, as soon as one does.
     pub fn served_by(&self, hosts: &[&Serving]) -> Client {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.connect(hosts) {
                 Ok(client) => return client,
-                Err(error) => assert!(Instant::now() < until, "nobody serves: {error}"),
+                Err(error) => assert!(Instant::now() < until, "no host serves: {error}"),
             }
         }
     }
 
-    /// Inserts these numbers, each acknowledged, by whichever host serves. One that a connection ended with may be there.
+    /// Inserts these numbers, each acknowledged, by the serving host. The number during which a connection ended may
+    /// exist already.
     pub fn insert(&self, hosts: &[&Serving], numbers: std::ops::Range<i64>) {
         let mut client = self.served_by(hosts);
         for number in numbers {
@@ -101,7 +102,7 @@ impl Cluster {
         rows.unwrap().iter().map(|row| row.get(0)).collect()
     }
 
-    /// Has a host serve. One that does not come in time, on a busy machine, is passed over and asked for again.
+    /// Lets a host serve. If it does not start in time, on a busy machine, the request is repeated.
     fn promote(&self, to: &str, host: &Serving) -> Client {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -116,7 +117,7 @@ impl Cluster {
         }
     }
 
-    /// Makes the table, by whichever host serves.
+    /// Creates the table, by the serving host.
     pub fn create(&self, hosts: &[&Serving]) {
         let text = "CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY)";
         while self.execute(&self.served_by(hosts), text).is_err() {}
@@ -154,7 +155,7 @@ fn shown(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The next line with a text that a host tells.
+/// The next line of a host's log with this text.
 fn told(host: &Serving, wanted: &str) -> String {
     loop {
         let line = host.log.recv_timeout(PATIENCE).unwrap();
@@ -186,7 +187,7 @@ fn i12_a_host_that_is_killed_is_followed_by_another_one_with_everything_that_was
         .block_on(client.query_one("SELECT pg_is_in_recovery()", &[]));
     assert!(!recovery.unwrap().get::<_, bool>(0));
 
-    // It comes back, and takes nothing over: it follows.
+    // It starts again and does not take over: it follows.
     let a = cluster.start("host-1");
     cluster.wait_until_it_follows(&a);
     cluster.insert(&[&a, &b], 20..40);
@@ -195,7 +196,7 @@ fn i12_a_host_that_is_killed_is_followed_by_another_one_with_everything_that_was
         "host-2"
     );
 
-    // An orderly end hands over without a lease that has to run out.
+    // An orderly end hands over without waiting for the lease.
     signal(&b, Signal::TERM);
     let client = cluster.served_by(&[&a]);
     assert_eq!(cluster.numbers(&client), (0..40).collect::<Vec<_>>());
@@ -228,7 +229,7 @@ fn a_verb_that_opens_the_database_leaves_it_to_a_host_that_serves() {
     assert!(said.contains("sardonyx store drain file:"), "{said}");
     // It has lost nothing.
     cluster.insert(&[&a], 0..2);
-    // Of one that was killed the lease runs out; one that has ended has released it.
+    // The lease of a killed host must run out; a host that ended has released it.
     kill(a);
     let (_, said) = sql(0, &own, &[]);
     let waits = "waiting for a sign of it, or for 1s without one";
@@ -297,7 +298,7 @@ fn a_store_that_is_away_stops_a_host_and_it_goes_on_by_itself_when_that_is_back(
     cluster.insert(&[&a], 0..10);
     let away = cluster.directory.path().join("away");
     std::fs::rename(cluster.store(), &away).unwrap();
-    // Nothing says that no other host has taken over: it answers nothing, and stays there.
+    // It cannot know that no other host has taken over: it sends no answers, and stays up.
     told(&a, "lease has run out");
     cluster.wait_until_it_follows(&a);
     std::fs::rename(&away, cluster.store()).unwrap();
@@ -305,10 +306,10 @@ fn a_store_that_is_away_stops_a_host_and_it_goes_on_by_itself_when_that_is_back(
     cluster.insert(&[&a], 10..20);
     a.end();
 
-    // One that starts meanwhile waits for it. An empty store in its place would end every host.
+    // A host that starts meanwhile waits for it. An empty store in its place would end every host.
     std::fs::rename(cluster.store(), &away).unwrap();
     let a = cluster.start("host-1");
-    told(&a, "the store is not reached yet");
+    told(&a, "the store is not reachable yet");
     assert!(!cluster.store().exists());
     std::fs::rename(&away, cluster.store()).unwrap();
     let client = cluster.served_by(&[&a]);
@@ -387,5 +388,5 @@ fn what_a_restart_does_not_mend_ends_a_host_with_an_exit_code_of_its_own() {
     let said = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(5), "{said}");
     assert!(said.contains("entry 3 of the log is damaged"), "{said}");
-    assert!(said.contains("starting it again does not help"), "{said}");
+    assert!(said.contains("a restart does not help"), "{said}");
 }

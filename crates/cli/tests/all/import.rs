@@ -1,11 +1,11 @@
-//! `import` stores rows as SQL does: declared types, defaults, sequences and conditions hold; `--create` reads no value as
-//! another one; bad rows are told with file, line and column, and left out where that is asked for.
+//! `import` stores rows as SQL does: declared types, defaults, sequences and conditions hold; `--create` reads no value
+//! as a different one; bad rows are reported with file, line and column, and left out if an option asks for it.
 
 use crate::rows::{sardonyx, text};
 use std::fs;
 use std::path::Path;
 
-/// The rows that statements give, a line each, separated by `|`.
+/// The rows of statements, a line each, separated by `|`.
 #[track_caller]
 fn sql(at: &Path, statements: &str) -> String {
     let output = sardonyx(
@@ -19,7 +19,7 @@ fn sql(at: &Path, statements: &str) -> String {
     printed.replace('\r', "")
 }
 
-/// Imports a file of this text; the exit code, and all that was said.
+/// Imports a file of this text; returns the exit code and all messages.
 #[track_caller]
 fn import(at: &Path, file: &str, content: impl AsRef<[u8]>, more: &[&str]) -> (i32, String) {
     fs::write(at.join(file), content).expect("written");
@@ -206,7 +206,7 @@ fn a_new_table_has_types_that_keep_every_value() {
         "huge,money,zip,phone\n12345678901234567890,12.300,01234,+4930\n"
     );
 
-    // A digit that the first rows had no place for is not rounded away.
+    // A digit beyond those of the first rows is not rounded away.
     let mut many = "id,money\n".to_string();
     (0..10_000).for_each(|id| many += &format!("{id},1.5\n"));
     fs::write(at.join("many.csv"), many + "10000,1.25\n").expect("written");
@@ -367,7 +367,7 @@ fn a_file_is_one_transaction_where_that_is_asked_for() {
     let (code, said) = import(at, "tree.csv", children_first(), &["--batch", "all"]);
     assert!(code == 0 && said.contains("26 rows inserted"), "{said}");
     assert_eq!(sql(at, "select sum(parent) from t"), "sum\n325\n");
-    // All or nothing, whatever is wrong, and however late.
+    // All or nothing, for every error, however late.
     let many = |last: &str| {
         let rows = (100..2500).map(|id| format!("{id},,1\n"));
         format!("id,parent,v\n{}{last}\n", rows.collect::<String>())

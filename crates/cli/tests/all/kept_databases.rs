@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Stdio;
 
-/// As it was made: `sardonyx sql`, a server with Redis' commands, and `sardonyx compact`.
+/// As it was created: by `sardonyx sql`, a server with Redis commands, and `sardonyx compact`.
 fn kept(directory: &Path) -> String {
     let path = directory.join("kept.sdx");
     unpack(
@@ -56,7 +56,7 @@ fn rows_views_sequences_and_constraints_of_a_kept_database_are_as_they_were() {
         rows(path, "select * from rich"),
         [json!({ "id": 7, "owner": "ada" })]
     );
-    // What the schema says has its effect: the sequence goes on, conditions and references hold.
+    // The schema has its effect: the sequence continues, conditions and references hold.
     let added = rows(
         path,
         "insert into accounts (owner) values ('cyd') returning id > 8 as later, balance",

@@ -4,10 +4,10 @@ use sardonyx_mapped::Options;
 use std::path::Path;
 use std::process::Command;
 
-/// Where the process that this test starts makes its memory.
+/// The directory in which the process of this test creates its memory.
 const PLACE: &str = "SARDONYX_LEFTOVERS_PLACE";
 
-/// Says that it is that of nodes.
+/// The memory is that of nodes.
 const OF_NODES: &str = "SARDONYX_LEFTOVERS_OF_NODES";
 
 fn leftovers(shared_memory: &Path, more: &[&str]) -> String {
@@ -63,7 +63,7 @@ fn the_memory_of_dead_nodes_is_listed_and_removed() {
     );
     assert!(leftovers(place, &["--remove"]).contains("removed"));
     assert!(leftovers(place, &[]).contains("no process left"));
-    // It is made anew, and is no leftover while a process is on it.
+    // It is created again, and is no leftover while a process uses it.
     let options = sardonyx_sharing::node::NodeOptions {
         pages: 64,
         shared_memory: place.into(),

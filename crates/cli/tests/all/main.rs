@@ -1,4 +1,4 @@
-//! The program `sardonyx` as its users meet it, verb by verb: real processes, their output, their exit codes.
+//! The program `sardonyx` as its users run it, verb by verb: real processes, their output, their exit codes.
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sardonyx");
 

@@ -1,5 +1,5 @@
-//! How the command behaves to others: to files that it may only read, to a program that has the database open,
-//! to devices, to whoever ends it by a signal, and to programs that read its JSON.
+//! The command and its environment: files that it may only read, a program that has the database open, devices, signals
+//! that end it, and programs that read its JSON.
 
 use crate::common::{command, ended, run};
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn opened(bank: &Path) -> sardonyx::Tables {
     options.open_tables(bank).unwrap()
 }
 
-/// The verbs that change nothing.
+/// The read-only verbs.
 const READERS: [&[&str]; 9] = [
     &["verify"],
     &["recover", "--dry-run"],
@@ -61,7 +61,7 @@ fn with_path<'a>(verb: &[&'a str], path: &'a str, more: &[&'a str]) -> Vec<&'a s
     [&verb[..1], &[path], &verb[1..], more].concat()
 }
 
-/// All files below a directory, with what is in them.
+/// All files below a directory, with their bytes.
 fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -75,8 +75,8 @@ fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Takes from all files and directories the right to be written. (For somebody who may do everything it makes no
-/// difference; that nothing is opened to be written is the disk's own test.)
+/// Removes the write permission of all files and directories. (For root it makes no difference; the disk's own test
+/// checks that no file is opened for writing.)
 fn protect(directory: &Path, protected: bool) {
     let mode = |file, directory| if protected { file } else { directory };
     std::fs::set_permissions(directory, Permissions::from_mode(mode(0o555, 0o755))).unwrap();
@@ -141,10 +141,13 @@ fn a_database_that_is_open_is_read_beside_its_program_and_that_is_said() {
     );
     let note: Value = serde_json::from_str(&notes).unwrap();
     assert!(
-        note["note"].as_str().unwrap().contains("read beside it"),
+        note["note"]
+            .as_str()
+            .unwrap()
+            .contains("it is read meanwhile"),
         "{notes}"
     );
-    // Who wants the lock is refused, with the holder's name; and who waits, after that.
+    // A program that wants the lock is refused, with the holder's name; one that waits, after its time.
     for more in [&["--json"][..], &["--json", "--wait", "1ms"]] {
         let arguments = with_path(&["recover"], place, more);
         let (printed, said) = run(3, &arguments);
@@ -271,7 +274,7 @@ fn a_store_that_cannot_be_kept_leaves_no_directory() {
     }
 }
 
-/// Starts debit-credit, waits until its database is there, sends it a signal, and returns what is left.
+/// Starts debit-credit, waits until its database exists, sends it a signal, and returns the remaining files.
 fn interrupted(signal: i32, more: &[&str]) -> Vec<PathBuf> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bank.sdx");
@@ -299,7 +302,7 @@ fn interrupted(signal: i32, more: &[&str]) -> Vec<PathBuf> {
     left.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Whether this process, and so those that it starts, ignores a signal.
+/// Returns true if this process, and so its children, ignores a signal.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -312,13 +315,13 @@ fn a_signal_that_ends_an_experiment_leaves_no_directory() {
     let [hang_up, interrupt, terminate] = [1, 2, 15];
     for signal in [hang_up, interrupt, terminate] {
         if is_ignored(signal) {
-            // Under nohup: a program that ignores a signal from its beginning goes on.
+            // Under nohup: a program that ignores a signal from its beginning continues.
             continue;
         }
         let left = interrupted(signal, &[]);
         assert!(left.is_empty(), "{signal}: {left:?}");
     }
-    // The other host's processes and directories go, too; so do the directories of other experiments.
+    // The other host's processes and directories are removed, too; so are the directories of other experiments.
     let left = interrupted(terminate, &["--configuration", "c"]);
     assert!(left.is_empty(), "{left:?}");
 }

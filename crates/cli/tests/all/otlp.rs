@@ -1,4 +1,4 @@
-//! Spans that `sardonyx serve` sends: to a collector in this test, and to one that has gone.
+//! Spans that `sardonyx serve` sends: to a collector in this test, and to one that has ended.
 
 use crate::serving::Serving;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The most that a test waits for what must come.
+/// The bound on a wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
@@ -16,7 +16,7 @@ fn start(arguments: &[&str]) -> Serving {
     Serving::start(arguments, &[("OTEL_BSP_SCHEDULE_DELAY", "50")])
 }
 
-/// Runs a text with statements on a connection of its own; what the server answers up to the end.
+/// Runs statements on a connection of its own; returns the server's answer up to the end.
 fn run(serving: &Serving, text: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(&serving.postgres).unwrap();
     let mut send = |kind: Option<u8>, body: &[u8]| {
@@ -33,7 +33,7 @@ fn run(serving: &Serving, text: &str) -> Vec<u8> {
     answer
 }
 
-/// Runs statements, which are answered, until something is told.
+/// Runs statements, which are answered, until the log has a line.
 fn run_until_told(serving: &Serving) -> String {
     loop {
         assert!(has(&run(serving, "SELECT 'on and on'"), b"on and on"));
@@ -45,7 +45,7 @@ fn run_until_told(serving: &Serving) -> String {
     }
 }
 
-/// What a collector was sent, request by request, until it is dropped with its listener.
+/// The requests to a collector, until it is dropped with its listener.
 struct Collector {
     endpoint: String,
     bodies: Receiver<Vec<u8>>,
@@ -67,7 +67,7 @@ impl Collector {
                     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
                     stream.get_mut().write_all(answer).unwrap();
                     if sender.send(body).is_err() {
-                        // Nobody wants more: the listener goes, too.
+                        // The receiver was dropped: the listener ends, too.
                         return;
                     }
                 }
@@ -76,7 +76,7 @@ impl Collector {
         Collector { endpoint, bodies }
     }
 
-    /// All that is sent until something is there.
+    /// All bytes that are sent until this text appears.
     fn until(&self, wanted: &[u8]) -> Vec<u8> {
         let mut all = Vec::new();
         while !has(&all, wanted) {
@@ -182,16 +182,16 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
     run(&serving, "SELECT 'there'");
     collector.until(b"SELECT 'there'");
     drop(collector);
-    // Its thread goes with the next request, which it still answers.
-    assert!(run_until_told(&serving).contains("the collector takes no spans"));
+    // Its thread ends with the next request, which it still answers.
+    assert!(run_until_told(&serving).contains("the collector refuses spans"));
     let collector = Collector::start_at(endpoint.trim_start_matches("http://"));
     let told = run_until_told(&serving);
     assert!(
-        told.contains("takes spans again") && told.contains("lost"),
+        told.contains("accepts spans again") && told.contains("lost"),
         "{told}"
     );
     drop(collector);
-    assert!(run_until_told(&serving).contains("the collector takes no spans"));
+    assert!(run_until_told(&serving).contains("the collector refuses spans"));
     let answer = run(&serving, "SELECT 'after all'");
     assert!(has(&answer, b"after all"));
     let told = serving.end();
@@ -199,7 +199,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
         panic!("{told:#?}");
     };
     assert!(
-        last.contains("took no spans to the end") && last.contains("lost"),
+        last.contains("refused spans until the end") && last.contains("lost"),
         "{last}"
     );
 }

@@ -1,4 +1,4 @@
-//! A server that is told to read its configuration again, by a real signal.
+//! A server that reads its configuration again, after a real signal.
 
 use crate::serving::Serving;
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Error, NoTls};
 
-/// The most that a test waits for what must come.
+/// The bound on a wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Clients(Runtime);
@@ -27,7 +27,7 @@ impl Clients {
         Ok(client)
     }
 
-    /// The SQLSTATE of what becomes of a text with statements; empty if nothing is wrong.
+    /// The SQLSTATE of a text with statements; empty if it succeeds.
     fn run(&self, client: &Client, text: &str) -> String {
         match self.0.block_on(client.batch_execute(text)) {
             Ok(()) => String::new(),
@@ -36,7 +36,7 @@ impl Clients {
     }
 }
 
-/// The next line with a text that the server tells.
+/// The next line of the server's log with a text.
 fn told(serving: &Serving, wanted: &str) -> String {
     loop {
         let line = serving.log.recv_timeout(PATIENCE).unwrap();
@@ -46,7 +46,7 @@ fn told(serving: &Serving, wanted: &str) -> String {
     }
 }
 
-/// Writes a configuration of these users and has it read, until the server tells what has become of it.
+/// Writes a configuration of these users and reloads it, until the server logs the result.
 fn reload(serving: &Serving, file: &Path, more: &str, users: &[(&str, &str)]) -> String {
     write(file, more, users);
     kill_process(Pid::from_child(&serving.process), Signal::HUP).unwrap();
@@ -75,7 +75,7 @@ fn users_come_and_go_while_a_server_runs_and_a_mistake_changes_nothing() {
     assert_eq!(clients.run(&of_before, "CREATE TABLE t (id int)"), "");
     assert!(clients.connect(&serving, "bob", "bob-secret").is_err());
 
-    // One is new, one has gone, one may do less.
+    // One user is new, one was removed, one has fewer rights.
     let line = reload(&serving, &file, "", &[("ada", "read"), ("bob", "own")]);
     assert!(line.contains("was read again"), "{line}");
     let bob = clients.connect(&serving, "bob", "bob-secret").unwrap();
@@ -84,16 +84,16 @@ fn users_come_and_go_while_a_server_runs_and_a_mistake_changes_nothing() {
     assert_eq!(clients.run(&ada, "SELECT id FROM t"), "");
     assert_eq!(clients.run(&ada, "INSERT INTO t VALUES (2)"), "42501");
     assert!(clients.connect(&serving, "eve", "eve-secret").is_err());
-    // Who was there before has what it had.
+    // Existing connections keep their rights.
     assert_eq!(clients.run(&of_before, "INSERT INTO t VALUES (3)"), "");
 
-    // A mistake is told with its place, and nobody is let in by what stands beside it.
+    // A mistake is reported with its place, and the other changes of the file are not applied.
     let line = reload(&serving, &file, "\nports = 1\n", &[("zoe", "own")]);
     for wanted in ["nothing changes", "bank.toml", "line 2", "ports"] {
         assert!(line.contains(wanted), "{wanted}: {line}");
     }
     assert!(clients.connect(&serving, "zoe", "zoe-secret").is_err());
-    // So is a certificate that is none.
+    // So is a file without a certificate.
     let tls = "[tls]\ncertificate = \"none.pem\"\nkey = \"none.pem\"\n";
     let line = reload(&serving, &file, tls, &[("zoe", "own")]);
     assert!(
@@ -102,7 +102,7 @@ fn users_come_and_go_while_a_server_runs_and_a_mistake_changes_nothing() {
     );
     assert!(clients.connect(&serving, "bob", "bob-secret").is_ok());
 
-    // What needs a restart is named; the rest is taken.
+    // Changes that need a restart are named; the others are applied.
     let limits = "[limits]\nconnections = 7\nslow_statement_milliseconds = 0\n";
     let line = reload(&serving, &file, limits, &[("zoe", "own")]);
     assert!(line.contains("was read again"), "{line}");

@@ -1,4 +1,4 @@
-//! `restore`: of a backup and of a store, and as a drill; and its refusals, none of which touches what was there.
+//! `restore`: of a backup and of a store, and as a drill; and its refusals, which change no existing file.
 
 use crate::common::{json, run};
 use crate::machine::Machine;
@@ -110,7 +110,7 @@ fn what_cannot_be_restored_is_refused_and_nothing_is_touched() {
     let machine = Machine::new();
     machine.fill("bank.sdx", 5, &[]);
     let [bank, new, absent] = ["bank.sdx", "new.sdx", "absent"].map(|name| machine.text(name));
-    // Also a drill deletes nothing that was there.
+    // A drill deletes no existing file either.
     for more in [&["--drill"][..], &[]] {
         let (_, said) = run(2, &[&["restore", &bank, &bank], more].concat());
         assert!(said.contains("not empty"), "{said}");

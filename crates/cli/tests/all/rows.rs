@@ -33,7 +33,7 @@ fn with_people() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     fs::write(at.join("people.csv"), PEOPLE).expect("written");
-    // Only who creates a table makes a database, and only where nothing else is.
+    // Only a command that creates a table creates a database, and only in an empty directory.
     let import = ["import", "db.sdx", "people", "people.csv"];
     let create = ["--create", "--key", "id"];
     assert_eq!(sardonyx(at, &import).status.code(), Some(2));
@@ -47,7 +47,7 @@ fn with_people() -> tempfile::TempDir {
     directory
 }
 
-/// The lines of a text, in their order as texts.
+/// The lines of a text, sorted as texts.
 fn sorted(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
     lines.sort();
@@ -132,7 +132,7 @@ fn what_is_imported_is_shown_and_exported_again() {
         done(at, &[&import[..], &create].concat());
         assert_eq!(csv(&table), sorted(PEOPLE), "{ending}");
 
-        // Into the table of CSV's types, and through pipes where the format has them.
+        // Into the table of CSV's types, and through pipes if the format allows.
         let with_file = |file: &str| fs::File::open(at.join(file)).expect("a file");
         let into = format!("piped_{ending}");
         let import = ["import", "db.sdx", &into, "-", "--format", ending];
@@ -149,7 +149,7 @@ fn what_is_imported_is_shown_and_exported_again() {
         assert!(piped.status.success(), "{}", text(&piped));
         assert_eq!(csv(&into), sorted(PEOPLE), "{ending}");
     }
-    // Rows that are there, in a format without lines.
+    // Existing rows, in a format without lines.
     let again = sardonyx(at, &["import", "db.sdx", "people", "out.parquet"]);
     assert!(!again.status.success());
     let said = text(&again);

@@ -1,4 +1,4 @@
-//! `schema` prints what creates the database again: run in a new one, the schema is the same.
+//! `schema` prints statements that create the database again: run in a new one, they give the same schema.
 
 use std::io::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn schema(at: &Path, database: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Something of all that there is.
+/// Objects of every kind.
 const EVERYTHING: &str = r#"
 create sequence free; select nextval('free');
 create sequence "Down" increment by -2 minvalue -100 maxvalue 7 start with 5;
@@ -111,7 +111,7 @@ fn a_schema_creates_itself() {
     let place = |part: &str| first.find(part).expect("printed");
     assert!(place("CREATE VIEW z_all") < place("CREATE VIEW a_first"));
     assert!(place("CREATE VIEW a_first") < place("CREATE VIEW \"B\""));
-    // It works on as the first one: no number that may have been drawn is drawn again.
+    // It works like the first one: no number that may have been drawn is drawn again.
     let drawn = "insert into serials (d) values ('y'); select b > 1 from serials where d = 'y'";
     assert!(sql(at, "second.sdx", drawn).contains('t'));
 }

@@ -6,14 +6,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use tempfile::TempDir;
 
-/// A server of PostgreSQL's clients, at a port that the system chose, and what it tells.
+/// A server for PostgreSQL clients, at a port that the system chose, and its log.
 pub struct Serving {
     pub process: Child,
     /// Each line of standard error.
     pub log: Receiver<String>,
-    /// Where PostgreSQL's clients are served.
+    /// The endpoint for PostgreSQL clients.
     pub postgres: String,
-    /// The addresses of Redis' clients, and of HTTP, if they were asked for.
+    /// The endpoints for Redis clients and for HTTP, if the test asked for them.
     pub redis: Option<String>,
     pub http: Option<String>,
     /// Its name, of a host of a store.
@@ -23,19 +23,19 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// On a new database, with these arguments and this in its environment.
+    /// Starts it on a new database, with these arguments and variables.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank.sdx");
         Self::start_on(directory, &path, arguments, environment)
     }
 
-    /// On a database, with these arguments.
+    /// Starts it on a database, with these arguments.
     pub fn start_at(path: &Path, arguments: &[&str]) -> Serving {
         Self::start_in(path, arguments, &[])
     }
 
-    /// The same, with this in its environment.
+    /// Starts it on a database, with these arguments and variables.
     pub fn start_in(path: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
         Self::start_on(directory, path, arguments, environment)
@@ -72,7 +72,7 @@ impl Serving {
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                // An error means that nobody reads on.
+                // An error means that the receiver was dropped.
                 let _ = told.send(line);
             }
         });
@@ -88,7 +88,7 @@ impl Serving {
         }
     }
 
-    /// Ends it in an orderly way; what it told that was not read yet.
+    /// Ends it in an orderly way; returns the log lines that were not read yet.
     pub fn end(mut self) -> Vec<String> {
         drop(self.input.take());
         assert!(self.process.wait().unwrap().success());

@@ -1,5 +1,4 @@
-//! Debit-credit over sockets as its users meet it: a server's process and clients' processes, signals and exit
-//! codes.
+//! Debit-credit over sockets as its users run it: a server's process and clients' processes, signals and exit codes.
 
 use sardonyx::Options;
 use sardonyx::disk::GroupLimits;
@@ -127,7 +126,7 @@ fn i1_every_answer_that_a_client_got_is_there_after_its_server_was_killed() {
         for round in 0..20 {
             for client in &mut clients {
                 client.send(generator.by_ref().take(100)).unwrap();
-                // Sent without waiting for all of what was sent before.
+                // Sent before all earlier answers have arrived.
                 client.receive(|_| ()).unwrap();
             }
             if round == 15 {
@@ -137,7 +136,7 @@ fn i1_every_answer_that_a_client_got_is_there_after_its_server_was_killed() {
         }
         let mut server = server;
         server.process.wait().unwrap();
-        // What was on its way to the clients is an answer, too.
+        // An answer that was on its way to the clients counts, too.
         let mut acknowledged = vec![0; clients.len()];
         for mut client in clients {
             while client.unanswered() > 0 && client.receive(|_| ()).is_ok() {}

@@ -1,4 +1,4 @@
-//! `sardonyx sql` as a user calls it: a directory without a server, and a server, say the same.
+//! `sardonyx sql` as a user calls it: a directory without a server, and a server, give the same answers.
 
 use crate::common::{json, run};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const ROWS: &str = "copy accounts from stdin with (format csv);\n\
     begin; update accounts set balance = 99 where id = 1; rollback;\n\
     select count(*) from accounts";
 
-/// Everything that can be done, and leaves nothing.
+/// All kinds of statements, which leave no objects.
 const DEEDS: &str = "create table t (a int primary key); create sequence q; -- a comment\n\
     create unique index i on t (a); insert into t values (1), (2);\n\
     -- behind a comment\n/* or two */ insert into t values (3);\n\
@@ -30,7 +30,7 @@ const OBJECTS: &str = "create table o (a int primary key, b boolean); insert int
     update o set a = 4 returning a; with x as (select 5 as n) select n from x; delete from o returning a;\n\
     drop table o";
 
-/// Runs statements from standard input; returns the exit code, what was printed, and what was complained.
+/// Runs statements from standard input; returns the exit code, the output and the messages.
 fn piped(arguments: &[&str], text: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(crate::PROGRAM);
     let command = command.arg("sql").args(arguments);
@@ -92,7 +92,7 @@ impl Drop for Served {
     }
 }
 
-/// What everybody asks, and what is answered.
+/// The statements of all targets, and their answers.
 fn conversation(target: &str) -> Vec<String> {
     let mut said = Vec::new();
     for text in [
@@ -103,7 +103,7 @@ fn conversation(target: &str) -> Vec<String> {
         "copy accounts to stdout; create table accounts (a int)",
         DEEDS,
         "copy accounts (id)  to\n  stdout;\n/* first */ copy (select 1) to stdout",
-        // What is wrong in a transaction is told as it is, once.
+        // An error in a transaction is reported as it is, once.
         "begin;\nselect nothing from accounts",
         "copy accounts (id, owner) from stdin (format csv);\n7,x\n8,y\n\\.\n\n\\csv\nselect 1;\n\nselect\n  nonsense",
     ] {
@@ -121,7 +121,7 @@ fn a_directory_and_a_server_of_it_say_the_same() {
     let path = directory.path().join("bank.sdx");
     let path = path.to_str().unwrap();
 
-    // It is made only if that is said.
+    // It is created only with the option.
     let (code, _, complained) = piped(&[path], TABLE);
     assert_eq!(code, Some(2), "{complained}");
     let (code, printed, complained) = piped(&[path, "--create"], TABLE);
@@ -146,7 +146,7 @@ fn a_directory_and_a_server_of_it_say_the_same() {
     assert!(here[1].contains("by_owner") && here[1].contains("not null"));
     assert!(here[1].contains("there is no table \"nothing\""));
     assert!(here[2].starts_with("Some(4)"), "{}", here[2]);
-    // The third line of what was read: there is one in a name.
+    // The third line of the input: a name contains a line end.
     assert!(here[2].contains("line 3:   nonsense\n          ^"));
     let forms = "id,balance\n1,10.50\n2,\n{\"n\":1,\"t\":\"x\",\"z\":null,\"b\":true}\n";
     assert!(here[3].contains(forms), "{}", here[3]);
@@ -162,7 +162,7 @@ fn a_directory_and_a_server_of_it_say_the_same() {
         "{}",
         here[7]
     );
-    // The line of what was read, the data that was copied included.
+    // The line of the input, with the copied data included.
     assert!(here[8].contains("line 10:   nonsense"), "{}", here[8]);
     let objects = "{\"a\":3,\"b\":true}\n{\"a\":3}\n{\"n\":1}\n{\"a\":4}\n{\"n\":5}\n{\"a\":4}\n";
     assert_eq!(here[9], format!("Some(0)\n{objects}\n"));

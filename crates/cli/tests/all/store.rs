@@ -1,4 +1,4 @@
-//! `sardonyx store`, and a benchmark whose log is in a store, as their users meet them.
+//! `sardonyx store`, and a benchmark whose log is in a store, as their users run them.
 
 use serde_json::Value;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A bank whose log is in a store of this directory too; its place, and its transactions.
+/// A bank whose log is in a store of this directory, too; returns its place and its transactions.
 fn bank(machine: &Path, durable_at: &str) -> (String, u64) {
     let store = machine.join("store");
     let store = format!("file:{}", store.display());
@@ -76,7 +76,7 @@ fn a_bank_in_a_store_is_looked_at_copied_and_trimmed() {
         "with those that loaded the tables"
     );
 
-    // The bank's directory goes with its store, or not at all.
+    // The bank's directory opens only with its store.
     let said = run(2, &["checkpoint", &path("bank.sdx")]);
     assert!(said.contains("with that store"), "{said}");
     run(0, &["verify", &path("bank.sdx")]);
@@ -108,9 +108,9 @@ fn a_bank_in_a_store_is_looked_at_copied_and_trimmed() {
         run(0, &["checkpoint", &path(copy)]);
     }
 
-    // With a base the log's beginning can go.
+    // With a base, the log's beginning can be deleted.
     let said = run(2, &["store", "trim", &place]);
-    assert!(said.contains("say what is to be kept"), "{said}");
+    assert!(said.contains("name the bases to keep"), "{said}");
     let trimmed = json(&["store", "trim", &place, "--keep-bases", "1"]);
     assert_eq!(trimmed["from_entry"], Value::Null, "there is no base yet");
     let follow = [

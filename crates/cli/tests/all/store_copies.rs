@@ -1,4 +1,4 @@
-//! Two hosts whose log is on two copies, `copies:KEEPER;COPY;COPY`: each copy is killed in turn, and comes back.
+//! Two hosts whose log is on two copies, `copies:KEEPER;COPY;COPY`: each copy is killed in turn, and restarted.
 
 use crate::common::{command, json, run};
 use crate::hosting::{Cluster, kill};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The bound on a wait: a state that is not reached by then is a failure.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Between two looks.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A process that keeps a copy.
@@ -44,7 +44,7 @@ impl CopyServer {
         }
     }
 
-    /// Kills it, and gives what starts it again.
+    /// Kills it, and returns the arguments to start it again.
     fn kill(self) -> (String, String) {
         let again = (self.directory.clone(), self.address.clone());
         drop(self);
@@ -59,7 +59,7 @@ impl Drop for CopyServer {
     }
 }
 
-/// The standing of each copy, in the register's order.
+/// The state of each copy, in the register's order.
 fn standings(place: &str) -> Vec<String> {
     let status = json(&["store", "status", place]);
     let copies = status["copies"].as_array().unwrap();
@@ -67,7 +67,7 @@ fn standings(place: &str) -> Vec<String> {
     standings.map(String::from).collect()
 }
 
-/// Looks until the copies stand so.
+/// Waits until the copies have these states.
 fn wait_until(place: &str, wanted: [&str; 2]) {
     let began = Instant::now();
     loop {
@@ -102,11 +102,12 @@ fn i12_a_log_on_two_copies_outlives_each_of_them_and_the_host_that_serves() {
     cluster.wait_until_it_follows(&b);
     cluster.insert(&[&b, &a], 0..20);
     wait_until(&place, ["in-sync", "in-sync"]);
-    // Where both are in sync the loss of either loses nothing. The first of the chain is lost; transactions go on without it.
+    // While both are in sync the loss of either loses no transaction. The first of the chain is lost; transactions
+    // continue without it.
     let (directory, address) = one.kill();
     cluster.insert(&[&b, &a], 20..40);
     wait_until(&place, ["in-sync", "out"]);
-    // It comes back, and is let in by the host that serves.
+    // It starts again, and the serving host admits it.
     let _one = CopyServer::start_at(directory, &address);
     wait_until(&place, ["in-sync", "in-sync"]);
     // Now the other one is lost, with an empty disk, and so is the host.

@@ -1,4 +1,4 @@
-//! A process whose transactions are acknowledged when the store has them is killed: all of them are there, in its own
+//! A process is killed whose transactions are acknowledged when the store has them. All of them are found in its own
 //! directory when that is opened with the store, and in another one.
 
 use sardonyx::hosts::{DurableAt, RemoteLog};
@@ -15,7 +15,7 @@ record! {
     }
 }
 
-/// Where the one that is killed works.
+/// The directory of the process that is killed.
 const MACHINE: &str = "SARDONYX_TEST_STORE_KILLED";
 
 fn open_in(machine: &Path, directory: &str) -> Tables {
@@ -29,7 +29,7 @@ fn open_in(machine: &Path, directory: &str) -> Tables {
     options.open_tables(machine.join(directory)).unwrap()
 }
 
-/// Not a test: the body of the process that is killed. It says each number that was acknowledged.
+/// Not a test: the body of the process that is killed. It prints each number that was acknowledged.
 #[test]
 fn acknowledge_until_killed() {
     let Some(machine) = std::env::var_os(MACHINE).map(PathBuf::from) else {
@@ -46,7 +46,7 @@ fn acknowledge_until_killed() {
     }
 }
 
-/// Kills the process when it has acknowledged so many. Returns the last one that it told.
+/// Kills the process when it has acknowledged so many. Returns the last number that it printed.
 fn kill_after(machine: &Path, count: u64) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([

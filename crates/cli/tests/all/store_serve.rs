@@ -1,4 +1,4 @@
-//! `store serve`: two hosts whose log one of them keeps, and those that are refused.
+//! `store serve`: two hosts whose log one of them keeps, and hosts that are refused.
 
 use crate::common::{command, ended, json, run};
 use crate::hosting::{Cluster, kill};
@@ -43,7 +43,7 @@ impl Keeper {
         }
     }
 
-    /// Killed, and started again at the same address.
+    /// Kills it, and starts it again at the same address.
     fn killed(mut self, cluster: &Cluster) -> Keeper {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -51,7 +51,7 @@ impl Keeper {
         Keeper::start_at(cluster, &directory_of(cluster), address)
     }
 
-    /// Asks a tool about the place.
+    /// Runs a verb of `store` on the place.
     fn ask(&self, verb: &str, more: &[&str]) -> String {
         let verb = ["store", verb, &self.place];
         let output = command(&verb)
@@ -100,7 +100,7 @@ fn i12_two_hosts_fail_over_with_the_log_that_one_of_them_keeps() {
     let client = cluster.served_by(&[&b]);
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
     cluster.insert(&[&b], 20..30);
-    // It comes back, and has what the other one did meanwhile.
+    // It starts again, and has the other one's transactions.
     let a = start("host-1", &keeper);
     cluster.wait_until_it_follows(&a);
     // The log is as it was acknowledged when its process is killed.
@@ -124,7 +124,7 @@ fn a_directory_of_files_is_served_to_others_and_used_beside() {
     let token = keeper.token.to_str().unwrap().to_string();
     let a = cluster.start_on("host-1", &keeper.place, &[(TOKEN_FILE, &token)]);
     cluster.create(&[&a]);
-    // Beside the log.
+    // On the host of the log.
     let b = cluster.start("host-2");
     cluster.wait_until_it_follows(&b);
     cluster.insert(&[&b, &a], 0..5);
@@ -136,7 +136,7 @@ fn a_directory_of_files_is_served_to_others_and_used_beside() {
     a.end();
     keeper.end();
     run(0, &["store", "verify", &cluster.place()]);
-    // One process cannot have it for itself.
+    // A single process cannot use it alone.
     let directory = cluster.place().replace("file:", "");
     let verb = ["store", "serve", &directory, "--listen", "127.0.0.1:0"];
     let (_, said) = run(4, &verb);

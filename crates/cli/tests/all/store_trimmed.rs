@@ -1,5 +1,5 @@
-//! A served database whose past is deleted from its store: a host that is killed comes back, bases are made beside it, and who
-//! asks for what is not kept, or meets an entry that is missing, hears which and what can be done.
+//! A served database whose past is deleted from its store. A killed host is restarted, and bases are made meanwhile. A
+//! reader that asks for deleted log, or meets a missing entry, gets an error with the entry and a remedy.
 
 use crate::common::{command, json, run};
 use crate::machine::Machine;
@@ -7,7 +7,7 @@ use crate::serving::Serving;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The most that a test waits for what must come.
+/// The bound on a wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Machine {
@@ -16,7 +16,7 @@ impl Machine {
         serve(&self.path("bank.sdx"), &store, arguments)
     }
 
-    /// Follows the log to its end, makes a base and keeps that alone.
+    /// Follows the log to its end, makes a base and keeps only that.
     fn keep_one_base(&self) {
         let (store, copy) = (self.store(), self.text("copy.sdx"));
         let follow = ["store", "follow", &store, &copy, "--once"];
@@ -48,7 +48,7 @@ fn url(serving: &Serving) -> String {
     format!("postgres://{}/bank", serving.postgres)
 }
 
-/// What a statement gives, by the server.
+/// The result of a statement, by the server.
 fn sql(serving: &Serving, text: &str) -> String {
     run(0, &["sql", &url(serving), "--format", "csv", "-c", text]).0
 }
@@ -145,7 +145,7 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
     ] {
         let clone = ["store", "clone", &store, &machine.text("old.sdx")];
         let (_, said) = run(2, &[&clone[..], &until].concat());
-        let oldest = format!("the oldest moment that it keeps is {time}, behind entry");
+        let oldest = format!("the oldest moment that it keeps is {time}, after entry");
         assert!(said.contains(&oldest), "{said}");
     }
     let clone = [
@@ -204,7 +204,7 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
     assert_eq!(rows(&serving).len(), 5);
     serving.end();
 
-    // Restored, all goes on.
+    // After it is restored, all continue.
     write(&lost, &bytes);
     run(0, &follow);
     let serving = machine.serve(&[]);

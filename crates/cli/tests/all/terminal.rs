@@ -1,4 +1,4 @@
-//! The shell as a person has it: at a terminal, with a pager, and with the words that end it.
+//! The shell as a user sees it: at a terminal, with a pager, and with the words that end it.
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -50,7 +50,7 @@ impl Terminal {
         terminal
     }
 
-    /// Types a line; what was shown up to the next prompt.
+    /// Types a line; returns the output up to the next prompt.
     fn ask(&mut self, line: &str) -> String {
         writeln!(self.end, "{line}").unwrap();
         self.until_prompt()

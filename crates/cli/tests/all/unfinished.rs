@@ -1,5 +1,5 @@
-//! The command on databases of the multi-level way: areas are shown, unfinished transactions are
-//! counted, and nobody opens the database before they are undone.
+//! The command on databases of the multi-level way: areas are shown, unfinished transactions are counted, and the
+//! database cannot be opened before they are undone.
 
 use crate::common::run;
 use crate::leave_unfinished::leave_unfinished;
@@ -22,8 +22,8 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&run(0, arguments).0).unwrap()
 }
 
-/// A database with a table of one record, and an undo area with these words at the beginning of its
-/// pages for transactions, as the multi-level way leaves it when it is killed.
+/// A database with a table of one record and an undo area, as the multi-level way leaves it when it is killed. `begins`
+/// are the words at the beginning of its pages for transactions.
 fn database(directory: &Path, begins: &[u64]) {
     let bank = Tables::open(directory).unwrap();
     let accounts = bank.table::<Account>().unwrap();
@@ -185,7 +185,7 @@ fn the_heap_of_a_segment_is_looked_through() {
     let printed = run(0, &["verify", path]).0;
     assert!(printed.contains("pages handed out"), "{printed}");
 
-    // A high water beyond the memory: the heap does not open, and this says why.
+    // A high-water mark beyond the memory: the heap does not open, and this reports why.
     let segment = mapped::Segment::open(directory.path()).unwrap();
     let high_water = mapped::P::<u64>::from_offset(4096 + 8);
     let beyond = segment.length() / 4096 + 1;

@@ -1,4 +1,4 @@
-//! Databases that were made in different ways: each verb says which way it is, and what opens it. Tables of nodes are
+//! Databases that were created in different ways: each verb names the way, and how to open it. Tables of nodes are
 //! read.
 
 use crate::common::{json, run};
@@ -49,7 +49,7 @@ fn close(path: &Path) {
     fill(&nodes.join().unwrap());
 }
 
-/// The same of loosely coupled ones.
+/// Tables of loosely coupled nodes.
 fn loose(path: &Path) {
     let server = PageServer::open(path, 2048, StorageOptions::default()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -129,8 +129,8 @@ fn every_verb_says_in_which_way_a_database_was_made() {
     }
 }
 
-/// SQL speaks to the tables of closely coupled nodes: changes of rows and of tables are kept, by files that are imported,
-/// too, and what nodes do not have is refused by its name.
+/// SQL works on the tables of closely coupled nodes. Changes of rows and of tables are kept, also those of imported
+/// files, and features that nodes lack are refused by name.
 #[test]
 fn sql_and_import_work_on_the_tables_of_nodes() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
@@ -171,8 +171,8 @@ fn sql_and_import_work_on_the_tables_of_nodes() {
     run(0, &["verify", path]);
 }
 
-/// Two servers on one database, each a node of it: what one commits the other reads, tables that one changes the other uses,
-/// and when one is killed the other goes on.
+/// Two servers on one database, each a node of it: one reads the other's commits and uses its changed tables. When one
+/// is killed the other continues.
 #[test]
 fn each_node_serves_and_goes_on_when_the_other_is_killed() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();

@@ -1,5 +1,5 @@
-//! Values, defaults and conditions are the same by whatever way a row comes in: `INSERT`, `COPY` in text and CSV, `import` of
-//! CSV, TSV, JSON lines, Arrow and Parquet, and a program that inserts rows without SQL.
+//! Values, defaults and conditions are the same in every way that a row can be inserted: `INSERT`, `COPY` in text and
+//! CSV, `import` of CSV, TSV, JSON lines, Arrow and Parquet, and a program that inserts rows without SQL.
 
 use crate::rows::{sardonyx, text};
 use sardonyx::Tables;
@@ -16,8 +16,8 @@ const TABLE: &str = "create table other (n int primary key); insert into other v
         made timestamp default '2024-01-01', up text default upper('x'), price int default 7 check (price > 0),
         n int references other, name text not null default 'none', unique (name, short))";
 
-/// A column, the type of a column of the same values in a file that has types, a text, and what becomes of it: the text
-/// that is stored, or a part of the error.
+/// A column, the type of a column of the same values in a typed file, a text, and the result: the stored text, or a
+/// part of the error.
 type Case = (
     &'static str,
     &'static str,
@@ -96,7 +96,7 @@ const CASES: &[Case] = &[
     ("name", "text", "", Err("null value in column \"name\"")),
 ];
 
-/// The rows that a statement gives, or the error.
+/// The rows of a statement, or the error.
 fn sql(at: &Path, statements: &str) -> Result<String, String> {
     let output = sardonyx(
         at,
@@ -110,7 +110,7 @@ fn sql(at: &Path, statements: &str) -> Result<String, String> {
     }
 }
 
-/// `COPY`, with its data behind it.
+/// `COPY` with its data.
 fn copy(at: &Path, statement: &str, data: &str) -> Result<(), String> {
     fs::write(at.join("copy.sql"), format!("{statement}\n{data}\n\\.\n")).expect("written");
     let output = sardonyx(at, &["sql", "db.sdx", "-f", "copy.sql"]);
@@ -135,7 +135,7 @@ fn import_file(at: &Path, file: &str) -> Result<(), String> {
         .ok_or_else(|| text(&output))
 }
 
-/// A file of a format that has types.
+/// A file of a format with types.
 fn typed(at: &Path, n: usize, format: &str, (column, kind, value, _): &Case) -> Result<(), String> {
     let value = match *value {
         "" => "null".to_string(),
@@ -189,7 +189,7 @@ fn program(
     Some(inserted.map_err(|error| SqlError::from(error).to_string()))
 }
 
-/// True if a file with types can have the value, and this program reads one.
+/// True if a typed file can have the value, and this program reads one.
 fn has_types(case: &Case) -> bool {
     cfg!(feature = "parquet") && !case.1.is_empty()
 }

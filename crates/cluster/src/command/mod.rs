@@ -1,4 +1,4 @@
-//! The verbs of `cluster` that run nodes: start, look, drain, kill and end them. Programs add their own to these.
+//! The verbs of `cluster` that run nodes: start, show, drain, kill and end them. Programs add their own to these.
 
 pub mod node;
 pub mod options;
@@ -134,7 +134,7 @@ fn done(
     Ok(Exit::Done)
 }
 
-/// Why nothing was done.
+/// The reason why nothing was done.
 fn why_none(what: &str) -> &'static str {
     match what {
         "started" => ": all of them run",
@@ -143,7 +143,7 @@ fn why_none(what: &str) -> &'static str {
     }
 }
 
-/// Refuses to make nodes among other files.
+/// Refuses to create nodes among other files.
 fn check_free(directory: &Path) -> Result<(), ClusterError> {
     let found = std::fs::read_dir(directory);
     let found = found.ok().and_then(|mut entries| entries.next()?.ok());
@@ -159,7 +159,7 @@ fn check_free(directory: &Path) -> Result<(), ClusterError> {
 impl Up {
     fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let mut cluster = match Cluster::at(&self.place.directory) {
-            // As they were made, unless something else is asked for.
+            // The existing setting, unless options change it.
             Ok(cluster) if self.setting.is_empty() => cluster,
             Err(ClusterError::NotThere { .. }) => {
                 let setting = self.setting.setting()?;

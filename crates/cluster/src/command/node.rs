@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 /// Run one node, as `cluster up` does.
 ///
-/// The node joins those of a directory that `cluster up` made, and takes requests at a socket there, until SIGTERM, SIGINT
-/// or `cluster drain` stops it in order: its commits are durable, and the others free its locks. The page server of loosely coupled nodes is in the slot behind the last node's.
+/// The node joins those of a directory that `cluster up` created, and accepts requests at a socket there. SIGTERM,
+/// SIGINT or `cluster drain` stops it in order: its commits are durable, and the others free its locks. The page server
+/// of loosely coupled nodes is in the slot after the last node's.
 ///
 /// Example: sardonyx node sardonyx-cluster --slot 2
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The place of the nodes.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// The directory of the nodes: the database, their sockets and what they said
+    /// The directory of the nodes: the database, their sockets and their output
     #[arg(long, value_name = "DIR", default_value = "sardonyx-cluster")]
     pub directory: PathBuf,
 }
@@ -23,7 +23,7 @@ pub struct Place {
 pub enum CouplingName {
     /// Processes of one host: a global lock table in shared memory
     Close,
-    /// Processes that talk over TCP, with a page server
+    /// Processes that communicate over TCP, with a page server
     Loose,
 }
 
@@ -44,11 +44,11 @@ pub struct SettingOptions {
     /// Coupling of the nodes [default: close]
     #[arg(long)]
     coupling: Option<CouplingName>,
-    /// Where the lock authority of loosely coupled nodes is: affinity, random, or a file that `trace route` wrote
+    /// The place of the lock authority of loosely coupled nodes: affinity, random, or a file that `trace route` wrote
     /// [default: affinity, or a run's file]
     #[arg(long, value_name = "ROUTING")]
     authority: Option<String>,
-    /// Loosely coupled nodes talk over mutual TLS, with ca.pem, cert.pem and key.pem of this directory [default: plain TCP]
+    /// Loosely coupled nodes use mutual TLS, with ca.pem, cert.pem and key.pem of this directory [default: plain TCP]
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
     /// Membership of loosely coupled nodes is in this etcd; several endpoints separated by commas [default: in the nodes'
@@ -100,20 +100,20 @@ impl SettingOptions {
         self.authority.is_some()
     }
 
-    /// Refuses options for nodes that are there already.
+    /// Refuses options for existing nodes.
     ///
     /// # Errors
-    /// There are some.
+    /// Options are given.
     pub fn refuse_with_directory(&self) -> Result<(), UsageError> {
         if self.is_empty() {
             return Ok(());
         }
-        let said = "how the nodes of --directory are was said when they were started: leave --nodes, --update, \
+        let said = "the nodes of --directory have the options of their start: leave --nodes, --update, \
                     --buffer-pages and the like out, or --directory";
         Err(UsageError::Arguments(said.into()))
     }
 
-    /// The setting asked for.
+    /// The requested setting.
     ///
     /// # Errors
     /// It is not possible.
@@ -158,7 +158,7 @@ impl SettingOptions {
             ..before
         };
         if self.has_authority() && setting.coupling == Coupling::Close {
-            let said = "--authority says where loosely coupled nodes have it: add --coupling loose";
+            let said = "--authority is for loosely coupled nodes: add --coupling loose";
             return Err(UsageError::Arguments(said.into()).into());
         }
         setting.check()?;
@@ -169,7 +169,7 @@ impl SettingOptions {
 /// A routing by its name, as an option has it.
 ///
 /// # Errors
-/// The file is not there, or cannot be read.
+/// The file does not exist, or cannot be read.
 pub fn routing(option: &str, name: &str) -> anyhow::Result<Routing> {
     Ok(match name {
         "affinity" => Routing::Affinity,
@@ -178,7 +178,7 @@ pub fn routing(option: &str, name: &str) -> anyhow::Result<Routing> {
             let text = match std::fs::read_to_string(file) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     let said = format!(
-                        "{file} is not there: --{option} is affinity, random, or a file of `trace route`"
+                        "{file} does not exist: --{option} is affinity, random, or a file of `trace route`"
                     );
                     return Err(UsageError::NotThere(said).into());
                 }

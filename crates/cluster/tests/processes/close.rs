@@ -16,13 +16,13 @@ pub fn nodes_leave_when_their_directory_is_gone() -> Outcome {
     let memory = tempfile::tempdir()?;
     let mut cluster = Cluster::make(place.path(), &setting(2, Update::Noforce, memory.path()))?;
     cluster.up(&program()?, true)?;
-    // A node that still runs may make a file while its directory is emptied.
+    // A running node may create a file while its directory is emptied.
     while let Err(error) = std::fs::remove_dir_all(place.path())
         && error.kind() != std::io::ErrorKind::NotFound
     {
         expect(error.kind() == std::io::ErrorKind::DirectoryNotEmpty, error)?;
     }
-    // Waits for the processes, which are told by the end of their input.
+    // Waits for the processes, which end when their input ends.
     drop(cluster);
     expect(
         std::fs::read_dir(memory.path())?.count() == 0,
@@ -44,14 +44,14 @@ pub fn a_stopped_node_is_killed_by_who_waits_for_it_and_nobody_else() -> Outcome
     while state() != Some('T') {
         std::thread::yield_now();
     }
-    // Another page is nothing of its: whoever wants that waits for nobody.
+    // It has no other page: a node that wants one does not wait.
     cluster.touch(0, 30)?;
     expect(state() == Some('T'), state())?;
     let (told, done) = std::sync::mpsc::channel();
     let other = Cluster::at(place.path())?;
     std::thread::spawn(move || told.send((0..8).try_for_each(|page| other.touch(0, page))));
     done.recv_timeout(std::time::Duration::from_secs(120))
-        .map_err(|_| "nobody killed it")??;
+        .map_err(|_| "it was not killed in time")??;
     expect(matches!(state(), None | Some('Z' | 'X')), state())?;
     cluster.up(&program()?, true)?;
     cluster.bench(&load(Routing::Random, 60))?;
@@ -76,7 +76,7 @@ pub fn nodes_that_are_loaded_keep_the_sums_and_count_all() -> Outcome {
             expect(sums.accounts != 0, sums)?;
         }
         expect(cluster.down()? == 3, "three nodes go down")?;
-        // All have left in order: the database is opened again, and has what it had.
+        // All have left in order: the database is opened again, with its contents.
         cluster.up(&program()?, true)?;
         let sums = cluster.sums()?;
         expect(sums.are_equal() && sums.transactions == all, sums)?;
@@ -97,7 +97,7 @@ pub fn a_node_that_is_killed_or_drained_leaves_a_whole_bank() -> Outcome {
     expect(committed(&runs) == 100, &runs)?;
     let sums = cluster.sums()?;
     expect(sums.are_equal() && sums.transactions == 400, sums)?;
-    // Those that do not run are started again.
+    // The nodes that do not run are started again.
     cluster.up(&program()?, true)?;
     let living = cluster.status().into_iter().flatten().count();
     expect(living == 3, cluster.status())?;
@@ -107,7 +107,7 @@ pub fn a_node_that_is_killed_or_drained_leaves_a_whole_bank() -> Outcome {
     expect(sums.are_equal() && sums.transactions == 490, sums)
 }
 
-/// A load that lasts until something ends it.
+/// A load that lasts until it is ended.
 fn endless() -> Load {
     Load {
         transactions: Some(u64::MAX / 4),
@@ -115,7 +115,7 @@ fn endless() -> Load {
     }
 }
 
-/// Runs a load, and does something when every node has committed some of it.
+/// Runs a load, and calls `body` when every node has committed some of it.
 fn under_load<R>(
     cluster: &mut Cluster,
     load: Load,
@@ -150,7 +150,7 @@ pub fn a_load_is_proved_though_nodes_are_drained_and_killed_under_it() -> Outcom
     cluster.up(&program()?, true)?;
     cluster.bench(&load(Routing::Random, 60))?;
     cluster.kill(2)?;
-    // One that died before takes no count along, and the load of one that is drained is known.
+    // Transactions of a node that died before do not count, and the load of a drained one is known.
     let (proved, ()) = under_load(&mut cluster, endless(), |cluster| {
         cluster.drain(0)?;
         Ok(cluster.drain(1)?)
@@ -191,11 +191,11 @@ pub fn one_load_runs_at_a_time_and_ends_with_whoever_asked_for_it() -> Outcome {
         cluster.kill(0)?;
         Ok(cluster.kill(1).map(drop)?)
     })?;
-    // Nobody is left who could tell.
+    // No node is left that could report.
     expect(matches!(proved, Err(ClusterError::Lost { .. })), &proved)?;
     cluster.up(&program()?, true)?;
     let runs = |cluster: &Cluster| cluster.status().into_iter().flatten().any(|node| node.runs);
-    // A process that asks for a load and dies: the load ends, and others may load.
+    // A process that requests a load and dies: the load ends, and others may load.
     let mut asks = std::process::Command::new(std::env::current_exe()?)
         .args(["load", &place.path().display().to_string(), "-", "-"])
         .spawn()?;
@@ -211,7 +211,7 @@ pub fn one_load_runs_at_a_time_and_ends_with_whoever_asked_for_it() -> Outcome {
     expect(proved.proof.holds(), &proved.proof)
 }
 
-/// The process that asks for a load.
+/// The process that requests a load.
 pub fn asks_for_a_load(directory: &str) -> Outcome {
     Cluster::at(directory)?.bench(&endless())?;
     Ok(())

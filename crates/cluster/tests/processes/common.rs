@@ -1,4 +1,4 @@
-//! What all tests of nodes as processes need: small clusters, loads, signals.
+//! Shared parts of the tests of nodes as processes: small clusters, loads, signals.
 
 use sardonyx_cluster::ClusterError;
 use sardonyx_cluster::figures::NodeRun;
@@ -31,7 +31,7 @@ pub fn setting(nodes: u16, update: Update, memory: &Path) -> Setting {
 pub fn loose(nodes: u16, update: Update, memory: &Path) -> Setting {
     Setting {
         coupling: Coupling::Loose,
-        // Long enough that no busy host takes a node that runs for stopped.
+        // Long enough that a busy host does not take a running node for stopped.
         stopped_process_wait_milliseconds: 6000,
         ..setting(nodes, update, memory)
     }

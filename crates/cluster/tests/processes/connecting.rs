@@ -1,4 +1,4 @@
-//! What connects loosely coupled nodes: TLS, and the register of who takes part.
+//! The connections of loosely coupled nodes: TLS, and the register of the members.
 
 use super::common::*;
 use sardonyx_base::transport::TransportError;
@@ -48,7 +48,7 @@ pub fn nodes_over_tls_keep_the_sums_though_one_and_the_page_server_are_killed() 
     bench_while_starting(&mut cluster, 80)?;
     let sums = cluster.sums()?;
     expect(sums.are_equal() && sums.transactions == 280, sums)?;
-    // A program without TLS, or with a CA of its own, is no node of these, though it has the token.
+    // A program without TLS, or with a CA of its own, cannot join these nodes, though it has the token.
     for connecting in [
         Connecting::default(),
         Connecting {
@@ -74,7 +74,7 @@ pub fn nodes_over_tls_keep_the_sums_though_one_and_the_page_server_are_killed() 
     }
     let sums = cluster.sums()?;
     expect(sums.are_equal() && sums.transactions == 280, sums)?;
-    // No secret is where others see it.
+    // No secret is readable by others.
     let key = std::fs::read_to_string(files.join("key.pem"))?;
     let kept = std::fs::read_to_string(cluster.places().setting())?;
     let secret = |line: &&str| !line.starts_with("-----");
@@ -93,7 +93,7 @@ pub fn nodes_are_not_started_without_what_connects_them() -> Outcome {
     let named = matches!(&refused, Err(ClusterError::Tls(error)) if error.to_string().contains("nowhere/ca.pem"));
     expect(named, refused)?;
     expect(cluster.running().is_empty(), cluster.running())?;
-    // Nobody listens at a port that was given back.
+    // No process listens at a port that was released.
     let port = std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port();
@@ -107,7 +107,8 @@ pub fn nodes_are_not_started_without_what_connects_them() -> Outcome {
         Err(ClusterError::Node(NodeError::Membership { reason })) if reason.contains(&port.to_string())
     );
     expect(named, refused)?;
-    // A register is the database's: a prefix stays, and a directory is no other etcd's, nor of none.
+    // A register belongs to its database: a prefix stays, and a directory cannot be replaced by an etcd, or an etcd by
+    // another.
     let prefix = |cluster: &Cluster| {
         cluster
             .setting()

@@ -1,4 +1,4 @@
-//! Imposed devices, the simulation beside a run, and traces.
+//! Imposed devices, the simulation compared with a run, and traces.
 
 use super::common::*;
 use sardonyx_cluster::compare::compare;
@@ -12,8 +12,8 @@ use sardonyx_simulation::parameters::read::Layers;
 use sardonyx_workload::trace::Trace;
 use std::path::Path;
 
-/// A sleep is never shorter than it was asked for; and if one is left out, the others do not make up for it unless the
-/// machine is very slow.
+/// A sleep is never shorter than requested; if one is left out, the others do not make up for it unless the machine is
+/// very slow.
 pub fn loosely_coupled_nodes_wait_for_devices_that_are_imposed() -> Outcome {
     let place = tempfile::tempdir()?;
     let devices = Devices {
@@ -67,7 +67,7 @@ pub fn a_configuration_of_loosely_coupled_nodes_is_set_beside_its_simulation() -
         let line = compared.line(name).ok_or(name)?;
         expect((line.simulated, line.measured) == (0.0, 0.0), line)?;
     }
-    // What follows from where the authority is, in both.
+    // The effect of the place of the authority, in both.
     let local = compared.line("local share").ok_or("local share")?;
     expect(local.simulated > 0.9 && local.measured > 0.9, local)?;
     let messages = compared.line("messages").ok_or("messages")?;

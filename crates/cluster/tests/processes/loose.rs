@@ -1,4 +1,4 @@
-//! Loosely coupled nodes: loaded, killed, stopped, and where they have the lock authority.
+//! Loosely coupled nodes: loaded, killed, stopped, and the place of their lock authority.
 
 use super::common::*;
 use sardonyx_cluster::ClusterError;
@@ -40,7 +40,7 @@ pub fn loosely_coupled_nodes_keep_the_sums_though_one_is_killed() -> Outcome {
             matches!(nobody, Err(ClusterError::NoPageServer { .. })),
             nobody,
         )?;
-        // All have left in order: the database is opened again, and has what it had.
+        // All have left in order: the database is opened again, with its contents.
         cluster.up(&program()?, true)?;
         let sums = cluster.sums()?;
         expect(sums.are_equal() && sums.transactions == 490, sums)?;
@@ -67,13 +67,13 @@ pub fn a_stopped_loosely_coupled_node_is_shut_out_and_joins_again_when_it_wakes_
     cluster.bench(&load(Routing::Random, 90))?;
     let (process, name) = (process_of(&cluster, 1)?, name_of(&cluster, 1)?);
     stop(&process)?;
-    // It has the authority for a third of all pages: whoever wants these waits until it is shut out.
+    // It has the authority for a third of all pages: a node that wants these waits until it is shut out.
     let (told, done) = std::sync::mpsc::channel();
     let other = Cluster::at(place.path())?;
     std::thread::spawn(move || told.send((0..30).try_for_each(|page| other.touch(0, page))));
     done.recv_timeout(std::time::Duration::from_secs(120))
-        .map_err(|_| "nobody shut it out")??;
-    expect(state_of(&process) == Some('T'), "nobody kills it")?;
+        .map_err(|_| "it was not shut out in time")??;
+    expect(state_of(&process) == Some('T'), "it was killed")?;
     let unanswered = cluster.kill(1);
     let said = unanswered.as_ref().map_err(ToString::to_string);
     expect(
@@ -151,7 +151,7 @@ pub fn loosely_coupled_nodes_that_all_lose_their_leases_join_again() -> Outcome 
     expect(sums.are_equal() && sums.transactions == 150, sums)
 }
 
-/// Transactions that refer to pages of their own branch only, and where a node runs that branch's transactions.
+/// Transactions refer to pages of their own branch only, and run on the node that has the authority for them.
 pub fn loosely_coupled_nodes_have_the_authority_where_transactions_are_sent() -> Outcome {
     let place = tempfile::tempdir()?;
     let setting = own_branch_only(loose(2, Update::Noforce, place.path()));
@@ -167,7 +167,7 @@ pub fn loosely_coupled_nodes_have_the_authority_where_transactions_are_sent() ->
     // Of any node's transactions: HISTORY is its own.
     let random = local(&cluster, Routing::Random, 600)?;
     expect((0.55..0.78).contains(&random), random)?;
-    // Who looks at the sums takes nothing from anybody, and a node's next life has what was its last one's.
+    // Reading the sums takes no authority from a node, and a node's next life has the authority of its last one.
     cluster.sums()?;
     cluster.kill(1)?;
     cluster.touch(0, 1)?;
@@ -175,7 +175,7 @@ pub fn loosely_coupled_nodes_have_the_authority_where_transactions_are_sent() ->
     let again = local(&cluster, Routing::Affinity, 200)?;
     expect(again == 1.0, again)?;
     cluster.down()?;
-    // Nobody takes part: the authority is divided anew.
+    // No node takes part: the authority is divided again.
     let spread = Setting {
         authority: Routing::Random,
         ..setting

@@ -1,7 +1,8 @@
 //! Nodes as processes: this program is also that of a node, so that the tests need no other one.
 //!
-//! - `close`, `loose`: nodes of either coupling; - `connecting`: TLS, etcd; - `experiments`: beside the simulation;
-//! - `refused`: what cannot be; - `common`: what all need.
+//! - `close`, `loose`: nodes of either coupling; - `connecting`: TLS, etcd; - `experiments`: the comparison with the
+//!   simulation;
+//! - `refused`: settings that are not possible; - `common`: shared parts.
 
 mod close;
 mod common;

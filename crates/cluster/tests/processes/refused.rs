@@ -1,4 +1,4 @@
-//! Settings and loads that cannot be.
+//! Settings and loads that are not possible.
 
 use super::common::*;
 use sardonyx_cluster::ClusterError;
@@ -50,12 +50,12 @@ pub fn what_cannot_be_is_refused() -> Outcome {
         history_pages: 5,
         ..good.clone()
     };
-    // The database of the one is none of the other.
+    // The database of one coupling cannot be used by the other.
     let other_coupling = Setting {
         coupling: Coupling::Loose,
         ..good.clone()
     };
-    // What connects loosely coupled nodes.
+    // The connections of loosely coupled nodes.
     for connecting in [
         Connecting {
             tls: Some("tls".into()),

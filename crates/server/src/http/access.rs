@@ -1,57 +1,56 @@
-//! Who may see what over HTTP, by Basic authentication (RFC 7617) against what is known of the users' passwords.
+//! Access control over HTTP, by Basic authentication (RFC 7617) with the users' verifiers.
 //!
-//! | | nobody is a user | users, at an address of this host alone | users, at another address (with TLS) |
+//! | | no users configured | users, at an address of this host alone | users, at another address (with TLS) |
 //! | --- | --- | --- | --- |
 //! | `/livez`, `/readyz` | all | all | all |
 //! | `/metrics`, `/`, `/api/state` | all | all | users |
 //! | statements in `/api/state` | all | users who may read all tables | users who may read all tables |
 //!
-//! A password is compared as slowly as it must be ([`crate::passwords`]), and once for a connection that says the same
-//! again.
+//! A comparison is slow on purpose ([`crate::passwords`]). A connection that repeats its password is compared once.
 
 use crate::passwords::Passwords;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use std::sync::Arc;
 
-/// The longest header with a password that is looked at, in bytes.
+/// The longest Authorization header that is read, in bytes.
 const CREDENTIALS_BYTES_MAX: usize = 4096;
 
-/// What a client may see.
+/// The part of the state that a client may see.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Sight {
-    /// Whether the server lives and is ready.
+    /// Liveness and readiness.
     Health,
-    /// All but statements.
+    /// Everything except statements.
     Figures,
-    /// All.
+    /// Everything.
     Statements,
 }
 
-/// That somebody gave a name or password that is not right.
+/// The name or the password is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wrong;
 
-/// Who may see what.
+/// The access control.
 #[derive(Debug)]
 pub struct Gate(Arc<Passwords>);
 
-/// What a connection has shown before.
+/// The credentials that a connection has shown before.
 #[derive(Debug, Default)]
 pub struct Shown(Option<(Vec<u8>, Sight)>);
 
 impl Gate {
-    /// For users with these passwords.
+    /// The access control of these users.
     pub fn new(passwords: Arc<Passwords>) -> Self {
         Gate(passwords)
     }
 
-    /// Whether there are users.
+    /// Returns true if users are configured.
     pub fn has_users(&self) -> bool {
         self.0.has_users()
     }
 
-    /// What a client may see who shows nothing.
+    /// The sight of a client without credentials.
     pub fn sight_of_anybody(&self, is_local: bool) -> Sight {
         match (self.has_users(), is_local) {
             (false, _) => Sight::Statements,
@@ -60,7 +59,7 @@ impl Gate {
         }
     }
 
-    /// What a client may see who shows this Authorization header.
+    /// The sight of a client with this Authorization header.
     ///
     /// # Errors
     /// [`Wrong`].
@@ -91,7 +90,7 @@ impl Gate {
     }
 }
 
-/// The name and password of an Authorization header.
+/// The name and password in an Authorization header.
 fn credentials(header: &[u8]) -> Option<(String, String)> {
     if header.len() > CREDENTIALS_BYTES_MAX {
         return None;

@@ -1,8 +1,8 @@
-//! A client of HTTP: the socket, and what it is answered.
+//! A client of HTTP: the socket and the answers.
 //!
-//! Bounds: the request's head ([`HEAD_BYTES_MAX`], [`HEADERS_MAX`]) and the time that it takes to arrive
-//! ([`Limits::greeting`], also between requests), the time that nothing of an answer is taken ([`Limits::unread`]), the
-//! requests of a connection ([`REQUESTS_MAX`]). A client holds no stage and no lock while it is waited for.
+//! Bounds: the request's head ([`HEAD_BYTES_MAX`], [`HEADERS_MAX`]), the time that it takes to arrive
+//! ([`Limits::greeting`], also between requests), the time for which the client reads nothing ([`Limits::unread`]), and
+//! the requests of a connection ([`REQUESTS_MAX`]). The server holds no stage and no lock while it waits for a client.
 
 use super::access::{Gate, Shown, Sight};
 use super::exposition::Format;
@@ -38,7 +38,7 @@ pub const HEADERS_MAX: usize = 64;
 /// The most requests of a connection: then it is closed, and the client connects again.
 pub const REQUESTS_MAX: u64 = 10_000;
 
-/// What the clients of HTTP see, and who may.
+/// The content for HTTP clients, and the access control.
 #[derive(Debug)]
 pub struct Http {
     observer: Observer,
@@ -47,16 +47,16 @@ pub struct Http {
     lease: Lease,
 }
 
-/// Where a client has connected.
+/// The place where a client has connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Whether only this host reaches it.
+    /// True if only this host reaches it.
     pub is_local: bool,
-    /// Whether browsers can reach it: an address of TCP, no socket in the file system.
+    /// True if browsers can reach it: a TCP address, not a socket in the file system.
     pub is_tcp: bool,
 }
 
-/// What a connection remembers between its requests.
+/// The state of a connection between its requests.
 #[derive(Debug, Default)]
 struct Before {
     requests: u64,
@@ -64,7 +64,7 @@ struct Before {
 }
 
 impl Http {
-    /// What is shown to clients.
+    /// The content and access control of a server.
     pub fn new(observer: Observer, gate: Gate, limits: Limits, lease: Lease) -> Self {
         Http {
             observer,
@@ -74,10 +74,10 @@ impl Http {
         }
     }
 
-    /// Serves a client until it, or the server, ends the connection.
+    /// Serves a client until the client or the server ends the connection.
     ///
     /// # Errors
-    /// The connection's; that the client was no client of HTTP/1, or took too long.
+    /// The connection's; the client does not speak HTTP/1, or took too long.
     pub async fn serve<S>(&self, stream: S, place: Place) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -101,7 +101,7 @@ impl Http {
         let mut response = self.respond(request, place, &mut before.shown).await;
         before.requests += 1;
         let headers = response.headers_mut();
-        // What follows a body that was not taken cannot be told from it.
+        // The bytes after an unread body cannot be distinguished from it.
         let has_body = request.headers().contains_key(header::TRANSFER_ENCODING)
             || request.headers().contains_key(header::CONTENT_LENGTH);
         if before.requests >= REQUESTS_MAX || has_body {
@@ -140,7 +140,7 @@ impl Http {
         let sight = self.gate.sight(place.is_local, header, shown).await;
         if sight.is_err() {
             self.observer.metrics().refused();
-            tracing::info!("a client of HTTP was refused: it gave no right name and password");
+            tracing::info!("an HTTP client was refused: its name or password is wrong");
         }
         let Some(sight) = sight.ok().filter(|sight| *sight > Sight::Health) else {
             return unknown_user();
@@ -200,10 +200,10 @@ impl Http {
     }
 }
 
-/// Has a service answer the requests of a connection, until its client or the server ends it.
+/// Lets a service answer the requests of a connection, until its client or the server ends it.
 ///
 /// # Errors
-/// The connection's; that the client was no client of HTTP/1, or took too long.
+/// The connection's; the client does not speak HTTP/1, or took too long.
 pub(super) async fn serve_requests<S, T>(
     stream: S,
     limits: Limits,
@@ -363,11 +363,11 @@ mod tests {
             (ours, served)
         }
 
-        /// All that is answered to these bytes, of a client that then waits.
+        /// The answers to these bytes, of a client that then waits.
         fn told(&self, place: Place, request: &str) -> String {
             let (mut client, _served) = self.connect(place);
             self.runtime.block_on(async {
-                // Who is refused may be cut off before all was said: what was told is there all the same.
+                // A refused client may be cut off before it has sent all; the answer is readable all the same.
                 let _ = client.write_all(request.as_bytes()).await;
                 let mut answer = Vec::new();
                 let _ = client.read_to_end(&mut answer).await;
@@ -451,7 +451,7 @@ mod tests {
             );
         };
         let host = "Host: localhost\r\n";
-        // A body is neither taken nor taken for the next request.
+        // A body is neither read nor taken for the next request.
         let smuggled = format!(
             "POST / HTTP/1.1\r\n{host}Content-Length: 40\r\n\r\nGET /livez HTTP/1.1\r\n{host}\r\n"
         );
@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn slow_clients_are_cut_off() {
         let world = World::new(BTreeMap::new());
-        // One that says nothing, one that does not finish, one that does not go on: none is waited for without end.
+        // A silent client, an unfinished request and an idle connection: none is waited for without end.
         assert_eq!(world.told(HERE, ""), "");
         world.told(HERE, "GET / HTTP/1.1\r\nHost:");
         let answer = world.told(HERE, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -511,7 +511,7 @@ mod tests {
         }
         let state = state_of(&world.get(ELSEWHERE, "/api/state", &basic("ada:pencil")));
         assert!(state.slow_statements.is_some());
-        // Here nobody is asked, and statements are not shown.
+        // At this place no password is asked for, and statements are not shown.
         assert_eq!(
             state_of(&world.get(HERE, "/api/state", "")).slow_statements,
             None

@@ -1,8 +1,8 @@
-//! Metrics as text: OpenMetrics 1.0, and Prometheus' text format 0.0.4 for those who do not ask for that.
+//! Metrics as text: OpenMetrics 1.0 if the client asks for it, otherwise Prometheus' text format 0.0.4.
 //!
-//! One family after the other, each begun with its type, unit and help. A counter's family has no `_total` in
-//! OpenMetrics and has it in the older format; what is info there is a gauge here; units and the end are said in
-//! OpenMetrics alone. Series have the same names and labels in both, so that a change of the format is no other series.
+//! One family after the other, each with its type, unit and help first. A counter's family has no `_total` in
+//! OpenMetrics and has it in the older format. An info is a gauge in the older format, which also has neither units nor
+//! an end mark. Series have the same names and labels in both, so a change of the format creates no new series.
 //!
 //! Source: "OpenMetrics, a cloud-native, highly scalable metrics protocol" (1.0.0); "Exposition formats" in Prometheus'
 //! documentation.
@@ -20,7 +20,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What a client prefers, by its Accept header. What accepts both alike gets OpenMetrics if it names that.
+    /// The format that an Accept header prefers. If both are equal, OpenMetrics if the header names it.
     pub fn of_accept(accept: &str) -> Format {
         let weight = |wanted: &str| {
             let ranges = accept.split(',').filter_map(|range| {
@@ -41,7 +41,7 @@ impl Format {
         }
     }
 
-    /// What it is called in HTTP.
+    /// The format's HTTP content type.
     pub fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -50,7 +50,7 @@ impl Format {
     }
 }
 
-/// What kind of numbers a family has.
+/// The kind of a family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Goes up and down.
@@ -59,7 +59,7 @@ pub enum Kind {
     Counter,
     /// Times by classes.
     Histogram,
-    /// Says by its labels what something is.
+    /// Describes something by its labels.
     Info,
 }
 
@@ -76,7 +76,7 @@ pub struct Exposition {
 }
 
 impl Exposition {
-    /// Without any.
+    /// Starts a text without metrics.
     pub fn new(format: Format) -> Self {
         Exposition {
             format,
@@ -86,7 +86,7 @@ impl Exposition {
         }
     }
 
-    /// Begins a family. Its name ends in its unit (`_bytes`, `_seconds`), if it has one; a counter's name is without
+    /// Begins a family. Its name ends in its unit (`_bytes`, `_seconds`), if it has one; a counter's name has no
     /// `_total`.
     pub fn family(&mut self, kind: Kind, name: &'static str, help: &str) {
         (self.family, self.kind) = (name, kind);
@@ -111,19 +111,19 @@ impl Exposition {
         let _ = writeln!(text, "# HELP {name}{suffix} {help}");
     }
 
-    /// A gauge that is one number.
+    /// Writes a gauge that is one number.
     pub fn gauge(&mut self, name: &'static str, help: &str, value: impl Number) {
         self.family(Kind::Gauge, name, help);
         self.sample(&[], value);
     }
 
-    /// A counter that is one number.
+    /// Writes a counter that is one number.
     pub fn counter(&mut self, name: &'static str, help: &str, value: impl Number) {
         self.family(Kind::Counter, name, help);
         self.sample(&[], value);
     }
 
-    /// A number of the family: a whole one, or another.
+    /// Writes a number of the family, whole or not.
     pub fn sample(&mut self, labels: &[Label<'_>], value: impl Number) {
         let suffix = match self.kind {
             Kind::Counter => "_total",
@@ -133,7 +133,7 @@ impl Exposition {
         self.series(suffix, labels, None, value);
     }
 
-    /// The family's histogram for these labels.
+    /// Writes the family's histogram for these labels.
     pub fn histogram(&mut self, labels: &[Label<'_>], histogram: &Histogram) {
         let mut count = 0;
         for (class, in_class) in histogram.classes.iter().enumerate() {
@@ -181,7 +181,7 @@ impl Exposition {
         }
     }
 
-    /// All of it.
+    /// Ends the text and returns it.
     pub fn finish(mut self) -> String {
         if self.format == Format::OpenMetrics {
             self.text.push_str("# EOF\n");
@@ -190,9 +190,9 @@ impl Exposition {
     }
 }
 
-/// What a sample's value can be.
+/// A value of a sample.
 pub trait Number {
-    /// Writes it.
+    /// Writes the value.
     fn write(self, text: &mut String);
 }
 
@@ -202,14 +202,14 @@ impl Number for u64 {
     }
 }
 
-/// Finite ones.
+/// Only finite values.
 impl Number for f64 {
     fn write(self, text: &mut String) {
         let _ = write!(text, "{self}");
     }
 }
 
-/// 1 for what is so.
+/// 1 for true.
 impl Number for bool {
     fn write(self, text: &mut String) {
         u64::from(self).write(text);

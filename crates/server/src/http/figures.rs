@@ -1,8 +1,7 @@
-//! The metrics: a [`State`] by the names that Prometheus, the dashboard and the alert rules know
-//! (`observability/`).
+//! The metrics: a [`State`] by the names that Prometheus, the dashboard and the alert rules use (`observability/`).
 //!
-//! Names by Prometheus' rules: the prefix `sardonyx_`, base units, `_total` for what goes up only. A name never changes
-//! its meaning: dashboards of others stand on it.
+//! Names follow Prometheus' rules: the prefix `sardonyx_`, base units, `_total` for counters. A name never changes its
+//! meaning, since users' dashboards depend on it.
 
 use super::exposition::{Exposition, Format, Kind};
 use crate::metrics::ERROR_CLASSES;
@@ -32,32 +31,32 @@ pub fn write_host(host: &Host, format: Format) -> String {
 }
 
 fn of_host(host: &Host, out: &mut Exposition) {
-    // One without a name takes no turns with others.
+    // A host without a name takes no turns with others.
     let is_of_store = !host.name.is_empty();
     if is_of_store {
         out.family(
             Kind::Gauge,
             "sardonyx_host_serves",
-            "Whether this host, which the label names, serves the database.",
+            "1 if this host, which the label names, serves the database.",
         );
         out.sample(&[("host", host.name.as_str())], host.serves);
         out.gauge(
             "sardonyx_host_lease_seconds",
-            "For how long this host may still answer without a word of its store; 0: it answers nothing.",
+            "The time for which this host may still answer without contact to its store; 0: it sends no answers.",
             host.lease_seconds,
         );
     }
     if let Some(entry) = host.entry {
         out.gauge(
             "sardonyx_host_entry",
-            "The last entry of the store's log that this host, which follows, has.",
+            "The last entry of the store's log that this following host has.",
             entry,
         );
     }
     if let Some(behind) = host.behind_seconds {
         out.gauge(
             "sardonyx_host_behind_seconds",
-            "For how long this host, which follows, has not known whether there is more.",
+            "The time for which this following host has not known if there is more to follow.",
             behind,
         );
     }
@@ -71,7 +70,7 @@ fn of_host(host: &Host, out: &mut Exposition) {
     if let Some(age) = host.base_age_seconds {
         out.gauge(
             "sardonyx_store_base_age_seconds",
-            "The age of the newest base in the store, where this host makes bases.",
+            "The age of the newest base in the store, if this host makes bases.",
             age,
         );
     }
@@ -85,7 +84,7 @@ fn build(version: &str, out: &mut Exposition) {
 fn ready(is_ready: bool, out: &mut Exposition) {
     out.gauge(
         "sardonyx_ready",
-        "Whether clients can be served, as /readyz says.",
+        "1 if clients can be served, as for /readyz.",
         is_ready,
     );
 }
@@ -94,24 +93,24 @@ fn server(state: &State, out: &mut Exposition) {
     build(&state.version, out);
     out.gauge(
         "sardonyx_uptime_seconds",
-        "For how long the server has run.",
+        "The time since the server's start.",
         state.uptime_seconds,
     );
     ready(state.readiness.ready, out);
     out.gauge(
         "sardonyx_recovery_seconds",
-        "How long recovery took when the database was opened.",
+        "The time of recovery when the database was opened.",
         state.recovery.seconds,
     );
     out.gauge(
         "sardonyx_index_rebuild_seconds",
-        "How long rebuilding the indexes took when the database was opened.",
+        "The time of rebuilding the indexes when the database was opened.",
         state.recovery.index_seconds,
     );
     out.family(
         Kind::Counter,
         "sardonyx_stage_busy_seconds",
-        "For how long a stage was busy, summed over its threads; logging includes waiting for the disk.",
+        "The time for which a stage was busy, summed over its threads; logging includes waiting for the disk.",
     );
     for (stage, seconds) in state.stages.named() {
         out.sample(&[("stage", stage)], seconds);
@@ -123,7 +122,7 @@ fn log(state: &State, out: &mut Exposition) {
     let counters = [
         (
             "sardonyx_transactions",
-            "Transactions committed that changed something.",
+            "Committed transactions with changes.",
             state.transactions,
         ),
         (
@@ -148,7 +147,7 @@ fn log(state: &State, out: &mut Exposition) {
     out.family(
         Kind::Histogram,
         "sardonyx_log_write_seconds",
-        "How long it took to write a group to the log, sync included.",
+        "The time of writing a group to the log, sync included.",
     );
     out.histogram(&[], &log.write);
     out.gauge(
@@ -163,7 +162,7 @@ fn log(state: &State, out: &mut Exposition) {
     );
     out.gauge(
         "sardonyx_log_poisoned",
-        "Whether an error closed the log, so that nothing is committed any more.",
+        "1 if an error closed the log, so that no transaction commits any more.",
         log.poisoned,
     );
 }
@@ -197,17 +196,17 @@ fn checkpoint(state: &State, out: &mut Exposition) {
     );
     out.gauge(
         "sardonyx_checkpoint_running",
-        "Whether a checkpoint is being written.",
+        "1 if a checkpoint is being written.",
         checkpoint.running,
     );
     out.gauge(
         "sardonyx_checkpoint_stopped",
-        "Whether checkpointing stopped for good, or the store that frees the log gives no answer.",
+        "1 if checkpointing stopped for good, or the store that frees the log gives no answer.",
         checkpoint.stopped,
     );
     out.gauge(
         "sardonyx_checkpoint_waiting_seconds",
-        "For how long a checkpoint has been waiting for room on the disk; 0 if none is.",
+        "The time for which a checkpoint has been waiting for room on the disk; 0 if none is.",
         checkpoint.waiting_seconds.unwrap_or(0.0),
     );
     out.gauge(
@@ -223,28 +222,24 @@ fn checkpoint(state: &State, out: &mut Exposition) {
     if let Some(store) = &state.store {
         out.gauge(
             "sardonyx_store_answers",
-            "Whether the store that has the log answers.",
+            "1 if the store of the log answers.",
             store.answers,
         );
         out.gauge(
             "sardonyx_store_lag_bytes",
-            "The durable log that the store has not yet.",
+            "The durable log that the store does not have yet.",
             store.lag_bytes,
         );
     }
 }
 
 fn tables(state: &State, out: &mut Exposition) {
-    out.family(
-        Kind::Gauge,
-        "sardonyx_memory_bytes",
-        "Memory by what it is used for.",
-    );
+    out.family(Kind::Gauge, "sardonyx_memory_bytes", "Memory by use.");
     out.sample(&[("used_for", "pages")], state.memory.pages);
     out.sample(&[("used_for", "indexes")], state.memory.indexes);
     out.gauge(
         "sardonyx_tables",
-        "How many tables there are.",
+        "The number of tables.",
         state.tables_total,
     );
     out.family(
@@ -293,7 +288,7 @@ fn clients(state: &State, out: &mut Exposition) {
     }
     out.counter(
         "sardonyx_connections_refused",
-        "Clients that were not let in: too many, or not known.",
+        "Clients that were refused: too many connections, or failed authentication.",
         state.refused,
     );
     out.family(
@@ -307,7 +302,7 @@ fn clients(state: &State, out: &mut Exposition) {
     out.family(
         Kind::Histogram,
         "sardonyx_flight_seconds",
-        "How long flights took: what a client sent together, until its last answer was written.",
+        "The times of flights: requests that a client sent together, until the last answer was written.",
     );
     for of in clients {
         out.histogram(&[("protocol", of.protocol.as_str())], &of.flights);
@@ -315,10 +310,10 @@ fn clients(state: &State, out: &mut Exposition) {
     out.family(
         Kind::Counter,
         "sardonyx_errors",
-        "Errors that clients were told, by the class of their SQLSTATE.",
+        "Errors sent to clients, by the class of their SQLSTATE.",
     );
     for class in ERROR_CLASSES {
-        // Those without any, too: a rate needs to see the first.
+        // Classes without errors, too: a rate needs the first sample.
         let told = state.errors.iter().find(|errors| errors.class == class);
         out.sample(&[("class", class)], told.map_or(0, |errors| errors.count));
     }
@@ -374,7 +369,7 @@ mod tests {
             .collect()
     }
 
-    /// What looks like a metric's name in a text.
+    /// Words of a text that have the form of a metric's name.
     fn named(text: &str) -> BTreeSet<&str> {
         let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let words = text.split(|character| !is_of_name(character));

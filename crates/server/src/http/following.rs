@@ -1,4 +1,5 @@
-//! HTTP of a host that does not serve the database: it lives, says who serves, and has metrics of how it follows.
+//! HTTP of a host that does not serve the database: it lives, names the serving host, and has metrics of how it
+//! follows.
 
 use super::connection::{body, serve_requests, text};
 use super::figures;
@@ -15,7 +16,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-/// Answers a client until it, or the server, ends the connection. `says`: who serves.
+/// Answers a client until the client or the server ends the connection. `says` names the serving host.
 ///
 /// # Errors
 /// The connection's.

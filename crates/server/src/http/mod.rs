@@ -1,4 +1,4 @@
-//! HTTP/1.1: whether the server lives and is ready, metrics, its state as JSON, and a page that shows it.
+//! HTTP/1.1: liveness and readiness, metrics, the state as JSON, and a page that shows it.
 //!
 //! | path | what |
 //! | --- | --- |
@@ -8,8 +8,8 @@
 //! | `/api/state` | a [`State`](crate::state::State) |
 //! | `/` | the page (`page.html`) |
 //!
-//! Nothing is changed by any request. [`route`] decides without I/O what is asked for, [`access`] who may ask,
-//! [`connection`] has the socket, and [`observer`] reads the state for all who ask at the same time, once.
+//! All requests are read-only. [`route`] reads a request without I/O, [`access`] controls access, [`connection`] has
+//! the socket. [`observer`] reads the state once for all clients that ask at the same time.
 
 pub mod access;
 pub mod connection;

@@ -1,8 +1,8 @@
-//! The state, read once for all who ask for it at the same time.
+//! The state, read once for all clients that ask at the same time.
 //!
-//! Reading takes a turn of the serial stage. However many ask, and however often, that is done by one thread at a time
-//! and at most once in [`FRESH`]. Who would have to wait for a long transaction gives up after [`PATIENCE`]; the
-//! reading goes on, and the next who asks gets it.
+//! Reading takes a turn of the serial stage. However many clients ask, one thread reads at a time, and at most once in
+//! [`FRESH`]. A client that would wait for a long transaction gives up after [`PATIENCE`]; the reading continues, and
+//! the next client gets its result.
 
 use crate::lease::Lease;
 use crate::metrics::Metrics;
@@ -13,9 +13,9 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
-/// For so long a state is given to all who ask.
+/// The time for which a state is given to all clients.
 pub const FRESH: Duration = Duration::from_millis(100);
-/// For so long a client waits for one.
+/// The time that a client waits for a state.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Reads states.
@@ -32,12 +32,12 @@ pub struct Observer {
 #[derive(Debug, Default)]
 struct Latest {
     state: Option<(Instant, Arc<State>)>,
-    /// One that is being read, whoever waits for it.
+    /// The reading in progress, which any client may wait for.
     reading: Option<JoinHandle<State>>,
 }
 
 impl Observer {
-    /// Of a server that starts now, and stops when `stop` says so.
+    /// The observer of a server that starts now, and stops when `stop` says so.
     pub fn new(
         observed: Observed,
         metrics: Arc<Metrics>,
@@ -54,27 +54,27 @@ impl Observer {
         }
     }
 
-    /// True if clients can be served. Waits for nothing.
+    /// The readiness of the server. Does not wait.
     pub fn readiness(&self) -> Readiness {
         self.observed.readiness(self.is_stopping())
     }
 
-    /// What the server counts.
+    /// The server's counts.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Whether the server is being stopped.
+    /// Returns true if the server is stopping.
     pub fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// Tells when the server is to stop.
+    /// Reports when the server is to stop.
     pub fn stop(&self) -> watch::Receiver<bool> {
         self.stop.clone()
     }
 
-    /// The state, at most [`FRESH`] old; `None` if it could not be had in time.
+    /// The state, at most [`FRESH`] old; `None` if it was not read in time.
     pub async fn state(&self) -> Option<Arc<State>> {
         timeout(PATIENCE, self.read()).await.ok().flatten()
     }
@@ -131,7 +131,7 @@ mod tests {
             })
         });
         wait_for_begin.recv().unwrap();
-        // One look, and it is given up.
+        // One poll, and the client gives up.
         let nothing = runtime.block_on(async {
             tokio::select! {
                 biased;

@@ -1,8 +1,8 @@
-//! The page: one file without anything from elsewhere, and the policy that holds it to that.
+//! The page: one file that loads nothing else, and the policy that enforces this.
 //!
-//! The policy lets run what is in the file and nothing else: it has the hashes of the page's script and style. Names of
-//! tables and texts of statements are put into the page as text, never as markup; had one slipped through, the policy
-//! would not let it run.
+//! The policy has the hashes of the page's script and style and allows nothing else to run. Names of tables and texts
+//! of statements are inserted as text, never as markup. If one were inserted as markup, the policy would keep it from
+//! running.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

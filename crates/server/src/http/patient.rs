@@ -1,5 +1,5 @@
-//! A socket that is not waited for without end: a client that takes nothing of what is written to it for a while is
-//! an error, as it is for the connections of other protocols ([`crate::connection`]).
+//! A socket with a limit on waiting. As on the connections of other protocols ([`crate::connection`]), it is an error
+//! if a client reads nothing for a while.
 
 use std::future::Future;
 use std::io;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A socket, and for how long its client may take nothing.
+/// A socket, and the time for which its client may read nothing.
 #[derive(Debug)]
 pub struct Patient<S> {
     stream: S,
     unread: Duration,
-    /// Runs while the client takes nothing.
+    /// Runs while the client reads nothing.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
-    /// Of a socket.
+    /// Wraps a socket.
     pub fn new(stream: S, unread: Duration) -> Self {
         Patient {
             stream,

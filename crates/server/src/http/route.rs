@@ -1,20 +1,20 @@
-//! What a request asks for, and the refusals of all others. No I/O.
+//! Routes of requests, and the refusals of all others. No I/O.
 //!
-//! Only GET and HEAD, and no bodies: nothing is changed here. At an address where nobody is asked for a password, a
-//! request must name this host as itself: a page of somebody else's in a browser here can have its own name resolved to
-//! this address, but cannot have the browser say another name than its own.
+//! Only GET and HEAD without bodies: requests change nothing. At an address without passwords, a request must name this
+//! host. A foreign page in a browser here can have its own name resolved to this address, but the browser then sends
+//! that name.
 
 use super::exposition::Format;
 use hyper::header::{ACCEPT, CONTENT_LENGTH, HOST, HeaderMap, TRANSFER_ENCODING};
 use hyper::{Method, Request, StatusCode};
 use std::net::IpAddr;
 
-/// What can be asked for.
+/// A resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Route {
-    /// Whether the server lives.
+    /// Liveness.
     Live,
-    /// Whether clients can be served.
+    /// Readiness.
     Ready,
     /// The metrics.
     Metrics(Format),
@@ -24,34 +24,34 @@ pub enum Route {
     Page,
 }
 
-/// Why a request is not answered.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// It is neither GET nor HEAD.
+    /// The method is neither GET nor HEAD.
     Method,
-    /// It has a body.
+    /// The request has a body.
     Body,
-    /// There is nothing of this name.
+    /// The path is unknown.
     Unknown,
-    /// It names another host.
+    /// The request names another host.
     Host,
 }
 
 impl Refusal {
-    /// Its status, and a sentence.
+    /// The status and the sentence of the answer.
     pub fn told(self) -> (StatusCode, &'static str) {
         match self {
             Refusal::Method => (
                 StatusCode::METHOD_NOT_ALLOWED,
-                "only GET and HEAD: nothing is changed over HTTP",
+                "only GET and HEAD are supported: HTTP is read-only",
             ),
             Refusal::Body => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "a request with a body is not taken",
+                "a request with a body is not supported",
             ),
             Refusal::Unknown => (
                 StatusCode::NOT_FOUND,
-                "there are /, /metrics, /livez, /readyz and /api/state",
+                "the paths are /, /metrics, /livez, /readyz and /api/state",
             ),
             Refusal::Host => (
                 StatusCode::MISDIRECTED_REQUEST,
@@ -61,10 +61,10 @@ impl Refusal {
     }
 }
 
-/// What a request asks for. `names_host`: whether it must name this host by an address, or as localhost.
+/// The route of a request. `names_host`: the request must name this host by an address, or as localhost.
 ///
 /// # Errors
-/// Why it is refused.
+/// The reason why it is refused.
 pub fn route<B>(request: &Request<B>, names_host: bool) -> Result<Route, Refusal> {
     let headers = request.headers();
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -95,7 +95,7 @@ fn has_body(headers: &HeaderMap) -> bool {
     length.is_some_and(|length| length != "0") || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// HTTP/1.0's clients may name nobody: no browser is among them.
+/// Clients of HTTP/1.0 may name no host: no browser is among them.
 fn names_this_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST) else {
         return true;

@@ -1,7 +1,7 @@
-//! Messages to PostgreSQL's clients, written into the bytes that are to be sent.
+//! Messages to PostgreSQL clients, written into the output buffer.
 //!
-//! "Message Formats" in PostgreSQL's documentation. Each is a byte of kind and its length, which is filled in when its
-//! end is known; a row is written value by value, so that nothing stands between a table and the socket.
+//! "Message Formats" in PostgreSQL's documentation. Each message is a byte of kind and its length, which is filled in
+//! at its end. A row is written value by value, without a copy between the table and the output.
 
 use super::message::{Codes, Format};
 use bytes::{BufMut, BytesMut};
@@ -10,18 +10,18 @@ use sardonyx_sql::{
     Message, Notice, ResultColumn, SqlError, SqlType, TransactionStatus, encode_binary, encode_text,
 };
 
-/// The bytes that are to be sent.
+/// The output buffer.
 #[derive(Debug)]
 pub struct Answers<'a>(pub &'a mut BytesMut);
 
-/// Memory for a value's text and its bytes, kept from row to row.
+/// Buffers for a value's text and bytes, kept from row to row.
 #[derive(Debug, Default)]
 pub struct Scratch {
     text: String,
     bytes: Vec<u8>,
 }
 
-/// How grave an error is.
+/// The severity of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     /// The statement failed.
@@ -31,7 +31,7 @@ pub enum Severity {
 }
 
 impl Answers<'_> {
-    /// A message of a kind, whose body is written by a function.
+    /// Writes a message of a kind, whose body a function writes.
     fn message(&mut self, kind: u8, body: impl FnOnce(&mut BytesMut)) {
         self.0.put_u8(kind);
         let start = self.0.len();
@@ -41,12 +41,12 @@ impl Answers<'_> {
         self.0[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// The client is who it says.
+    /// The client is authenticated.
     pub fn authenticated(&mut self) {
         self.message(b'R', |body| body.put_u32(0));
     }
 
-    /// The client is to show who it is, by one of these mechanisms of SASL.
+    /// A request to authenticate by one of these mechanisms of SASL.
     pub fn sasl(&mut self, mechanisms: &[&str]) {
         self.message(b'R', |body| {
             body.put_u32(10);
@@ -73,7 +73,7 @@ impl Answers<'_> {
         });
     }
 
-    /// A parameter of the session, as it is now.
+    /// The current value of a session parameter.
     pub fn parameter(&mut self, name: &str, value: &str) {
         self.message(b'S', |body| {
             text(body, name);
@@ -81,7 +81,7 @@ impl Answers<'_> {
         });
     }
 
-    /// What cancels this session's statements.
+    /// The key that cancels this session's statements.
     pub fn cancel_key(&mut self, process: u32, secret: &[u8]) {
         self.message(b'K', |body| {
             body.put_u32(process);
@@ -89,7 +89,7 @@ impl Answers<'_> {
         });
     }
 
-    /// The newest minor version of the protocol that is spoken here, and what of the startup is unknown.
+    /// The newest minor version of the protocol that is supported, and the unknown parameters of the startup.
     pub fn negotiate(&mut self, minor: u32, unknown: &[&str]) {
         self.message(b'v', |body| {
             body.put_u32(minor);
@@ -98,7 +98,7 @@ impl Answers<'_> {
         });
     }
 
-    /// The next statement may come.
+    /// The server is ready for the next statement.
     pub fn ready(&mut self, status: TransactionStatus) {
         let status = match status {
             TransactionStatus::Idle => b'I',
@@ -113,17 +113,17 @@ impl Answers<'_> {
         self.message(b'1', |_| ());
     }
 
-    /// A portal was made.
+    /// A portal was created.
     pub fn bound(&mut self) {
         self.message(b'2', |_| ());
     }
 
-    /// A statement or portal is gone.
+    /// A statement or portal was closed.
     pub fn closed(&mut self) {
         self.message(b'3', |_| ());
     }
 
-    /// There are no rows to describe.
+    /// The statement returns no rows.
     pub fn no_data(&mut self) {
         self.message(b'n', |_| ());
     }
@@ -146,7 +146,7 @@ impl Answers<'_> {
         });
     }
 
-    /// The columns of a result, in the formats that were asked for.
+    /// The columns of a result, in the requested formats.
     pub fn columns(&mut self, columns: &[ResultColumn], formats: Codes<'_, 2>) {
         self.message(b'T', |body| {
             body.put_u16(columns.len() as u16);
@@ -165,7 +165,7 @@ impl Answers<'_> {
     /// A row of a result.
     ///
     /// # Errors
-    /// A value has no form in its format. Nothing of the row is written then.
+    /// A value has no form in its format. Then no byte of the row is written.
     pub fn row(
         &mut self,
         columns: &[ResultColumn],
@@ -197,7 +197,7 @@ impl Answers<'_> {
         }
     }
 
-    /// A statement is done.
+    /// A statement is complete.
     pub fn complete(&mut self, tag: &impl std::fmt::Display) {
         self.message(b'C', |body| {
             use std::fmt::Write;
@@ -207,12 +207,12 @@ impl Answers<'_> {
         });
     }
 
-    /// Data is to be copied in: so many columns, in this format.
+    /// Data is to be copied in: the number of columns and their format.
     pub fn copy_in(&mut self, columns: usize, format: Format) {
         self.copy(b'G', columns, format);
     }
 
-    /// Data is copied out: so many columns, in this format.
+    /// Data is copied out: the number of columns and their format.
     pub fn copy_out(&mut self, columns: usize, format: Format) {
         self.copy(b'H', columns, format);
     }
@@ -225,12 +225,12 @@ impl Answers<'_> {
         });
     }
 
-    /// A piece of what is copied out.
+    /// A piece of the data copied out.
     pub fn copy_data(&mut self, data: &[u8]) {
         self.message(b'd', |body| body.put_slice(data));
     }
 
-    /// The end of what is copied out.
+    /// The end of the data copied out.
     pub fn copy_done(&mut self) {
         self.message(b'c', |_| ());
     }
@@ -269,7 +269,7 @@ impl Answers<'_> {
         });
     }
 
-    /// What another session, or its own, notified of.
+    /// A notification of this or another session.
     pub fn notification(&mut self, message: &Message) {
         self.message(b'A', |body| {
             body.put_u32(message.process);
@@ -280,7 +280,7 @@ impl Answers<'_> {
         });
     }
 
-    /// What a client may want to know.
+    /// A notice for the client.
     pub fn notice(&mut self, notice: &Notice) {
         self.message(b'N', |body| {
             field(body, b'S', notice.severity);
@@ -292,7 +292,7 @@ impl Answers<'_> {
     }
 }
 
-/// A value that is not null, with its length before it.
+/// Writes a value that is not null, with its length before it.
 fn value_in(
     format: Format,
     kind: SqlType,
@@ -318,7 +318,8 @@ fn value_in(
     Ok(())
 }
 
-/// A text that ends with a zero. Zeros before are written as `\0`, so that nothing is cut off.
+/// Writes a text that ends with a zero byte. Zero bytes before the end are written as `\0`, so that the text is not
+/// cut.
 fn text(body: &mut BytesMut, text: &str) {
     for (number, part) in text.split('\0').enumerate() {
         if number > 0 {

@@ -1,4 +1,4 @@
-//! A connection of one of PostgreSQL's clients: a socket and a [`Session`].
+//! A connection of a PostgreSQL client: a socket and a [`Session`].
 
 use super::answer::{Answers, Severity};
 use super::message::MessageError;
@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
-/// A client that is answered: what it is told is counted.
+/// A client that is answered; errors and flights are counted.
 struct Answered<'a> {
     outgoing: &'a mut Outgoing,
     shared: &'a Shared,
     user: &'a str,
-    /// Of the flight, until it is told the first error.
+    /// The span of the flight, until its first error is sent.
     span: Option<Span>,
 }
 
@@ -43,7 +43,7 @@ impl Send for Answered<'_> {
         }
         let mut text = String::new();
         for statement in statements {
-            // More of it is not kept.
+            // The rest of it is not kept.
             if text.len() > TEXT_BYTES_MAX {
                 break;
             }
@@ -66,14 +66,14 @@ impl Send for Answered<'_> {
     }
 }
 
-/// Serves a client until it, or the server, ends the connection.
+/// Serves a client until the client or the server ends the connection.
 ///
 /// # Errors
 /// The connection's.
 pub async fn serve(connection: Connection, shared: &Shared) -> io::Result<()> {
     let limit = shared.options.limits.greeting;
     let begun = timeout(limit, startup::begin(connection, shared)).await;
-    // Who does not say who it is in time is sent away without a word.
+    // A client that does not authenticate in time is disconnected without a message.
     let Ok(Some(mut client)) = begun.unwrap_or(Ok(None)) else {
         return Ok(());
     };
@@ -103,7 +103,7 @@ async fn run(
         let options = SessionOptions {
             rights: rights_of(&users, &user),
             user: user.clone(),
-            // The client's own goes before it.
+            // The client's own parameters override it.
             parameters: limit.chain(parameters).collect(),
             process,
         };
@@ -144,7 +144,7 @@ async fn run(
     serving.end(ended).await
 }
 
-/// A connection whose client is let in.
+/// A connection whose client is authenticated.
 struct Serving<'a> {
     shared: &'a Shared,
     user: &'a str,
@@ -156,7 +156,7 @@ struct Serving<'a> {
 }
 
 impl Serving<'_> {
-    /// Answers what the client sends, until it ends the connection, or until the server does, which says why.
+    /// Answers the client until it ends the connection, or until the server does, which returns the reason.
     async fn until_its_end(&mut self) -> io::Result<Option<SqlError>> {
         let interrupt = self.entry.interrupt();
         loop {
@@ -201,8 +201,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Waits for bytes. Meanwhile it sends the notifications that come for the session, unless that is in a transaction. An
-    /// inner error says why the connection ends.
+    /// Waits for bytes. Meanwhile it sends the session's notifications, unless the session is in a transaction. The
+    /// inner error is the reason for the connection's end.
     async fn receive(&mut self) -> io::Result<Result<Received, SqlError>> {
         let limit = self.session.sql().idle_limit();
         let until = limit.map(|(limit, error)| (tokio::time::Instant::now() + limit, error));
@@ -243,7 +243,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Runs what was received whole.
+    /// Runs the messages that were received as a whole.
     async fn answer(&mut self) -> io::Result<()> {
         let shared = self.shared;
         let (started, steps) = (Instant::now(), self.session.steps());
@@ -257,7 +257,7 @@ impl Serving<'_> {
             user: self.user,
             span: Some(span.clone()),
         };
-        // In its place: it is large, and handed on several times.
+        // Pinned in its place: it is large, and handed on several times.
         let answered = pin!(async {
             self.session.run(&mut self.output, &mut client).await?;
             client.outgoing.send(&mut self.output).await
@@ -271,7 +271,7 @@ impl Serving<'_> {
         Ok(())
     }
 
-    /// Counts the error that ends the connection. The client learns it, unless it is gone.
+    /// Counts the error that ends the connection, and sends it to the client, if it is still connected.
     async fn end(mut self, ended: io::Result<Option<SqlError>>) -> io::Result<()> {
         if let Ok(Some(error)) = ended {
             self.shared.metrics.error(error.code);
@@ -286,7 +286,7 @@ impl Serving<'_> {
     }
 }
 
-/// That more notifications wait for a session than are kept.
+/// The error of a session for which more notifications wait than are kept.
 fn too_far_behind() -> SqlError {
     let text = format!("more than {WAITING_BYTES_MAX} bytes of notifications wait for the session");
     let mut error = SqlError::new(code::PROGRAM_LIMIT, text);
@@ -294,7 +294,7 @@ fn too_far_behind() -> SqlError {
     error
 }
 
-/// Logs a connection that ended within a copy: nothing of the copy is kept, and the client may not learn it.
+/// Logs a connection that ended within a copy: no row of the copy is kept, and the client may not learn it.
 fn log_lost(user: &str, error: &SqlError) {
     tracing::info!(user, code = error.code, reason = %error.message, "a copy was given up with its connection");
 }

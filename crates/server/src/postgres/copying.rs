@@ -3,7 +3,7 @@
 use sardonyx_sql::{CopyData, Prepared, Share, SqlError};
 use std::sync::Arc;
 
-/// The statements of a simple query behind the one that copies.
+/// The statements of a simple query after the one that copies.
 pub type FollowingStatements = std::vec::IntoIter<Arc<Prepared>>;
 
 /// A copy that takes data.
@@ -11,13 +11,13 @@ pub type FollowingStatements = std::vec::IntoIter<Arc<Prepared>>;
 pub struct Copying {
     statement: Arc<Prepared>,
     data: CopyData,
-    /// What the data takes of the memory of all clients.
+    /// The share of all clients' memory that the data takes.
     memory: Share,
     following: Option<FollowingStatements>,
 }
 
 impl Copying {
-    /// Of a statement of a simple query, and the statements behind it.
+    /// A copy of a simple query, and the statements after it.
     pub fn of_query(
         statement: Arc<Prepared>,
         following: FollowingStatements,
@@ -31,7 +31,7 @@ impl Copying {
         }
     }
 
-    /// Of a portal.
+    /// A copy of a portal.
     pub fn of_portal(statement: Arc<Prepared>, memory: Share) -> Self {
         Copying {
             statement,
@@ -46,7 +46,7 @@ impl Copying {
         &self.statement
     }
 
-    /// Whether it stands in a simple query, which ends with an answer of its own.
+    /// Returns true if the copy is in a simple query, which has an answer of its own at its end.
     pub fn is_of_query(&self) -> bool {
         self.following.is_some()
     }
@@ -67,7 +67,7 @@ impl Copying {
         Ok(())
     }
 
-    /// The statement, all data, and the statements behind.
+    /// The statement, all data, and the statements after it.
     pub fn end(self) -> (Arc<Prepared>, CopyData, Option<FollowingStatements>) {
         (self.statement, self.data, self.following)
     }

@@ -1,90 +1,90 @@
-//! Messages of PostgreSQL's clients, read from bytes without copying any.
+//! Messages of PostgreSQL clients, read from bytes without copying.
 //!
 //! Versions 3.0 and 3.2 of the protocol ("Message Formats" in PostgreSQL's documentation). A message is one byte of
-//! kind and four of length, which counts itself; the first of a connection has no kind. A reader here never takes more
-//! than it was given, and says which message is wrong and why: what arrives may be anything.
+//! kind and four of length, which counts itself; the first of a connection has no kind. Any bytes may arrive: a reader
+//! never reads beyond what it was given, and its error names the message and the fault.
 //!
-//! Why not a crate: those that are kept decode a message by lengths that they do not compare with what is there, and
-//! panic on wrong ones, and hand messages over one at a time, so that what arrived together cannot run together.
+//! Why not a crate: the maintained ones trust a message's lengths without comparing them with its bytes, and panic on
+//! wrong ones. They also hand over one message at a time, so that messages which arrive together cannot run together.
 //!
-//! Bounds: a message is at most [`MESSAGE_BYTES_MAX`] long, one before authentication [`GREETING_BYTES_MAX`].
+//! Bounds: a message has at most [`MESSAGE_BYTES_MAX`] bytes, and before authentication [`GREETING_BYTES_MAX`].
 
 use sardonyx_sql::code;
 
-/// The longest message, in bytes: a statement, its parameters, or a piece of a copy.
+/// The longest message in bytes: a statement, its parameters, or a piece of a copy.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// The longest message of a client that has not shown who it is.
+/// The longest message in bytes of a client that has not authenticated.
 pub const GREETING_BYTES_MAX: usize = 16 << 10;
 
-/// Stands for the kind of a greeting, which has none.
+/// The kind by which errors name a greeting, which has none.
 const GREETING: char = '\0';
-/// The code that is wrong where a format is.
+/// The name of a format code in errors.
 const FORMAT: &str = "format code";
 
-/// What is wrong with a message. The connection ends with it if what follows cannot be understood.
+/// An error in a message. The connection ends with it if the bytes after the message cannot be understood.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// Its length cannot be.
+    /// The length is not possible.
     #[error("a message of {length} bytes, where 4 to {most} are allowed")]
     Length {
-        /// What it says, without the kind.
+        /// The length in the message, without the kind.
         length: usize,
-        /// The most that is taken here.
+        /// The most bytes that are accepted here.
         most: usize,
     },
-    /// It ends before what it should have.
+    /// The message ends too early.
     #[error("{} ends before its {what}", shown(*kind))]
     Short {
-        /// Its kind.
+        /// The message's kind.
         kind: char,
-        /// What should be there.
+        /// The missing part.
         what: &'static str,
     },
-    /// It has more than it should.
-    #[error("{} has {bytes} bytes behind its end", shown(*kind))]
+    /// The message has bytes after its end.
+    #[error("{} has {bytes} bytes after its end", shown(*kind))]
     Long {
-        /// Its kind.
+        /// The message's kind.
         kind: char,
-        /// How many.
+        /// The number of bytes after its end.
         bytes: usize,
     },
-    /// A text in it is not UTF-8.
+    /// A text in the message is not UTF-8.
     #[error("invalid byte sequence for encoding \"UTF8\": {byte:#04x}, in the {what} of {}", shown(*kind))]
     Text {
-        /// Its kind.
+        /// The message's kind.
         kind: char,
-        /// Which text.
+        /// The name of the text.
         what: &'static str,
-        /// The first byte that is none of UTF-8.
+        /// The first byte that is not UTF-8.
         byte: u8,
     },
-    /// A code in it means nothing.
+    /// A code in the message is unknown.
     #[error("the {what} {code} of {} is unknown", shown(*kind))]
     Code {
-        /// Its kind.
+        /// The message's kind.
         kind: char,
-        /// Which code.
+        /// The name of the code.
         what: &'static str,
-        /// What is there.
+        /// The code.
         code: i64,
     },
-    /// No such message, or one of the greeting behind it.
+    /// The kind is unknown, or of a greeting after the first message.
     #[error("invalid frontend message type {kind}")]
     Kind {
-        /// What is there.
+        /// The kind.
         kind: u8,
     },
-    /// A message that has no place while data is copied in.
+    /// The message is not allowed while data is copied in.
     #[error("unexpected message type 0x{kind:02X} during COPY from stdin")]
     InCopy {
-        /// Its kind.
+        /// The message's kind.
         kind: u8,
     },
 }
 
 impl MessageError {
-    /// Whether nothing behind it can be understood.
+    /// Returns true if the bytes after the message cannot be understood.
     pub fn is_fatal(&self) -> bool {
         match self {
             MessageError::Length { .. }
@@ -97,7 +97,7 @@ impl MessageError {
         }
     }
 
-    /// Its SQLSTATE.
+    /// The SQLSTATE.
     pub fn code(&self) -> &'static str {
         match self {
             MessageError::Text { .. } => code::INVALID_BYTES,
@@ -107,7 +107,7 @@ impl MessageError {
     }
 }
 
-/// A message, by its kind.
+/// The name of a message in errors, by its kind.
 fn shown(kind: char) -> String {
     match kind {
         GREETING => "the startup packet".into(),
@@ -115,21 +115,21 @@ fn shown(kind: char) -> String {
     }
 }
 
-/// What a client says first.
+/// The first message of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Greeting<'a> {
-    /// It wants TLS.
+    /// A request for TLS.
     Tls,
-    /// It wants encryption by GSSAPI, which is not here.
+    /// A request for encryption by GSSAPI, which is not supported.
     Gss,
-    /// Another connection's statement is to be cancelled.
+    /// A request to cancel another connection's statement.
     Cancel {
         /// That connection's number.
         process: u32,
-        /// Its secret.
+        /// That connection's secret.
         secret: &'a [u8],
     },
-    /// A session begins.
+    /// The start of a session.
     Startup {
         /// The protocol's version, major and minor.
         version: (u16, u16),
@@ -147,52 +147,52 @@ pub enum Target {
     Portal,
 }
 
-/// What a client says in a session.
+/// A message of a client in a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
-    /// A password, or a step of SASL: the bytes, whose meaning the authentication knows.
+    /// A password or a step of SASL; the authentication reads the bytes.
     Password(&'a [u8]),
-    /// A text of statements, to be run at once.
+    /// Statements to run at once.
     Query(&'a str),
-    /// A statement to be prepared.
+    /// A statement to prepare.
     Parse {
-        /// Its name, maybe empty.
+        /// The statement's name, possibly empty.
         name: &'a str,
-        /// Its text.
+        /// The statement's text.
         query: &'a str,
-        /// The types of its first parameters; 0 where they are to be found out.
+        /// The types of its first parameters; 0 for a type to infer.
         types: Codes<'a, 4>,
     },
-    /// A portal to be made.
+    /// A portal to create.
     Bind(Bind<'a>),
-    /// What is asked about a statement or portal.
+    /// A request to describe a statement or portal.
     Describe(Target, &'a str),
-    /// A portal to be run.
+    /// A portal to run.
     Execute {
-        /// Its name.
+        /// The portal's name.
         portal: &'a str,
-        /// At most so many rows; 0 for all.
+        /// The most rows to return; 0 for all.
         rows_max: u32,
     },
-    /// A statement or portal that is not needed any more.
+    /// A statement or portal to close.
     Close(Target, &'a str),
-    /// Answers are wanted.
+    /// A request for the answers so far.
     Flush,
-    /// The end of what belongs together.
+    /// The end of the messages that belong together.
     Sync,
-    /// A piece of what is copied in.
+    /// A piece of the data copied in.
     CopyData(&'a [u8]),
-    /// The end of it.
+    /// The end of the data copied in.
     CopyDone,
-    /// It is to be given up, and why.
+    /// The client gives up the copy, with the reason.
     CopyFail(&'a str),
-    /// A function by its number, from clients before 2003.
+    /// A function called by its number, from clients before 2003.
     FunctionCall,
-    /// The session ends.
+    /// The end of the session.
     Terminate,
 }
 
-/// A portal to be made of a statement.
+/// A portal to create of a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bind<'a> {
     /// The portal's name.
@@ -206,11 +206,11 @@ pub struct Bind<'a> {
     pub result_formats: Codes<'a, 2>,
 }
 
-/// Numbers of so many bytes each, as they stand in a message.
+/// Numbers of `BYTES` bytes each, as they are in a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Codes<'a, const BYTES: usize>(&'a [u8]);
 
-/// How a value is written: as text, or in the type's own form.
+/// The format of a value: text, or the type's binary form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
     /// As text.
@@ -221,22 +221,22 @@ pub enum Format {
 }
 
 impl<'a, const BYTES: usize> Codes<'a, BYTES> {
-    /// Of their bytes, as they stood in a message.
+    /// The numbers in these bytes of a message.
     pub fn of(bytes: &'a [u8]) -> Self {
         Codes(bytes)
     }
 
-    /// Their bytes.
+    /// The bytes of the numbers.
     pub fn bytes(&self) -> &'a [u8] {
         self.0
     }
 
-    /// How many.
+    /// The number of codes.
     pub fn len(&self) -> usize {
         self.0.len() / BYTES
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no codes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -251,7 +251,7 @@ impl<'a, const BYTES: usize> Codes<'a, BYTES> {
 }
 
 impl Codes<'_, 2> {
-    /// The format at a place: of one for all, or of one for each; text where none is said.
+    /// The format at a place: the one for all, or the one for this place; text if no format is given.
     pub fn format_at(&self, place: usize) -> Format {
         let place = if self.len() == 1 { 0 } else { place };
         match self.iter().nth(place) {
@@ -262,7 +262,7 @@ impl Codes<'_, 2> {
 }
 
 impl<'a> Bind<'a> {
-    /// How many parameters there are.
+    /// The number of parameters.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -286,10 +286,10 @@ impl<'a> Bind<'a> {
     }
 }
 
-/// Where a message ends in what was received, if it is there as a whole: its kind and its body.
+/// Splits the first message off the received bytes, if it is complete: its kind and its length in bytes.
 ///
 /// # Errors
-/// [`MessageError::Length`] if it is longer than is allowed, as soon as that is known.
+/// [`MessageError::Length`] if it is longer than allowed, as soon as its length is known.
 pub fn split(received: &[u8], most: usize) -> Result<Option<(u8, usize)>, MessageError> {
     let Some((&kind, rest)) = received.split_first() else {
         return Ok(None);
@@ -300,7 +300,7 @@ pub fn split(received: &[u8], most: usize) -> Result<Option<(u8, usize)>, Messag
     Ok((rest.len() >= length).then_some((kind, 1 + length)))
 }
 
-/// Where the first message of a connection ends, if it is there as a whole.
+/// The length in bytes of the first message of a connection, if it is complete.
 ///
 /// # Errors
 /// [`MessageError::Length`].
@@ -321,10 +321,10 @@ fn body_bytes(bytes: &[u8], most: usize) -> Result<Option<usize>, MessageError> 
 }
 
 impl<'a> Greeting<'a> {
-    /// Reads one from the bytes that [`split_greeting`] found.
+    /// Reads a greeting from the bytes that [`split_greeting`] found.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the message.
     pub fn read(bytes: &'a [u8]) -> Result<Self, MessageError> {
         let mut body = Body::new(GREETING, &bytes[4..]);
         let code = body.u32("code")?;
@@ -358,10 +358,10 @@ impl<'a> Greeting<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads one from the bytes that [`split`] found, kind and length included.
+    /// Reads a message from the bytes that [`split`] found, kind and length included.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the message.
     pub fn read(bytes: &'a [u8]) -> Result<Self, MessageError> {
         let kind = bytes[0];
         let mut body = Body::new(kind as char, &bytes[5..]);
@@ -431,7 +431,7 @@ fn read_bind<'a>(body: &mut Body<'a>) -> Result<Bind<'a>, MessageError> {
     })
 }
 
-/// What of a message is not read yet.
+/// The bytes of a message that are not read yet.
 struct Body<'a> {
     kind: char,
     bytes: &'a [u8],
@@ -460,7 +460,7 @@ impl<'a> Body<'a> {
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// A text that ends with a zero.
+    /// A text that ends with a zero byte.
     fn text(&mut self, what: &'static str) -> Result<&'a str, MessageError> {
         let kind = self.kind;
         let end = self.bytes.iter().position(|&byte| byte == 0);

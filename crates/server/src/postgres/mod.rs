@@ -1,9 +1,9 @@
-//! PostgreSQL's clients: their protocol, version 3.0 and 3.2, simple and extended queries, copies, cancelling.
+//! PostgreSQL clients: their protocol, versions 3.0 and 3.2, simple and extended queries, copies, cancelling.
 //!
-//! - `message`: what clients send; - `answer`: what is sent to them;
+//! - `message`: messages of clients; - `answer`: messages to clients;
 //! - `session`: the machine between both and the SQL layer; - `portions`: rows on their way out; - `copying`: data on
 //!   its way in;
-//! - `startup`: TLS, who the client is; - `connection`: a socket and a session.
+//! - `startup`: TLS and authentication; - `connection`: a socket and a session.
 
 mod answer;
 pub(crate) mod connection;

@@ -1,4 +1,5 @@
-//! The rows of a result, given to the client in portions: those that the SQL layer has given, then those of its stream.
+//! The rows of a result, given to the client in portions: first those that the SQL layer returned, then those of its
+//! stream.
 
 use sardonyx::schema::Value;
 use sardonyx_sql::{RowStream, Rows, Share, SqlError, cover_portion};
@@ -6,20 +7,20 @@ use sardonyx_sql::{RowStream, Rows, Share, SqlError, cover_portion};
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
 
-/// Rows of a result that were not given yet.
+/// The rows of a result that were not given yet.
 #[derive(Debug)]
 pub struct Portions {
     values: Vec<Value>,
     width: usize,
-    /// Rows in `values`, and how many of them were given.
+    /// The rows in `values`, and how many of them were given.
     rows: usize,
     given: usize,
     more: Option<RowStream>,
-    /// What the rows take of the memory of all clients, until they are dropped: the most of all portions so far.
+    /// The share of all clients' memory that the rows take until they are dropped: the most of all portions so far.
     memory: Option<Share>,
 }
 
-/// Some rows.
+/// A portion of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Portion<'a> {
     values: &'a [Value],
@@ -28,7 +29,7 @@ pub struct Portion<'a> {
 }
 
 impl Portions {
-    /// Of a result.
+    /// The portions of these rows.
     pub fn of(rows: Rows, memory: Option<Share>) -> Self {
         Portions {
             rows: usize::try_from(rows.count).unwrap_or(usize::MAX),
@@ -40,7 +41,7 @@ impl Portions {
         }
     }
 
-    /// Waits until the next rows can be taken at once.
+    /// Waits until the next rows can be taken without waiting.
     pub async fn ready(&mut self) {
         if self.given == self.rows
             && let Some(more) = &mut self.more
@@ -49,10 +50,10 @@ impl Portions {
         }
     }
 
-    /// The next rows, at most so many; none at the end.
+    /// The next rows, at most `most`; none at the end.
     ///
     /// # Errors
-    /// They cannot be read: the snapshot was ended, or the database is damaged.
+    /// The rows cannot be read: the snapshot was ended, or the database is damaged.
     pub fn next(&mut self, most: usize) -> Result<Option<Portion<'_>>, SqlError> {
         if self.given == self.rows {
             let Some(more) = &mut self.more else {
@@ -82,20 +83,20 @@ impl Portions {
         }))
     }
 
-    /// Whether all were given.
+    /// Returns true if all rows were given.
     pub fn is_done(&self) -> bool {
         self.given == self.rows && self.more.is_none()
     }
 }
 
 impl<'a> Portion<'a> {
-    /// The rows; one may have no values.
+    /// The rows; a row may have no values.
     pub fn rows(&self) -> impl Iterator<Item = &'a [Value]> + use<'a> {
         let (values, width) = (self.values, self.width);
         (0..self.rows).map(move |row| &values[row * width..(row + 1) * width])
     }
 
-    /// How many.
+    /// The number of rows.
     pub fn count(&self) -> usize {
         self.rows
     }

@@ -1,25 +1,25 @@
-//! A session of one of PostgreSQL's clients, as a machine without sockets: messages go in, the SQL layer runs what
+//! A session of a PostgreSQL client, as a machine without sockets: messages go in, the SQL layer runs those that
 //! arrived together, answers come out.
 //!
 //! ```text
 //! bytes ─▶ receive ─▶ steps, and a reply for each thing to be said ─▶ sardonyx_sql::Session::run ─▶ answers in order
 //! ```
 //!
-//! *A flight* is what arrived up to the last message that asks for answers (a query, Sync, Flush). It is run at once,
-//! so a transaction that arrives in one flight is one serial call, and many connections share a commit group. What
-//! arrived behind it waits for its own end.
+//! *A flight* is everything that arrived up to the last message that asks for answers (a query, Sync, Flush). It runs
+//! at once. So a transaction that arrives in one flight is one serial call, and many connections share a commit group.
+//! Messages after the flight wait for their own end.
 //!
-//! Some messages can be understood only when what stands before them has run: a statement on a table that an earlier
-//! one creates, one of a cursor, the end of a portal whose rows are asked for. Then the flight ends before them
-//! ([`Wants::Run`]), and they are read again; of a text with several statements, those that are left.
+//! Some messages can be understood only after the earlier ones have run: a statement on a table that an earlier one
+//! creates, a statement of a cursor, the end of a portal whose rows are requested. Then the flight ends before them
+//! ([`Wants::Run`]), and they are read again. Of a text with several statements, the remaining ones wait.
 //!
-//! Invariants: answers stand in the order of the messages; after an error everything up to the next Sync is skipped,
-//! and the transaction is given up, whoever found the error; nothing is answered before it is durable; what is durable is
-//! never told to have failed.
+//! Invariants: answers have the order of the messages. After any error everything up to the next Sync is skipped, and
+//! the transaction fails. An answer is sent only after its statement is durable. A durable statement is never reported
+//! as failed.
 //!
-//! - `statements`: what is prepared, bound and queued; - `answering`: what is run and said;
-//! - `cursors`: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`, which are of portals;
-//! - `parts`: which answers may still end in an error.
+//! - `statements`: prepared statements, portals and the queue; - `answering`: running and answering;
+//! - `cursors`: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`, on portals;
+//! - `parts`: the answers that may still end in an error.
 
 mod answering;
 mod cursors;
@@ -41,63 +41,62 @@ use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many steps are run at once, if one of them ends what belongs together: more wait for the next run.
+/// The most steps that run at once, if one of them is a Sync: further ones wait for the next run.
 const FLIGHT_STEPS: usize = 4096;
-/// The most bytes of messages that are run at once, whether or not what belongs together has come to its end, each counted
-/// with [`MESSAGE_BYTES`].
+/// The most bytes of messages that run at once, each counted with [`MESSAGE_BYTES`], even before the Sync.
 const FLIGHT_BYTES_MAX: usize = 64 << 20;
-/// What a message takes here besides its own bytes, about.
+/// The approximate bytes that a message takes here besides its own.
 const MESSAGE_BYTES: usize = 256;
-/// The most prepared statements and portals of a session, each.
+/// The most prepared statements of a session, and the most portals.
 const STATEMENTS_MAX: usize = 10_000;
 
 /// A client's session.
 pub struct Session {
     sql: sardonyx_sql::Session,
-    /// Says when what this session does is to end.
+    /// Says when the session's work must end.
     interrupt: Arc<Interrupt>,
     statements: HashMap<String, Option<Arc<Prepared>>>,
     portals: HashMap<String, Portal>,
     steps: Vec<Step>,
     replies: Vec<Reply>,
-    /// How much of both the next run takes.
+    /// The number of each that the next run takes.
     complete: (usize, usize),
-    /// How many bytes of messages were taken since the last run, and up to what is complete.
+    /// The bytes of messages taken since the last run, and those up to the complete ones.
     bytes: usize,
     complete_bytes: usize,
-    /// An error was found: up to the next Sync all is passed over.
+    /// An error was found: everything up to the next Sync is skipped.
     skipping: bool,
     copying: Option<Copying>,
-    /// What is left of a query: statements of cursors, and those behind, which wait for those before them.
+    /// The rest of a query: statements of cursors, and those after them, which wait for the earlier ones.
     rest_of_query: Option<std::vec::IntoIter<Arc<Prepared>>>,
-    /// Rows of a portal that has run are still to be given, by one of the replies.
+    /// One of the replies still has rows of a portal that has run.
     has_ungiven: bool,
     /// One of the steps changes which statements have names.
     changes_names: bool,
-    /// What has run since the last end of what belongs together.
+    /// The statements that have run since the last Sync.
     part: Part,
-    /// The savepoints of the transaction, with the number that the next cursor had when each was set.
+    /// The savepoints of the transaction, each with the number of the next cursor when it was set.
     savepoints: Vec<(String, u64)>,
     /// The number of cursors that were declared.
     cursors_declared: u64,
-    /// How many ends of what belongs together were received.
+    /// The number of Syncs that were received.
     syncs: u64,
     ended: bool,
 }
 
-/// What a session wants next.
+/// The next thing that a session needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wants {
     /// More bytes.
     Bytes,
-    /// That it is run; then what it has received is to be looked at again.
+    /// To run; then the received bytes are to be read again.
     Run,
-    /// The end of the connection, after it was run.
+    /// The end of the connection, after a run.
     End,
 }
 
 impl Session {
-    /// A new one.
+    /// Creates a session over one of the SQL layer.
     pub fn new(mut sql: sardonyx_sql::Session, interrupt: Arc<Interrupt>) -> Self {
         sql.set_interrupt(interrupt.clone());
         Session {
@@ -128,26 +127,26 @@ impl Session {
         &self.sql
     }
 
-    /// The error of a client that is lost while it copies data in: the copy, and the transaction around it, are given up.
+    /// The error of a client that is lost while it copies data in: the copy and its transaction are given up.
     pub fn lost(&self) -> Option<SqlError> {
         let text = "unexpected EOF on client connection with an open transaction";
         let is_lost = self.copying.is_some();
         is_lost.then(|| SqlError::new(code::CONNECTION_FAILURE, text))
     }
 
-    /// Whether its client may be told what comes unasked: nothing that it began is without an end.
+    /// Returns true if the client may receive notifications: nothing that it began is without an end.
     pub fn is_idle(&self) -> bool {
         let is_done = self.replies.is_empty() && self.rest_of_query.is_none();
         let is_plain = !self.skipping && self.copying.is_none() && !self.part.has_begun();
         is_done && is_plain && self.sql.is_between()
     }
 
-    /// How many steps the next run has.
+    /// The number of steps of the next run.
     pub fn steps(&self) -> usize {
         self.complete.0
     }
 
-    /// Whether the next run only reads, outside of a transaction.
+    /// Returns true if the next run only reads, outside of a transaction.
     pub fn only_reads(&self) -> bool {
         self.sql.status() == TransactionStatus::Idle
             && self.steps[..self.complete.0].iter().all(|step| match step {
@@ -157,15 +156,15 @@ impl Session {
             })
     }
 
-    /// The statements that the next run runs, by their texts; those of one text have the same.
+    /// The texts of the statements of the next run; statements of one text share it.
     pub fn statements(&self) -> impl Iterator<Item = &str> + Clone {
         texts(&self.replies[..self.complete.1])
     }
 
-    /// Takes what can be understood from what was received.
+    /// Takes the messages that can be understood from the received bytes.
     ///
     /// # Errors
-    /// What follows a message that is none cannot be understood: the connection is to end.
+    /// Bytes after an invalid message cannot be understood: the connection must end.
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Wants, MessageError> {
         loop {
             if let Some(rest) = self.rest_of_query.take() {
@@ -197,7 +196,7 @@ impl Session {
             match taken {
                 Ok((true, end)) => input.advance(end),
                 Err(error) if self.replies.is_empty() => return Err(error),
-                // First what stands before it.
+                // The earlier messages run first.
                 Ok((false, _)) | Err(_) => {
                     self.completes();
                     return Ok(Wants::Run);
@@ -210,10 +209,10 @@ impl Session {
         })
     }
 
-    /// Takes a message of a kind, which counts so many bytes. False if what stands before it is to be run first.
+    /// Takes a message of a kind, counted as so many bytes. Returns false if the earlier ones must run first.
     ///
     /// # Errors
-    /// What follows it cannot be understood.
+    /// The bytes after it cannot be understood.
     fn take_one(
         &mut self,
         kind: u8,
@@ -242,7 +241,7 @@ impl Session {
     /// Refuses a message whose end is known, but not its meaning.
     fn refuse_message(&mut self, kind: u8, error: &MessageError) {
         let is_extended = matches!(kind, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
-        // Behind an error what belongs together is not looked at, and data that is not asked for never is.
+        // After an error, messages up to the Sync are not read; copy data outside of a copy never is.
         if matches!(kind, b'd' | b'c' | b'f') || self.skipping && kind != b'S' {
             return;
         }
@@ -253,23 +252,23 @@ impl Session {
         }
     }
 
-    /// Whether what was taken is to be run before more is. What belongs together is run together, as long as it is not too
-    /// long to be kept.
+    /// Returns true if the taken messages must run before more are taken. Messages up to a Sync run together, unless
+    /// they are too long to be kept.
     fn is_full(&self) -> bool {
         let is_ended = matches!(self.steps.last(), Some(Step::Sync));
         (self.steps.len() >= FLIGHT_STEPS && is_ended) || self.bytes >= FLIGHT_BYTES_MAX
     }
 
-    /// All that was taken so far is to be run.
+    /// Marks all that was taken so far as complete.
     fn completes(&mut self) {
         self.complete = (self.steps.len(), self.replies.len());
         self.complete_bytes = self.bytes;
     }
 
-    /// Takes a message. False if what stands before it is to be run first.
+    /// Takes a message. Returns false if the earlier ones must run first.
     ///
     /// # Errors
-    /// It has no place behind the greeting.
+    /// The message is not allowed after the greeting.
     fn take(&mut self, message: Message<'_>) -> Result<bool, MessageError> {
         match message {
             Message::Terminate => self.ended = true,
@@ -277,7 +276,7 @@ impl Session {
                 self.skipping = false;
                 self.sync();
             }
-            // Unasked, behind a copy that failed: they were on their way.
+            // After a copy that failed: they were on their way.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
             Message::Password(_) => return Err(MessageError::Kind { kind: b'p' }),
             // Also after an error: drivers that prepare with Flush wait for it before they send Sync.
@@ -285,7 +284,7 @@ impl Session {
             _ if self.skipping => {}
             Message::Query(text) => return Ok(self.query(text)),
             Message::Parse { name, query, types } => return Ok(self.parse(name, query, types)),
-            // Whether it is there is known when what stands before it has run.
+            // Its statement or portal is known when the earlier messages have run.
             Message::Bind(_)
             | Message::Describe(Target::Statement, _)
             | Message::Close(Target::Statement, _)
@@ -298,10 +297,10 @@ impl Session {
             {
                 return Ok(false);
             }
-            // What is asked of the portal before is to be given first.
+            // The rows requested of the earlier portal come first.
             Message::Bind(bind) if self.gives_rows_of(bind.portal) => return Ok(false),
             Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return Ok(false),
-            // It would not be closed if what stands before it failed.
+            // It would not be closed if an earlier message failed.
             Message::Close(Target::Statement, _) if self.may_be_skipped() => return Ok(false),
             Message::Bind(bind) => {
                 let bound = self.bind(&bind);
@@ -332,7 +331,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Fails with an error. False if it may be another when what stands before has run.
+    /// Fails with an error. Returns false if the error may change when the earlier messages have run.
     fn done_or_failed(&mut self, done: Result<(), SqlError>) -> bool {
         match done {
             Ok(()) => true,
@@ -344,7 +343,7 @@ impl Session {
         }
     }
 
-    /// Ends what belongs together.
+    /// Takes a Sync.
     fn sync(&mut self) {
         self.steps.push(Step::Sync);
         self.replies.push(Reply::Ready(self.syncs));
@@ -352,19 +351,19 @@ impl Session {
         self.completes();
     }
 
-    /// An error was found before anything was run.
+    /// Queues an error that was found before any step ran.
     fn fail(&mut self, error: SqlError) {
         self.steps.push(Step::Fail(error));
         self.replies.push(Reply::Failed);
         self.skipping = true;
     }
 
-    /// Whether a statement that cannot be understood might be when what stands before it has run.
+    /// Returns true if a statement that is not understood might be when the earlier ones have run.
     fn has_unfinished(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// Whether the next message may have no effect, since a part that it belongs to, or a transaction, fails before it.
+    /// Returns true if the next message may have no effect, since its part or transaction fails before it.
     fn may_be_skipped(&self) -> bool {
         let begins = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.begins_transaction());
         match self.steps.last() {
@@ -376,18 +375,18 @@ impl Session {
         }
     }
 
-    /// Whether one of the replies may give rows of a portal that has run before.
+    /// Returns true if one of the replies may give rows of a portal that has run before.
     fn gives_rows_of(&self, portal: &str) -> bool {
         self.has_ungiven && self.portals.contains_key(portal)
     }
 
-    /// Whether a portal may be over when what was taken has run: the end of what it belongs to is among it.
+    /// Returns true if a portal may be over when the taken messages have run: a Sync is among them.
     fn may_be_over(&self, portal: &str) -> bool {
         let is_of_before = |portal: &statements::Portal| portal.syncs != self.syncs;
         self.has_unfinished() && self.portals.get(portal).is_some_and(is_of_before)
     }
 
-    /// Whether it is not known yet what cursors there are, and where they stand, when what was taken has run.
+    /// Returns true if the set of cursors and their positions are unknown until the taken messages have run.
     fn may_move_cursors(&self) -> bool {
         self.has_unfinished() || self.has_ungiven
     }
@@ -407,7 +406,7 @@ impl Session {
         true
     }
 
-    /// Goes on with a query when what stood before has run, and if it has not failed.
+    /// Continues a query when the earlier statements have run, unless they failed.
     fn go_on_with_query(&mut self, rest: std::vec::IntoIter<Arc<Prepared>>) {
         match self.skipping {
             false => self.continue_query(rest),
@@ -418,8 +417,8 @@ impl Session {
         }
     }
 
-    /// Queues the statements of a simple query, up to one that copies data in, or one of a cursor that must wait for those
-    /// before it.
+    /// Queues the statements of a simple query. It stops at one that copies data in, or at one of a cursor that must
+    /// wait for earlier ones.
     fn continue_query(&mut self, mut statements: std::vec::IntoIter<Arc<Prepared>>) {
         while let Some(next) = statements.as_slice().first() {
             if next.cursor().is_some() && self.may_move_cursors() {
@@ -484,11 +483,11 @@ impl Session {
         self.completes();
     }
 
-    /// Takes a message while data is copied in. False if what stands before is to be run first: whether data is
-    /// wanted at all.
+    /// Takes a message while data is copied in. Returns false if the earlier messages must run first: they decide if
+    /// data is wanted at all.
     ///
     /// # Errors
-    /// It has no place there.
+    /// The message is not allowed in a copy.
     fn take_copied(
         &mut self,
         kind: u8,
@@ -506,7 +505,7 @@ impl Session {
                     self.end_copying(Some(error));
                 }
             }
-            // They belong to what is over when the data is.
+            // They belong to the copy that ends with the data.
             Ok(Message::Flush | Message::Sync) => {}
             Ok(Message::CopyDone) => self.end_copying(None),
             Ok(Message::CopyFail(reason)) => {

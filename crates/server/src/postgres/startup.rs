@@ -1,8 +1,8 @@
-//! The beginning of a session: TLS, what the client wants, who it is.
+//! The start of a session: TLS, the client's request, authentication.
 //!
-//! "Start-up" and "SASL Authentication" in PostgreSQL's documentation. Where users are configured everybody shows a
-//! password by SCRAM-SHA-256; where none are, whoever reaches the server is let in (which is this host alone,
-//! [`Options::check`](crate::Options::check)).
+//! "Start-up" and "SASL Authentication" in PostgreSQL's documentation. If users are configured, every client
+//! authenticates with a password by SCRAM-SHA-256. Otherwise every client that reaches the server is accepted, which is
+//! this host only ([`Options::check`](crate::Options::check)).
 
 use super::answer::{Answers, Severity};
 use super::message::{GREETING_BYTES_MAX, Greeting, Message, split, split_greeting};
@@ -16,48 +16,48 @@ use std::io;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// The protocol's newest minor version that is spoken here.
+/// The newest minor version of the protocol that is supported.
 const MINOR: u16 = 2;
 
-/// A client that was let in.
+/// A client that is authenticated.
 #[derive(Debug)]
 pub struct Client {
     /// The connection.
     pub connection: Connection,
     /// The user's name.
     pub user: String,
-    /// The users, as they were when it was asked who it is.
+    /// The users at the time of the authentication.
     pub users: Arc<Users>,
-    /// What it said beside that, in order.
+    /// The other parameters of the startup, in order.
     pub parameters: Vec<(String, String)>,
-    /// The number under which its statements can be cancelled.
+    /// The number by which its statements can be cancelled.
     pub process: u32,
 }
 
-/// The wish of a client that connects.
+/// The request of a client that connects.
 #[derive(Debug)]
 pub enum Greeted {
-    /// A session, of this protocol's version.
+    /// A session with this protocol version.
     Startup {
-        /// The connection, with TLS if the client asked for that.
+        /// The connection, with TLS if the client asked for TLS.
         connection: Connection,
-        /// The major and the minor one.
+        /// The major and the minor version.
         version: (u16, u16),
-        /// The parameters that it gave, in order.
+        /// The parameters of the startup, in order.
         parameters: Vec<(String, String)>,
     },
-    /// That another session's statement ends.
+    /// A request to cancel another session's statement.
     Cancel {
-        /// Of the session with this number,
+        /// That session's number.
         process: u32,
-        /// which has this secret.
+        /// That session's secret.
         secret: Vec<u8>,
     },
-    /// Nothing that is understood, or nothing any more.
+    /// A message that is not understood, or a connection that ended.
     Nothing,
 }
 
-/// Hears what a client asks for, with TLS if both want that.
+/// Reads a client's request, with TLS if both sides want it.
 ///
 /// # Errors
 /// The connection's.
@@ -70,7 +70,7 @@ pub async fn greet(
             match split_greeting(&connection.incoming.input) {
                 Ok(Some(end)) => break end,
                 Ok(None) => {}
-                // Whatever this is, it is no client of PostgreSQL's.
+                // Whatever this is, it is not a PostgreSQL client.
                 Err(_) => return Ok(Greeted::Nothing),
             }
             if connection.receive().await? != Received::Bytes {
@@ -111,7 +111,7 @@ pub async fn greet(
     }
 }
 
-/// Lets a client in, or ends its connection: then there is none.
+/// Authenticates a client, or ends its connection: then it returns `None`.
 ///
 /// # Errors
 /// The connection's.
@@ -139,7 +139,7 @@ async fn offer_tls(
         return Ok(Some(connection));
     };
     if connection.is_encrypted() || !connection.incoming.input.is_empty() {
-        // What came unencrypted behind the request would be taken for what is encrypted.
+        // Unencrypted bytes after the request would be taken for encrypted ones.
         return Ok(None);
     }
     send(&mut connection, b"S").await?;
@@ -199,13 +199,13 @@ async fn start(
     Ok(Some(client))
 }
 
-/// Asks for the password. The inner error is why the client is not let in.
+/// Asks for the password. The inner error is the reason why the client is refused.
 async fn authenticate(
     client: &mut Client,
     shared: &Shared,
     output: &mut BytesMut,
 ) -> io::Result<Result<(), SqlError>> {
-    // The same for a name that is unknown and a password that is wrong.
+    // The same error for an unknown name and for a wrong password.
     let wrong = |user: &str| {
         let text = format!("password authentication failed for user {user:?}");
         SqlError::new("28P01", text)
@@ -217,13 +217,13 @@ async fn authenticate(
         Ok(first) => first,
         Err(error) => return Ok(Err(error)),
     };
-    // The mechanism's name, and a length that says what is there anyway.
+    // The mechanism's name, and a length that repeats the number of the remaining bytes.
     let response = first.iter().position(|&byte| byte == 0).and_then(|end| {
         let (name, rest) = first.split_at(end);
         (name == MECHANISM.as_bytes()).then_some(rest.get(5..)?)
     });
     let Some(response) = response else {
-        let text = format!("the only way to show who you are is {MECHANISM}");
+        let text = format!("the only supported authentication is {MECHANISM}");
         return Ok(Err(SqlError::new("28000", text)));
     };
     let (exchange, answer) = match Exchange::begin(verifier, response) {
@@ -245,7 +245,7 @@ async fn authenticate(
     }
 }
 
-/// The next message of one who shows who it is.
+/// The next message of a client that authenticates.
 async fn password_message(connection: &mut Connection) -> io::Result<Result<BytesMut, SqlError>> {
     let violation = |text: String| Ok(Err(SqlError::new(code::PROTOCOL_VIOLATION, text)));
     loop {
@@ -284,7 +284,7 @@ async fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
     connection.send(&mut BytesMut::from(bytes)).await
 }
 
-/// A secret that others do not guess.
+/// A secret that other clients cannot guess.
 pub fn cancel_secret() -> [u8; 4] {
     random().unwrap_or_default()
 }

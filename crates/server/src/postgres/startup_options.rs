@@ -1,14 +1,14 @@
 //! The parameters of a startup message: the session's, those in `options`, and those of the connection itself.
 //!
-//! `options` (`PGOPTIONS`) has switches of PostgreSQL's server, of which those that set parameters are known: `-c name=value`
-//! and `--name=value`. They go before the parameters that stand by themselves, as in PostgreSQL.
+//! `options` (`PGOPTIONS`) holds switches of PostgreSQL's server; those that set parameters are supported: `-c
+//! name=value` and `--name=value`. They are applied before the message's own parameters, as in PostgreSQL.
 
 use sardonyx_sql::SqlError;
 
-/// The session's parameters that a startup message asks for, in the order in which they are taken.
+/// The session parameters of a startup message, in the order in which they are applied.
 ///
 /// # Errors
-/// `42601` for switches that are not known; `0A000` for replication.
+/// `42601` for unknown switches; `0A000` for replication.
 pub fn session_parameters(
     parameters: &[(String, String)],
 ) -> Result<Vec<(String, String)>, SqlError> {
@@ -40,7 +40,7 @@ fn check_replication(value: &str) -> Result<(), SqlError> {
     }
 }
 
-/// The parameters that switches set.
+/// The parameters that the switches set.
 fn switched(text: &str) -> Result<Vec<(String, String)>, SqlError> {
     let mut found = Vec::new();
     let mut words = words(text).into_iter();
@@ -65,7 +65,7 @@ fn switched(text: &str) -> Result<Vec<(String, String)>, SqlError> {
     Ok(found)
 }
 
-/// Words between blanks; a character behind a backslash is one of a word.
+/// Splits at blanks; a character after a backslash is part of a word.
 fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word: Option<String> = None;

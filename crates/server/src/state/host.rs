@@ -1,38 +1,39 @@
-//! A host of a database whose log is in a store: the figures by which its operator sees that it follows, that the store
-//! answers, and that something was cut off its log.
+//! A host of a database whose log is in a store. Its figures show the operator that it follows, that the store answers,
+//! and that entries were cut off its log.
 //!
-//! The program that serves and follows in turn knows them ([`SeesHost`]); the metrics of both roles show them.
+//! The program that alternates between serving and following has them ([`SeesHost`]); the metrics of both roles show
+//! them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// A host at a moment.
+/// The state of a host at a moment.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name; empty: a server that follows a program of its own host, and takes no turns with others.
+    /// The host's name; empty for a server that follows a program of its own host and takes no turns with others.
     pub name: String,
     /// True if it serves the database.
     pub serves: bool,
-    /// For how long it may still answer without a word of its store, in seconds; 0: it may not.
+    /// The time for which it may still answer without contact to its store, in seconds; 0: it may not answer.
     pub lease_seconds: f64,
-    /// The last entry of the store's log that it has; `None`: it serves, or has not begun to follow.
+    /// The last entry of the store's log that it has; `None` if it serves, or has not begun to follow.
     pub entry: Option<u64>,
-    /// For how long it has not known whether there is more, in the store or in the log of the program that it follows, in
-    /// seconds; `None`: it serves, has not begun to follow, or cannot know.
+    /// The time for which the host has not known if there is more to follow, in the store or in the log of the followed
+    /// program, in seconds. `None` if it serves, has not begun to follow, or cannot know.
     pub behind_seconds: Option<f64>,
     /// Files of transactions that were cut off its log and kept.
     pub forks: u64,
-    /// The age of the newest base in the store, in seconds; `None`: this host makes no bases, or there is none yet.
+    /// The age of the newest base in the store, in seconds; `None` if this host makes no bases, or there is none yet.
     pub base_age_seconds: Option<f64>,
 }
 
-/// Sees the host that this program is.
+/// Reads the state of this program's host.
 #[derive(Clone)]
 pub struct SeesHost(Arc<dyn Fn() -> Host + Send + Sync>);
 
 impl SeesHost {
-    /// By a question that is asked for each reader of metrics.
+    /// A function that is called for each reader of metrics.
     pub fn new(sees: impl Fn() -> Host + Send + Sync + 'static) -> Self {
         SeesHost(Arc::new(sees))
     }

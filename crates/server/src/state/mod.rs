@@ -1,9 +1,9 @@
-//! What a server and its database are doing, as one value that can be sent: the page, `sardonyx top` and `/metrics` show
-//! nothing else, so they agree.
+//! The state of a server and its database as one value that can be sent. The page, `sardonyx top` and `/metrics` show
+//! only this, so they agree.
 //!
-//! Counts go up from the server's start (those of the engine from the opening of the database), and rates are what two
-//! states differ by ([`Rates`]). Times are seconds, sizes bytes. Fields may be added; readers pass over what they do not
-//! know.
+//! Counts grow from the server's start (those of the engine from the opening of the database). Rates are the
+//! differences of two states ([`Rates`]). Times are seconds, sizes bytes. Fields may be added; readers skip unknown
+//! ones.
 
 mod host;
 mod observed;
@@ -16,58 +16,56 @@ pub use rates::{ClientRates, Rates, StageLoads};
 
 use serde::{Deserialize, Serialize};
 
-/// A server and its database at a moment. Each number is right; together they are not one moment's.
+/// A server and its database. Each number is correct, but they are not all of the same moment.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     /// The program's version.
     pub version: String,
-    /// When it was read, in seconds since 1970.
+    /// The time of reading, in seconds since 1970.
     pub unix_seconds: f64,
-    /// For how long the server had run, by a clock that nobody sets.
+    /// The time for which the server had run, by a monotonic clock.
     pub uptime_seconds: f64,
-    /// Whether clients can be served.
+    /// The readiness for clients.
     pub readiness: Readiness,
-    /// Transactions committed, that changed something.
+    /// Committed transactions with changes.
     pub transactions: u64,
     /// The logging stage.
     pub log: Log,
-    /// For how long each stage was busy.
+    /// The time for which each stage was busy.
     pub stages: Stages,
     /// The checkpointing stage.
     pub checkpoint: Checkpoint,
-    /// The host that this server is, if the database's log is in a store, or if it follows a program that has the database
-    /// open.
+    /// This server's host, if the database's log is in a store, or if it follows a program that has the database open.
     #[serde(default)]
     pub host: Option<Host>,
-    /// The store that has the log, too, if there is one.
+    /// The store of the log, if there is one.
     pub store: Option<Store>,
-    /// What memory is used for.
+    /// The use of memory.
     pub memory: Memory,
-    /// How the database was opened.
+    /// Figures of the recovery.
     pub recovery: Recovery,
-    /// The largest tables, and those that were changed most: from the largest on.
+    /// The largest tables, and those that were changed most, largest first.
     pub tables: Vec<Table>,
-    /// How many tables there are, with those that are left out here.
+    /// The number of all tables, also those left out here.
     pub tables_total: u64,
     /// Clients, by protocol.
     pub clients: Vec<Clients>,
-    /// Clients that were not let in.
+    /// Clients that were refused.
     pub refused: u64,
-    /// Errors that clients were told, by the class of their SQLSTATE; classes without any are left out.
+    /// Errors sent to clients, by the class of their SQLSTATE; classes without errors are left out.
     pub errors: Vec<Errors>,
-    /// The slowest statements of the last hour, from the slowest on; `None` for those who have not shown that they may
-    /// read all tables.
+    /// The slowest statements of the last hour, slowest first; `None` for clients that may not read all tables.
     pub slow_statements: Option<Vec<Statement>>,
-    /// How many statements were slow in all.
+    /// The number of slow statements in all.
     pub slow_total: u64,
 }
 
-/// Whether clients can be served.
+/// The readiness for clients.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Readiness {
-    /// Whether they can.
+    /// True if clients can be served.
     pub ready: bool,
-    /// Why not, as sentences that name no file.
+    /// The obstacles, as sentences that name no file.
     pub obstacles: Vec<String>,
 }
 
@@ -80,35 +78,35 @@ pub struct Log {
     pub payload_bytes: u64,
     /// Bytes written, headers and padding included.
     pub written_bytes: u64,
-    /// How long the writes took, syncs included.
+    /// The times of the writes, syncs included.
     pub write: Histogram,
     /// The most transactions in one group.
     pub largest_group: u64,
     /// Groups that are sealed and not durable yet.
     pub outstanding_groups: u64,
-    /// Whether nothing is durable before a copy in a store has it.
+    /// True if nothing is acknowledged before a copy in a store has it.
     pub has_remote_copy: bool,
-    /// Whether an error closed the log.
+    /// True if an error closed the log.
     pub poisoned: bool,
 }
 
-/// For how long each stage was busy, in seconds, summed over its threads.
+/// The time for which each stage was busy, in seconds, summed over its threads.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Stages {
-    /// Taking and checking requests.
+    /// Decoding and checking requests.
     pub input: f64,
     /// Running transactions.
     pub execution: f64,
     /// Checksumming and writing groups, waiting for the disk included.
     pub logging: f64,
-    /// Giving results to clients.
+    /// Sending results to clients.
     pub output: f64,
-    /// Installing changes into the copy, and writing blocks of the backup.
+    /// Applying changes to the copy, and writing blocks of the backup.
     pub checkpoint: f64,
 }
 
 impl Stages {
-    /// The stages by their names, in the order in which a transaction passes them.
+    /// The stages by name, in the order in which a transaction passes them.
     pub fn named(&self) -> [(&'static str, f64); 5] {
         [
             ("input", self.input),
@@ -129,32 +127,33 @@ pub struct Checkpoint {
     pub blocks: u64,
     /// Bytes written to the backup.
     pub written_bytes: u64,
-    /// Time from the beginning to the end of the checkpoints, summed.
+    /// Total time from the beginning to the end of the checkpoints.
     pub writeout_seconds: f64,
-    /// Whether one is being written.
+    /// True if a checkpoint is being written.
     pub running: bool,
-    /// For how long one has been waiting for room on the disk.
+    /// The time for which a checkpoint has been waiting for room on the disk.
     pub waiting_seconds: Option<f64>,
-    /// Whether checkpointing stopped for good.
+    /// True if checkpointing stopped for good.
     pub stopped: bool,
-    /// The log that a recovery would have to read now: from the oldest place that is needed to the end.
+    /// The log that a recovery would have to read now, from the oldest needed place to the end.
     pub lag_bytes: u64,
-    /// Transactions in it.
+    /// Transactions in that log.
     pub lag_transactions: u64,
 }
 
-/// The store that has the log, too.
+/// The store of the log.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Store {
-    /// True if it answers, as far as it was asked.
+    /// True if it answered its last request.
     pub answers: bool,
-    /// The durable log that it has not yet: what a takeover would lose with `--durable-at local`, else none.
+    /// The durable log that the store does not have yet: what a takeover would lose with `--durable-at local`,
+    /// otherwise 0.
     pub lag_bytes: u64,
-    /// Transactions in it.
+    /// Transactions in that log.
     pub lag_transactions: u64,
 }
 
-/// What memory is used for, in bytes.
+/// The use of memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// Pages of tables and journals.
@@ -163,12 +162,12 @@ pub struct Memory {
     pub indexes: u64,
 }
 
-/// How the database was opened.
+/// Figures of the recovery.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
-    /// How long recovery took: loading the backup, redoing the log, making it stable.
+    /// The time of recovery: loading the backup, redoing the log, making it stable.
     pub seconds: f64,
-    /// How long rebuilding the indexes took.
+    /// The time of rebuilding the indexes.
     pub index_seconds: f64,
     /// Transactions redone.
     pub transactions: u64,
@@ -179,9 +178,9 @@ pub struct Recovery {
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
-    /// Bytes of the pages that it uses.
+    /// Bytes of its pages.
     pub bytes: u64,
     /// Rows inserted, changed and deleted since the database was opened, also by transactions that were undone.
     pub changes: u64,
@@ -192,14 +191,14 @@ pub struct Table {
 pub struct Clients {
     /// The protocol: `postgres`, `redis` or `http`.
     pub protocol: String,
-    /// Connections that are open.
+    /// Open connections.
     pub open: u64,
-    /// Connections that were opened.
+    /// Connections opened so far.
     pub opened: u64,
     /// Statements or commands.
     pub statements: u64,
-    /// How long flights took: what arrived and was run together, until its last answer. Its count is how many
-    /// there were.
+    /// The times of flights: requests that arrived and ran together, until the last answer. Its count is the number of
+    /// flights.
     pub flights: Histogram,
 }
 
@@ -208,14 +207,14 @@ pub struct Clients {
 pub struct Histogram {
     /// Upper bounds of the classes, in seconds.
     pub bounds: Vec<f64>,
-    /// How many were in each class, and, last, above all bounds.
+    /// The number in each class and, last, above all bounds.
     pub classes: Vec<u64>,
-    /// All of them added, in seconds.
+    /// The sum of all times, in seconds.
     pub sum: f64,
 }
 
 impl Histogram {
-    /// How many there are.
+    /// The number of times in all classes.
     pub fn count(&self) -> u64 {
         self.classes.iter().sum()
     }
@@ -226,23 +225,23 @@ impl Histogram {
 pub struct Errors {
     /// The first two characters of SQLSTATE, or `other`.
     pub class: String,
-    /// How many clients were told.
+    /// The number of errors sent to clients.
     pub count: u64,
 }
 
 /// A statement that was slow.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Statement {
-    /// Its text, which may be cut.
+    /// The statement's text, which may be cut.
     pub text: String,
-    /// Whose it was, the last time.
+    /// The user who ran it last.
     pub user: String,
-    /// How often it was slow.
+    /// The number of slow runs.
     pub times: u64,
-    /// The longest that it took, in seconds.
+    /// The time of the slowest run, in seconds.
     pub slowest_seconds: f64,
-    /// All the times that it was slow added, in seconds.
+    /// The total time of the slow runs, in seconds.
     pub total_seconds: f64,
-    /// When it was slow last, in seconds since 1970.
+    /// The time of the last slow run, in seconds since 1970.
     pub last_unix_seconds: f64,
 }

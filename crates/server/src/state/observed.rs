@@ -1,4 +1,4 @@
-//! The database of which a state is read: tables in main memory, or those of another program, which are followed.
+//! The source of a state: tables in main memory, or those of another program, which are followed.
 
 use super::reading;
 use super::{Host, Readiness};
@@ -7,7 +7,7 @@ use sardonyx_sql::Database;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The database of which a state is read.
+/// The database whose state is read.
 #[derive(Clone, Debug)]
 pub enum Observed {
     /// Tables in main memory.
@@ -17,13 +17,13 @@ pub enum Observed {
 }
 
 impl Observed {
-    /// Of a database; none of one of nodes.
+    /// The source of a database; `None` for a database of nodes.
     pub fn of(database: &Database) -> Option<Observed> {
         let tables = database.tables().cloned().map(Observed::Tables);
         tables.or_else(|| database.follower().cloned().map(Observed::Follower))
     }
 
-    /// True if clients can be served. Waits for nothing.
+    /// The readiness. Does not wait.
     pub fn readiness(&self, is_stopping: bool) -> Readiness {
         match self {
             Observed::Tables(tables) => reading::readiness(tables, is_stopping),
@@ -41,7 +41,7 @@ impl Observed {
         }
     }
 
-    /// The host that this program is, by what is known of the store, if there is one; of a follower how far behind it is.
+    /// The host of this program, from the state of the store, if there is one; for a follower, with its lag.
     pub fn host(&self, of_store: Option<Host>) -> Option<Host> {
         let Observed::Follower(follower) = self else {
             return of_store;
@@ -49,7 +49,7 @@ impl Observed {
         let lag = follower.lag().ok().filter(|lag| *lag < Duration::MAX);
         let lag = lag.map(|lag| lag.as_secs_f64());
         Some(match of_store {
-            // It is as far behind as the host, and then as the log of the host's own directory is.
+            // Its lag is the host's plus that of the log in the host's own directory.
             Some(host) => Host {
                 behind_seconds: host.behind_seconds.zip(lag).map(|(host, lag)| host + lag),
                 ..host

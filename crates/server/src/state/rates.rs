@@ -1,15 +1,15 @@
-//! What two states of a server differ by: rates, loads and response times of the time between them.
+//! The difference of two states of a server: rates, loads and response times of the time between them.
 //!
-//! A later state that counts less is another server's (it was started again): then there are no rates.
+//! A later state with smaller counts is of another server (it was restarted): then there are no rates.
 
 use super::{Histogram, Log, Stages, State};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What a server did between two states, per second where nothing else is said.
+/// The work of a server between two states, per second unless another unit is given.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Rates {
-    /// For how many seconds that was.
+    /// The seconds between the states.
     pub seconds: f64,
     /// Transactions.
     pub transactions: f64,
@@ -21,22 +21,22 @@ pub struct Rates {
     pub log_bytes: f64,
     /// Bytes written to the backup.
     pub backup_bytes: f64,
-    /// How long groups took to be written: the quantiles of [`Rates::QUANTILES`], in seconds.
+    /// The times of group writes: the quantiles of [`Rates::QUANTILES`], in seconds.
     pub write_seconds: Option<[f64; 3]>,
-    /// How busy the stages were.
+    /// The loads of the stages.
     pub loads: StageLoads,
     /// Clients, by protocol.
     pub clients: Vec<ClientRates>,
-    /// Errors that clients were told.
+    /// Errors sent to clients.
     pub errors: f64,
-    /// The tables that were changed, with how many rows of each: from the one that was changed most on.
+    /// The changed tables with the number of rows changed, most first.
     pub table_changes: Vec<(String, f64)>,
 }
 
 /// The share of the time that each stage was busy: 1 is all of one thread's.
 pub type StageLoads = Stages;
 
-/// What the clients of a protocol did between two states.
+/// The work of the clients of a protocol between two states.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ClientRates {
     /// The protocol.
@@ -45,15 +45,15 @@ pub struct ClientRates {
     pub flights: f64,
     /// Statements in a second.
     pub statements: f64,
-    /// How long flights took: the quantiles of [`Rates::QUANTILES`], in seconds; `None` without any flight.
+    /// The times of flights: the quantiles of [`Rates::QUANTILES`], in seconds; `None` without any flight.
     pub seconds: Option<[f64; 3]>,
 }
 
 impl Rates {
-    /// Which quantiles are told of: half of all took no longer, 95 and 99 in a hundred.
+    /// The quantiles that are reported: the median, 95 % and 99 %.
     pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
-    /// What was done between two states of one server; `None` if these are of two, or of one moment.
+    /// The rates between two states of one server; `None` if they are of two servers, or of one moment.
     pub fn between(before: &State, after: &State) -> Option<Rates> {
         let seconds = after.uptime_seconds - before.uptime_seconds;
         if seconds <= 0.0 || after.transactions < before.transactions {
@@ -118,7 +118,7 @@ impl Rates {
 }
 
 impl Histogram {
-    /// What was added to an earlier one.
+    /// The times that were added since an earlier histogram.
     #[must_use]
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let before = |class: usize| earlier.classes.get(class).copied().unwrap_or(0);
@@ -137,8 +137,8 @@ impl Histogram {
         Some([half?, most?, nearly_all?])
     }
 
-    /// An estimate of a quantile in seconds: as if all of a class were spread evenly over it. Of what is above all
-    /// bounds nothing is known but that, so the highest bound is given. `None` if there is nothing.
+    /// An estimate of a quantile in seconds, as if the times of a class were spread evenly over it. Above all bounds
+    /// the highest bound is returned. `None` if the histogram is empty.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         let wanted = quantile.clamp(0.0, 1.0) * self.count() as f64;
         let (mut below, mut from) = (0.0, 0.0);

@@ -1,7 +1,7 @@
-//! Reading a [`State`]: of the engine what it counts anyway, of the tables how large they are.
+//! Reading a [`State`]: the engine's counts, and the sizes of tables.
 //!
-//! Looking at the tables takes a turn of the serial stage, for some microseconds, and so may wait for a transaction
-//! that runs. So it is done by one reader at a time, and not on a thread that serves clients ([`crate::http`]).
+//! Reading the sizes takes a turn of the serial stage, for some microseconds, and so may wait for a running
+//! transaction. So one reader does it at a time, and not on a thread that serves clients ([`crate::http`]).
 
 use super::{
     Checkpoint, Clients, Errors, Histogram, Log, Memory, Observed, Readiness, Recovery, Stages,
@@ -17,19 +17,19 @@ use sardonyx_storage::log::statistics::{LogStatistics, WRITE_MICROSECONDS};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// So many tables are in a state, those that use the most pages; and so many of the others, those that were changed most.
+/// The number of tables in a state that use the most pages; and of others, that were changed most.
 const LARGEST: usize = 100;
 const MOST_CHANGED: usize = 20;
 
-/// So long a turn of the serial stage is waited for.
+/// The time that a reader waits for a turn of the serial stage.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Names that begin so are the engine's own, and the SQL layer's.
+/// The prefixes of the engine's and the SQL layer's own tables.
 const OWN_NAMES: [&str; 2] = ["sardonyx.", "sql."];
 
 impl State {
-    /// The state now, of a server that was started then. If a transaction runs for long, sizes of tables are those of the
-    /// state before.
+    /// The state now, of a server that was started at `started`. While a transaction runs for long, sizes of tables are
+    /// those of the previous state.
     pub fn read(
         observed: &Observed,
         metrics: &Metrics,
@@ -60,7 +60,7 @@ impl State {
         State {
             version: env!("CARGO_PKG_VERSION").into(),
             unix_seconds: since_1970(SystemTime::now()),
-            // When the counts are read, not when it was begun: it may have waited.
+            // The time of reading the counts, not of the call: it may have waited.
             uptime_seconds: started.elapsed().as_secs_f64(),
             readiness: observed.readiness(is_stopping),
             // The server knows it.
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// True if clients can be served. Waits for nothing.
+/// The readiness. Does not wait.
 pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
     let engine = tables.engine();
     let mut obstacles = Vec::new();
@@ -111,21 +111,21 @@ pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
     note(is_stopping, "the server is being stopped");
     note(
         engine.commit().is_poisoned(),
-        "the log is closed by an error: nothing is committed until the database is opened again",
+        "an error closed the log: no transaction commits until the database is opened again",
     );
     let left_to_followers = engine.checkpoint().is_left_to_followers();
     let failed = engine.checkpoint().failure().is_some();
     note(
         failed && left_to_followers,
-        "the store gives no answer, and only it frees the log: transactions wait, or go on until the log is full",
+        "the store gives no answer, and only it frees the log: transactions wait, or continue until the log is full",
     );
     note(
         failed && !left_to_followers,
-        "checkpointing has stopped: transactions go on until the log is full",
+        "checkpointing has stopped: transactions continue until the log is full",
     );
     note(
         engine.checkpoint().waiting().is_some(),
-        "checkpoints wait for room on the disk: transactions go on until the log is full",
+        "checkpoints wait for room on the disk: transactions continue until the log is full",
     );
     Readiness {
         ready: obstacles.is_empty(),
@@ -177,9 +177,9 @@ fn checkpoint(statistics: &Statistics, engine: &EngineView) -> Checkpoint {
     }
 }
 
-/// How much log is needed, in bytes and transactions.
+/// The log that recovery needs, in bytes and transactions.
 fn lag(engine: &EngineView) -> (u64, u64) {
-    // What is needed is read first: it moves, too, and is not to be behind the end.
+    // The start of the needed log is read first: it moves, too, and must not pass the end.
     let from = engine.checkpoint().log_needed_from();
     let end = engine.commit().durable();
     let transactions = end.transactions.saturating_sub(from.transactions);
@@ -188,7 +188,7 @@ fn lag(engine: &EngineView) -> (u64, u64) {
 
 fn store(engine: &EngineView) -> Option<Store> {
     let in_store = engine.in_store()?;
-    // Read first: it moves, too, and is not to be beyond the end.
+    // Read first: it moves, too, and must not pass the end.
     let state = in_store.state();
     let end = engine.commit().durable();
     Some(Store {
@@ -198,10 +198,10 @@ fn store(engine: &EngineView) -> Option<Store> {
     })
 }
 
-/// The largest tables, how many there are, and the memory.
+/// The largest tables, the number of tables, and the memory.
 type Sizes = (Vec<Table>, u64, Memory);
 
-/// The sizes. Nothing of a database that is closed, or whose transaction runs for long.
+/// The sizes; `None` if the database is closed, or a transaction runs for long.
 fn sizes(tables: &Tables) -> Option<Sizes> {
     let patience = Arc::new(Interrupt::default());
     patience.set_deadline(Some(Instant::now() + PATIENCE));
@@ -236,7 +236,7 @@ fn sizes_in(view: &View<'_>) -> Sizes {
     (found, total, memory)
 }
 
-/// Of the tables that were changed, those that were changed most.
+/// The tables that were changed most.
 fn most_changed(mut tables: Vec<Table>, most: usize) -> Vec<Table> {
     tables.retain(|table| table.changes > 0);
     tables.sort_by(|a, b| (b.changes, &a.name).cmp(&(a.changes, &b.name)));
@@ -270,7 +270,7 @@ fn statement(slow: SlowStatement) -> Statement {
 }
 
 fn seconds_of(microseconds: &[u64]) -> Vec<f64> {
-    // By the division that yields the nearest number: 0.0001 and not 0.00009999…
+    // A division, which yields the nearest number: 0.0001 and not 0.00009999…
     microseconds
         .iter()
         .map(|&bound| bound as f64 / 1e6)

@@ -23,7 +23,7 @@ fn violated_constraints_are_told_by_their_names() {
         (Some("public"), Some("b"), Some("n"))
     );
     assert_eq!(told.detail(), Some("Failing row contains (1, null, null)."));
-    // What is deferred is told at the commit, and the session goes on.
+    // A deferred violation is reported at the commit, and the session continues.
     let mut transaction = client.transaction().unwrap();
     transaction
         .execute("INSERT INTO b VALUES ($1, $1, $1)", &[&7i32])
@@ -39,7 +39,7 @@ fn violated_constraints_are_told_by_their_names() {
         told.detail(),
         Some("Key (a)=(7) is not present in table \"a\".")
     );
-    // A statement without a transaction is told it itself.
+    // Without a transaction, the statement itself reports it.
     let insert = "INSERT INTO b VALUES ($1, $1, $1)";
     let error = client.execute(insert, &[&8i32]).unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::FOREIGN_KEY_VIOLATION));

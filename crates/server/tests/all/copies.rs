@@ -1,4 +1,4 @@
-//! COPY over sockets: rows in and out, and copies that do not come to their end.
+//! COPY over sockets: rows in and out, and copies that do not end.
 
 use crate::common::{Running, message, postgres_alone, query};
 use postgres::error::SqlState;
@@ -23,7 +23,7 @@ fn data_is_copied_in_and_out() {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!((lines.len(), lines[0]), (1000, "0\tname 0"));
-    // One that is given up, and one with a row that is none, leave nothing.
+    // A copy that is given up and one with an invalid row leave no rows.
     let mut writer = client.copy_in("COPY t FROM STDIN").unwrap();
     writer.write_all(b"5000\tx\n").unwrap();
     drop(writer);
@@ -83,7 +83,7 @@ fn a_copy_whose_connection_ends_keeps_nothing_and_is_counted() {
         assert_eq!(socket.rest(), []);
         assert_eq!(counted(), before + 1);
     }
-    // One that closes with bytes that it has not read resets the connection, and not only ends it.
+    // A client that closes with unread bytes resets the connection.
     let before = counted();
     let mut socket = running.socket();
     socket.begin();

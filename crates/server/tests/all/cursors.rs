@@ -3,7 +3,7 @@
 use crate::common::{Running, postgres_alone};
 use postgres::{Client, SimpleQueryMessage};
 
-/// Rows and how many there were, as the simple protocol says them.
+/// The rows and their number, as the simple protocol sends them.
 fn told(client: &mut Client, text: &str) -> String {
     let answers = match client.simple_query(text) {
         Ok(answers) => answers,
@@ -69,7 +69,7 @@ fn rows_are_fetched_forward_and_the_cursor_ends_with_its_transaction() {
     assert_eq!(says("FETCH 1 FROM c; SELECT 1"), "34000");
     assert_eq!(says("FETCH 1 FROM c SELECT 1"), "42601");
     assert_eq!(says("DECLARE c SCROLL CURSOR FOR TABLE t"), "0A000");
-    // What cannot be computed fails when its portion is read, and with it the transaction.
+    // A value that cannot be computed fails when its portion is read, and with it the transaction.
     assert_eq!(
         says("BEGIN READ ONLY; DECLARE d CURSOR FOR SELECT 6 / (3 - id) FROM t"),
         "(0) (0)"
@@ -107,7 +107,7 @@ fn statements_of_cursors_stand_among_others_in_one_text() {
         "INSERT INTO t VALUES (12, 'n12'); DECLARE c CURSOR FOR SELECT 7; FETCH d; DELETE FROM t";
     assert_eq!(says(fails), "34000");
     assert_eq!(says("SELECT max(id), count(*) FROM t"), "11|11 (1)");
-    // What failed ends its text, and only that.
+    // A failed statement ends its text, and only that.
     assert_eq!(
         says("BEGIN; DECLARE c CURSOR FOR SELECT 7; FETCH d; SELECT 1"),
         "34000"
@@ -143,7 +143,7 @@ fn a_cursor_ends_with_the_part_of_its_transaction_that_is_undone() {
     assert_eq!(says("ROLLBACK TO a"), "(0)");
     assert_eq!(says("FETCH 1 FROM within"), "34000");
     assert_eq!(says("ROLLBACK TO a; FETCH 1 FROM deep"), "34000");
-    // The place of one that stays is not gone back to.
+    // The position of a cursor that stays is not rolled back.
     assert_eq!(says("ROLLBACK TO a; FETCH 1 FROM before"), "(0) 3 (1)");
     // The name is free again, and the savepoint is still set.
     assert_eq!(says(&declare("within")), "(0)");
@@ -153,7 +153,7 @@ fn a_cursor_ends_with_the_part_of_its_transaction_that_is_undone() {
     );
     assert_eq!(says("RELEASE a; ROLLBACK TO a; FETCH within"), "34000");
     assert_eq!(says("ROLLBACK; FETCH before"), "34000");
-    // One that is held is not, before the transaction is committed.
+    // A held one is not, before the transaction is committed.
     let held = "BEGIN; SAVEPOINT a; DECLARE h CURSOR WITH HOLD FOR SELECT 7; ROLLBACK TO a; COMMIT";
     assert_eq!(says(held), "(0) (0) (0) (0) (0)");
     assert_eq!(says("FETCH h"), "34000");
@@ -177,9 +177,9 @@ fn a_cursor_sees_what_its_transaction_wrote_before_and_nothing_else() {
     assert_eq!(says("INSERT INTO t VALUES (4, 'later')"), "(1)");
     assert_eq!(told(&mut other, "INSERT INTO t VALUES (9, 'other')"), "(1)");
     assert_eq!(says("FETCH ALL FROM c"), "1 3 (2)");
-    // What the cursor gave is not what is there at the commit.
+    // The cursor's rows have changed before the commit.
     assert_eq!(says("COMMIT"), "40001");
-    // A transaction that only reads goes on as it began.
+    // A transaction that only reads continues as it began.
     assert_eq!(
         says("BEGIN; DECLARE c CURSOR FOR SELECT id FROM t ORDER BY id DESC"),
         "(0) (0)"

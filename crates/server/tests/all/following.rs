@@ -1,4 +1,5 @@
-//! A host that does not serve sends clients away, in a way that they know; one whose lease has run out answers nothing.
+//! A host that does not serve sends clients away in their protocol's way; a host whose lease has run out sends no
+//! answers.
 
 use crate::common::{Socket, postgres_alone, query, small};
 use sardonyx_server::metrics::Protocol;
@@ -40,7 +41,7 @@ fn connect(doors: &Doors, protocol: Protocol) -> Socket {
     Socket(stream)
 }
 
-/// All that is answered to these bytes until the connection ends.
+/// The answers to these bytes until the connection ends.
 fn answer(doors: &Doors, protocol: Protocol, request: &str) -> String {
     let mut socket = connect(doors, protocol);
     socket.0.write_all(request.as_bytes()).unwrap();
@@ -129,7 +130,7 @@ fn who_connects_between_two_that_have_the_doors_is_served_by_the_next_one() {
         Following::start(everywhere(), &doors, String::new, host())
             .unwrap()
             .stop();
-        // Nobody has the doors now.
+        // No server has the doors now.
         let mut early = connect(&doors, Protocol::Postgres);
         startup(&mut early);
         let lease = Lease::while_held(|| true).of_host(host());

@@ -1,4 +1,4 @@
-//! `FCALL` of SQL's procedures: made by PostgreSQL's protocol and called by Redis', both over sockets.
+//! `FCALL` of SQL's procedures: created over PostgreSQL's protocol and called over Redis', both over sockets.
 
 use crate::common::Running;
 use sardonyx_resp::{Keyspace, Reply};
@@ -19,7 +19,7 @@ fn both() -> Options {
     }
 }
 
-/// A client of Redis that shows answers as they are sent, without line ends, in one line.
+/// A Redis client that returns answers as they are sent, in one line without line ends.
 struct Client(BufReader<TcpStream>);
 
 impl Client {
@@ -219,7 +219,7 @@ fn an_error_is_told_with_its_code_and_undoes_all() {
         row.get(0)
     };
     assert_eq!(count(), 0);
-    // In a transaction, with what was done before it, by commands and by procedures.
+    // In a transaction, with the earlier changes of commands and procedures.
     redis.ask(&["MULTI"]);
     redis.ask(&["SET", "a", "1"]);
     redis.ask(&["FCALL", "debit_credit", "1", "1", "1"]);
@@ -232,7 +232,7 @@ fn an_error_is_told_with_its_code_and_undoes_all() {
     assert!(refused.contains("SQLSTATE 23514"), "{refused}");
     assert_eq!(redis.ask(&["EXISTS", "a"]), ":0");
     assert_eq!(count(), 0);
-    // One that succeeds, beside a function that is not there, as in Redis.
+    // One that succeeds, next to an unknown function, as in Redis.
     redis.ask(&["MULTI"]);
     redis.ask(&["SET", "a", "1"]);
     redis.ask(&["FCALL", "debit_credit", "1", "1", "1"]);
@@ -286,7 +286,7 @@ fn it_is_the_procedure_that_is_there_now() {
         )
     };
     assert_eq!(listed, format!("*[{} {}]", one("debit_credit"), one("p")));
-    // A table that it reads is another one.
+    // A table that it reads is replaced by another one.
     create("select balance from accounts where id = x");
     assert_eq!(redis.ask(&["FCALL", "p", "0", "1"]), ":100");
     sql.batch_execute(
@@ -294,7 +294,7 @@ fn it_is_the_procedure_that_is_there_now() {
     )
     .unwrap();
     assert_eq!(redis.ask(&["FCALL", "p", "0", "1"]), "$-1");
-    // Undone, it has not been dropped.
+    // After the rollback the procedure still exists.
     sql.batch_execute("begin; drop procedure p; rollback")
         .unwrap();
     assert_eq!(redis.ask(&["FCALL", "p", "0", "1"]), "$-1");
@@ -339,11 +339,11 @@ fn who_may_not_call_may_not_call_by_either_protocol() {
     let mut eve = running.try_client("eve", "eve").unwrap();
     let refused = eve.batch_execute("call who()").unwrap_err();
     assert_eq!(refused.code().unwrap().code(), "42501");
-    // With keys he may only read.
+    // With the right to read keys only.
     let mut bob = as_user("bob");
     assert!(bob.ask(&["FCALL", "who", "0"]).starts_with("-NOPERM"));
     assert_eq!(bob.ask(&["FCALL_RO", "who", "0"]), "'bob'");
-    // What was queued is called by who queued it.
+    // A queued call runs with the rights of the user who queued it.
     let mut client = as_user("ada");
     client.ask(&["MULTI"]);
     client.ask(&["FCALL", "who", "0"]);
@@ -371,7 +371,7 @@ fn a_number_of_a_sequence_does_not_come_again_after_an_exec_that_was_undone() {
     }
 }
 
-/// Stops it, and starts it again on the same directory.
+/// Stops the server, and starts it again on the same directory.
 fn again(mut running: Running) -> Running {
     running.server.take().unwrap().stop();
     running.tables.close().unwrap();
@@ -383,7 +383,7 @@ fn again(mut running: Running) -> Running {
 #[test]
 fn functions_of_the_program_go_before_procedures() {
     let running = bank(both());
-    // The server's keyspace, once more.
+    // The server's keyspace, opened again.
     let keyspace = Keyspace::open(running.tables.clone()).unwrap();
     keyspace.register_function("debit_credit", |_, keys, arguments| {
         Ok(Reply::Int((keys.len() * 10 + arguments.len()) as i64))

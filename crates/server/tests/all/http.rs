@@ -1,4 +1,4 @@
-//! HTTP over real sockets: a server of its own, TLS and passwords where others can connect, clients that wait.
+//! HTTP over real sockets: a server of its own, TLS and passwords where other hosts can connect, clients that wait.
 
 use crate::common::Running;
 use base64::Engine;
@@ -36,7 +36,7 @@ fn get(stream: &mut (impl Read + Write), path: &str, headers: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // Without TLS's own end, too, all is there.
+    // Even without a TLS close message, the answer is complete.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }
@@ -121,7 +121,7 @@ fn others_are_served_over_tls_and_with_a_password() {
     assert!(get(&basic("ada:pen")).starts_with("HTTP/1.1 401 "));
     let answer = get(&basic("ada:pencil"));
     assert!(answer.contains("\nsardonyx_ready 1\n"), "{answer}");
-    // Without TLS nothing is said at all.
+    // Without TLS the server sends no answer.
     let mut plain = connect(at);
     let said = plain.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut answer = Vec::new();

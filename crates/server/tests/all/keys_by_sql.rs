@@ -1,4 +1,5 @@
-//! The tables of keys as clients of PostgreSQL see them: read-only, by rights of keys; what was added before can be dropped.
+//! The tables of keys as PostgreSQL clients see them: read-only, by rights on keys; objects that were added before can
+//! be dropped.
 
 use crate::common::{Running, postgres_alone};
 use postgres::error::SqlState;
@@ -19,7 +20,7 @@ fn serve(running: &Running, options: Options) -> Result<Server, ServerError> {
     Server::start(Database::new(running.tables.clone()).unwrap(), options)
 }
 
-/// Statements that would leave keys in pieces.
+/// Statements that would leave keys incomplete.
 const REFUSED: &[&str] = &[
     "INSERT INTO kv_set VALUES (1, 'x')",
     "UPDATE kv SET kind = 'nonsense'",
@@ -85,7 +86,7 @@ fn a_table_of_ones_own_with_such_a_name_is_ones_own() {
     let mut client = running.client();
     let text = "CREATE TABLE kv (id bigint PRIMARY KEY, value text); INSERT INTO kv VALUES (1, 'x'); ALTER TABLE kv ADD n int";
     client.batch_execute(text).unwrap();
-    // The server for Redis' clients says what can be done.
+    // The server for Redis clients says what to do.
     drop(client);
     running.server.take().unwrap().stop();
     let error = serve(&running, both()).map(drop).unwrap_err();
@@ -140,7 +141,7 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
     client
         .batch_execute("ALTER TABLE kv_set DROP COLUMN note")
         .unwrap();
-    // All of them go only where nobody uses them.
+    // All of them can only be dropped while no one uses them.
     client
         .batch_execute("DROP TABLE kv, kv_hash, kv_set, kv_zset, kv_list, kv_expiry, kv_removed, kv_stream, kv_group, kv_consumer, kv_pending")
         .unwrap();

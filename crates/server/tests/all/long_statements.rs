@@ -1,4 +1,4 @@
-//! Statements that take long: what goes on beside them, and what ends them.
+//! Statements that take long: other clients' progress meanwhile, and the ways to end them.
 
 use crate::common::{Running, Socket};
 use sardonyx_server::{Limits, Options};
@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A change that comes to no end.
+/// A change that never ends.
 const ENDLESS: &str =
     "update t set v = 1 where id = (select count(*) from t a, t b, t c, t d, t e)";
-/// A read that comes to no end.
+/// A read that never ends.
 const ENDLESS_READ: &str = "select count(*) from generate_series(1, 9000000000000000000)";
 
 fn all() -> Options {
@@ -32,7 +32,7 @@ fn start(options: Options) -> Running {
     running
 }
 
-/// Tells of each call of the procedure `begun`.
+/// Reports each call of the procedure `begun`.
 fn begins(running: &Running) -> Receiver<()> {
     let (begun, begins) = channel();
     running.database.register_procedure("begun", move |_, _| {
@@ -58,7 +58,7 @@ fn long(running: &Running) -> (postgres::CancelToken, Ended) {
     (token, thread)
 }
 
-/// What is answered to a request, up to the end of the connection, or to so many bytes.
+/// The answer to a request, up to the end of the connection, or to so many bytes.
 fn said(to: SocketAddr, request: &str, bytes: usize) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     let limit = Duration::from_secs(60);
@@ -105,14 +105,14 @@ fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
         let late = client.batch_execute(text).unwrap_err();
         assert_eq!(late.code().unwrap().code(), "57014");
     }
-    // Others wait at the gate; who reads does not.
+    // Others wait at the gate; readers do not.
     waiting.extend((100..200).map(wait));
     assert_eq!(said(redis, reads, answers.len()), answers);
     let row = open.query_one("select count(*) from t where v = 0", &[]);
     assert_eq!(row.unwrap().get::<_, i64>(0), 1000);
     token.cancel_query(postgres::NoTls).unwrap();
     assert_eq!(long.join().unwrap().as_deref(), Some("57014"));
-    // Those that waited go on.
+    // The waiting clients continue.
     for client in waiting {
         client.join().unwrap().unwrap();
     }
@@ -161,7 +161,7 @@ fn functions_of_redis_clients_have_a_time_limit() {
     let mut options = all();
     options.limits.statement = Some(Duration::from_millis(50));
     let running = start(options);
-    // It holds for sessions of SQL, too, which can lift it.
+    // The limit applies to sessions of SQL, too, which can lift it.
     let mut client = running.client();
     let late = client.batch_execute(ENDLESS_READ).unwrap_err();
     assert_eq!(late.code().unwrap().code(), "57014");
@@ -206,7 +206,7 @@ fn others_read_beside_a_long_function_of_a_redis_client() {
     assert_eq!(listed, "*2\r\n");
     let row = client.query_one("select count(*) from begun", &[]).unwrap();
     assert_eq!(row.get::<_, i64>(0), 0);
-    // Its client is gone, and with it all that it did.
+    // Its client disconnects, and its transaction is undone.
     drop(long);
     client
         .batch_execute("update t set v = 2 where id = 2")
@@ -224,10 +224,10 @@ fn the_servers_end_ends_statements() {
     let (_, long) = long(&running);
     let read = ask(&running, ENDLESS_READ);
     running.server.take().unwrap().stop();
-    // The client was told, or its connection was cut off behind the statement.
+    // The client received the error, or its connection was cut off after the statement.
     let code = long.join().unwrap();
     assert!(matches!(code.as_deref(), Some("57P01") | None), "{code:?}");
-    // Nobody has the serial stage any more.
+    // The serial stage is free again.
     running.tables.close().unwrap();
     drop(read);
 }

@@ -1,4 +1,4 @@
-//! The server over sockets: each protocol, rights and passwords, reloading, and what it reports of itself.
+//! The server over sockets: each protocol, rights and passwords, reloading, and its metrics and logs.
 
 mod common;
 mod constraints;

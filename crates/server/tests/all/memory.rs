@@ -1,4 +1,4 @@
-//! Clients that ask for much and do not read it: what they take together has a bound, and others go on.
+//! Clients that ask for much and do not read it: their memory together has a bound, and other clients continue.
 
 use crate::common::Running;
 use sardonyx_server::{Limits, Options};
@@ -23,8 +23,8 @@ fn options(memory_max: u64) -> Options {
     }
 }
 
-/// A server that gathers at most 32 MiB for its clients. Its process may take more than these tests do, however many run
-/// in it.
+/// A server that gathers at most 32 MiB for its clients. Its process may take more than these tests do, however many
+/// run in it.
 fn start() -> Running {
     let running = Running::start(options(u64::MAX));
     running.database.memory().set_bytes_max(32 << 20);
@@ -63,7 +63,7 @@ fn answers_that_are_not_read_have_a_bound_and_others_go_on() {
     let running = start();
     let answer = set_large(&running);
     let budget = running.database.memory().clone();
-    // What one client asks for at once is more than may be gathered: it comes in parts, whole and in order.
+    // The answers to one client exceed the limit: they come in parts, whole and in order.
     let mut reader = redis(&running);
     let commands = b"GET large\r\nPING\r\n".repeat(100);
     let expected = [&answer[..], b"+PONG\r\n"].concat();
@@ -79,7 +79,7 @@ fn answers_that_are_not_read_have_a_bound_and_others_go_on() {
     let mut rest = Vec::new();
     reader.read_to_end(&mut rest).unwrap();
     assert_eq!(rest.len(), 40 * answer.len() + 5);
-    // Many ask, and do not read.
+    // Many clients ask, and do not read.
     let rude: Vec<_> = (0..40)
         .map(|_| {
             let mut stream = redis(&running);
@@ -136,7 +136,7 @@ fn a_process_short_of_memory_reads_and_deletes_and_stores_nothing() {
     running.server.take().unwrap().stop();
     running.tables.close().unwrap();
     let running = Running::start_in(running.directory, options(1));
-    // The server looks when it comes to it.
+    // The server checks at some later moment.
     while running.database.memory().check().is_ok() {
         std::thread::yield_now();
     }

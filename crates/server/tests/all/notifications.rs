@@ -1,4 +1,5 @@
-//! `LISTEN` and `NOTIFY` over sockets: when clients are told, by whom, and what becomes of those that do not read.
+//! `LISTEN` and `NOTIFY` over sockets: when clients receive notifications, from which session, and what happens to
+//! clients that do not read.
 
 use crate::common::{Running, Socket, extended, postgres_alone, query, sync};
 use sardonyx_base::channels::WAITING_BYTES_MAX;
@@ -6,7 +7,7 @@ use sardonyx_server::Options;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-/// A client, with the number of its session as it was told.
+/// A client with its session's number.
 fn begin(running: &Running) -> (Socket, u32) {
     let mut socket = running.socket();
     let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
@@ -24,7 +25,7 @@ fn begin(running: &Running) -> (Socket, u32) {
     (socket, number)
 }
 
-/// Asks, and returns the kinds of the answers.
+/// Sends a query, and returns the kinds of the answers.
 fn ask(socket: &mut Socket, text: &str) -> String {
     socket.send(&query(text));
     socket.until(b'Z')
@@ -59,7 +60,7 @@ fn an_idle_client_is_told_unasked_and_by_the_number_of_the_sender() {
     assert_eq!(ask(&mut two, "begin; notify a, 'undone'; rollback"), "CCCZ");
     assert_eq!(ask(&mut two, "notify a"), "CZ");
     assert_eq!(notification(&mut one), (sender, "a".into(), "".into()));
-    // A listener that is gone is none.
+    // A listener that has disconnected does not count.
     drop(one);
     assert_eq!(ask(&mut two, "notify a"), "CZ");
 }
@@ -98,7 +99,7 @@ fn notifications_stand_behind_the_answers_of_a_flight() {
     one.send(&flight);
     let kinds: Vec<String> = (0..3).map(|_| one.until(b'Z')).collect();
     assert_eq!(kinds, ["12nCZ", "12nCZ", "12nCAAZ"]);
-    // Without an end between them they are one transaction.
+    // Without a Sync between them they are one transaction.
     let mut flight = extended("notify a, 'same'");
     flight.extend(extended("notify a, 'same'"));
     flight.extend(extended("notify a, 'other'"));
@@ -107,7 +108,7 @@ fn notifications_stand_behind_the_answers_of_a_flight() {
     assert_eq!(one.until(b'Z'), "12nC12nC12nCAAZ");
 }
 
-/// Notifications of more than a third of what may wait for a session.
+/// Notifications of more than a third of the bytes that may wait for a session.
 const MANY: &str =
     "select pg_notify('a', repeat('y', 7000) || i) from generate_series(1, 1000) s(i)";
 
@@ -122,7 +123,7 @@ fn a_client_that_stays_in_a_transaction_is_ended_when_too_much_waits() {
     let mut told = 0;
     while told * 7000 <= WAITING_BYTES_MAX {
         ask(&mut two, MANY);
-        // Who reads is told all.
+        // A client that reads receives all.
         for _ in 0..1000 {
             notification(&mut three);
         }
@@ -144,7 +145,7 @@ fn a_client_that_does_not_read_stops_nobody_else() {
     let running = Running::start(postgres_alone());
     let ((mut one, _), (mut two, _)) = (begin(&running), begin(&running));
     assert_eq!(ask(&mut one, "listen a"), "CZ");
-    // More than waits in the server and in both sockets.
+    // More than fits into the server's and both sockets' buffers.
     for _ in 0..6 {
         ask(&mut two, MANY);
     }
@@ -184,7 +185,7 @@ fn a_procedure_that_a_redis_client_calls_neither_notifies_nor_listens() {
         assert!(reply.contains(refused), "{reply}");
         assert!(reply.contains("SQLSTATE 0A000"), "{reply}");
     }
-    // All of it is undone, and none of it was posted: what comes first comes from here.
+    // All of it is undone and nothing was posted: the first notification is from this session.
     let (mut two, _) = begin(&running);
     assert_eq!(ask(&mut two, "notify a, 'from here'"), "CZ");
     let (_, channel, payload) = notification(&mut one);

@@ -66,7 +66,7 @@ fn a_transaction_is_undone_or_there_as_a_whole() {
         .unwrap();
     transaction.commit().unwrap();
     assert_eq!(count(&mut other), 2);
-    // Two that read what the other changes: one is told to try again.
+    // Each of two reads the other's change: one must retry.
     let mut first = one.transaction().unwrap();
     let mut second = other.transaction().unwrap();
     first
@@ -100,7 +100,7 @@ fn what_arrives_together_is_answered_in_order() {
     bytes.extend(extended("INSERT INTO t VALUES (1), (2)"));
     bytes.extend(extended("SELECT id FROM t WHERE id = 2"));
     bytes.extend(sync());
-    // An error skips what follows it up to its Sync, and gives up what stands before it.
+    // An error skips the rest up to its Sync, and undoes the earlier statements.
     bytes.extend(extended("INSERT INTO t VALUES (3)"));
     bytes.extend(extended("SELECT * FROM nowhere"));
     bytes.extend(extended("INSERT INTO t VALUES (4)"));
@@ -112,7 +112,7 @@ fn what_arrives_together_is_answered_in_order() {
     let second = socket.until(b'Z');
     assert!(second.ends_with("EZ") && !second.contains('D'), "{second}");
     assert_eq!(socket.until(b'Z'), "12TDDCZ");
-    // However the bytes are cut.
+    // The bytes may be cut anywhere.
     for cut in [1, 3, 7, 50, 200] {
         let mut bytes = extended("SELECT id FROM t WHERE id = 1");
         bytes.extend(sync());
@@ -134,7 +134,7 @@ fn what_arrives_together_is_answered_in_order() {
     assert_eq!(socket.until(b'Z'), "TDCZ");
 }
 
-/// What a driver sends for one statement with many sets of values: no end but the last one.
+/// The messages of a driver for one statement with many sets of values: only one Sync, at the end.
 #[test]
 fn what_has_one_end_is_run_together_however_many_statements_it_has() {
     let running = Running::start(postgres_alone());
@@ -239,7 +239,7 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
         }
     };
     socket.until(b'Z');
-    // More than sockets hold: the server waits in the middle of it.
+    // More than sockets hold: the server waits in the middle of the result.
     socket.send(&query("SELECT id, x FROM t"));
     assert_eq!(socket.until(b'T'), "T");
     let mut other = running.socket();
@@ -247,7 +247,7 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
     cancel.extend(&key);
     other.send(&(cancel.len() as u32 + 4).to_be_bytes());
     other.send(&cancel);
-    // It was taken when the connection has ended.
+    // It was processed when the connection has ended.
     assert!(other.message().is_none());
     let kinds = socket.until(b'Z');
     assert!(
@@ -259,14 +259,14 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
     assert_eq!(socket.until(b'Z'), "TDCZ");
 }
 
-/// A read that comes to no end in its lifetime holds up nobody, and ends when its client asks for that.
+/// A read that never ends delays no other client, and ends when its client cancels it.
 #[test]
 fn a_long_read_delays_nobody_and_is_cancelled() {
     let running = Running::start(postgres_alone());
     let mut client = running.client();
     let text = "create table t (id int primary key); insert into t select i from generate_series(1, 3000) as s (i)";
     client.batch_execute(text).expect("created");
-    // More than there are threads that serve connections.
+    // More reads than threads that serve connections.
     let endless = "select count(*) from t a, t b, t c, t d where a.id + b.id + c.id + d.id < 0";
     let mut tokens = Vec::new();
     let mut reads = Vec::new();
@@ -284,7 +284,7 @@ fn a_long_read_delays_nobody_and_is_cancelled() {
         let changed = other.execute("update t set id = id where id = $1", &[&id]);
         assert_eq!(changed.expect("it is not held up"), 1);
     }
-    // A request that comes before its read has begun ends nothing, so it is made until it does.
+    // A request that arrives before its read has begun has no effect, so it is repeated until the read ends.
     for (token, read) in tokens.iter().zip(reads) {
         while !read.is_finished() {
             token.cancel_query(postgres::NoTls).expect("it is sent");
@@ -332,7 +332,7 @@ fn what_is_no_message_ends_the_connection_and_nothing_else() {
             "{bytes:?}"
         );
     }
-    // Where a message ends is known: what is in it is an error, and no more.
+    // The end of these messages is known: a fault in one is an error, and the connection continues.
     for bytes in [
         &b"B\0\0\0\x10\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0"[..],
         b"Q\0\0\0\x06\xff\0",
@@ -368,7 +368,7 @@ fn who_does_not_know_the_password_is_not_let_in() {
         let error = running.try_client(name, password).err().unwrap();
         assert_eq!(error.code(), Some(&SqlState::INVALID_PASSWORD), "{error}");
     }
-    // Without an answer to the question for a password nothing is run.
+    // Until the password request is answered, no statement runs.
     let mut socket = running.socket();
     let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
     body.extend(b"user\0ada\0\0");
@@ -459,7 +459,7 @@ fn tls_is_offered_where_there_is_a_certificate() {
     let mut answer = [0];
     socket.0.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"S");
-    // What comes unencrypted behind the request is not taken for what is encrypted.
+    // Unencrypted bytes after the request are not taken for encrypted ones.
     let mut socket = running.socket();
     socket.send(b"\0\0\0\x08\x04\xd2\x16\x2f\0\0\0\x08\0\x03\0\0");
     assert!(socket.message().is_none());

@@ -1,4 +1,4 @@
-//! A running server takes other options: a renewed certificate, and the users of clients that show passwords as they are.
+//! A running server applies changed options: a renewed certificate, and users whose passwords arrive in plain text.
 
 use crate::common::{Running, Socket, postgres_alone};
 use rustls::pki_types::CertificateDer;
@@ -18,7 +18,7 @@ fn renew(files: &TlsFiles) -> CertificateDer<'static> {
     made.cert.der().clone()
 }
 
-/// Whether the server shows a client this certificate.
+/// Returns true if the server shows a client this certificate.
 fn shows(running: &Running, certificate: &CertificateDer<'static>) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).unwrap();
@@ -77,7 +77,7 @@ fn a_renewed_certificate_is_shown_and_a_bad_one_leaves_the_last() {
     };
     let error = server.reload(wrong).unwrap_err();
     assert!(matches!(error, ServerError::Tls { .. }), "{error}");
-    // Nor are there users now.
+    // Now no users are configured either.
     assert!(shows(&running, &second) && running.try_client("eve", "").is_ok());
     assert_eq!(server.reload(postgres_alone()).unwrap(), ["tls"]);
     assert!(shows(&running, &second));
@@ -110,11 +110,11 @@ fn passwords_of_redis_clients_and_of_postgres_are_those_of_the_last_reload() {
     assert_eq!(ask("AUTH ada ada-secret"), "-WR");
     assert_eq!(ask("AUTH eve eve-secret"), "+OK");
     assert!(running.try_client("ada", "ada-secret").is_err());
-    // Nobody is let in because a file has no users any more.
+    // A file without users does not open the server to every client.
     assert_eq!(server.reload(options(&[])).unwrap(), ["users"]);
     assert_eq!(ask("SET k 1"), "-NO");
     assert_eq!(ask("AUTH eve eve-secret"), "+OK");
-    // Where it is served is as it was, and told.
+    // The endpoints stay, and the differences are returned.
     let elsewhere = Options {
         redis: Vec::new(),
         ..options(&["eve"])

@@ -1,5 +1,5 @@
-//! Spans: real statements through a server, and what a subscriber of `tracing` sees of them. A process has one subscriber,
-//! which would see the servers of other tests, so the test runs in a process of its own.
+//! Spans: real statements through a server, and the spans that a subscriber of `tracing` receives. A process has one
+//! subscriber, which would see the servers of other tests, so the test runs in a process of its own.
 
 use crate::common::{Running, Socket, postgres_alone};
 use sardonyx_server::scram::Verifier;
@@ -22,10 +22,10 @@ use tracing_subscriber::registry::LookupSpan;
 const PASSWORD: &str = "correct horse battery";
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/// Set in the process that is the test's own.
+/// Set in the test's own process.
 const OWN_PROCESS: &str = "SARDONYX_TEST_OF_SPANS";
 
-/// A span, as it was when it ended. Spans are numbered as they begin.
+/// A span as it was when it ended. Spans are numbered as they begin.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     number: u64,
@@ -41,7 +41,7 @@ impl Seen {
         self.fields.get(name).map_or("", String::as_str)
     }
 
-    /// What it is, and what it does.
+    /// The span's name and operation.
     fn summary(&self) -> (&str, &str) {
         (self.name, self.field("db.operation.name"))
     }
@@ -58,7 +58,7 @@ impl Visit for Seen {
     }
 }
 
-/// All spans that have ended, in this order.
+/// All ended spans, in the order of their end.
 #[derive(Clone, Default)]
 struct Collected(Arc<Ended>);
 
@@ -69,7 +69,7 @@ struct Ended {
     begun: AtomicU64,
 }
 
-/// A flight, and what is in it, in the order in which it began.
+/// A flight and the spans in it, in the order in which they began.
 struct Flight {
     span: Seen,
     children: Vec<Seen>,
@@ -82,7 +82,7 @@ impl Flight {
 }
 
 impl Collected {
-    /// The first that is wanted, when it has ended.
+    /// The first wanted span, when it has ended.
     fn until(&self, wanted: impl Fn(&Seen) -> bool) -> Seen {
         let mut spans = self.0.spans.lock().unwrap();
         loop {
@@ -114,7 +114,7 @@ impl Collected {
         }
     }
 
-    /// How many have begun.
+    /// The number of spans that have begun.
     fn begun(&self) -> u64 {
         self.0.begun.load(Ordering::Relaxed)
     }
@@ -163,7 +163,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Collected {
     }
 }
 
-/// Lets our spans through, while they are wanted; otherwise what a server tells that tells all but them.
+/// Passes the server's spans while they are wanted; otherwise everything except them.
 struct Wanted(Arc<AtomicBool>);
 
 impl Wanted {
@@ -265,7 +265,7 @@ fn subscriber_sees_what_it_asked_for() {
     }
     let connection = flight.span.follows;
 
-    // An error is told by its code: its text has a value.
+    // An error is reported by its code: its text has a value.
     let again = client.execute(insert, &[&987_654_321_012i64, &"secret value"]);
     assert!(again.is_err());
     let flight = collected.flight("INSERT", 2);
@@ -274,7 +274,7 @@ fn subscriber_sees_what_it_asked_for() {
         assert_eq!(seen.field("error.type"), "23505");
         assert_eq!(seen.field("otel.status_code"), "ERROR");
     }
-    // So is that of what is no statement.
+    // So is a syntax error.
     assert!(client.batch_execute("SELEC 'mistyped'").is_err());
     let seen = collected.until(|seen| seen.field("db.response.status_code") == "42601");
     assert_eq!((seen.name, seen.follows), (FLIGHT, connection));
@@ -293,12 +293,12 @@ fn subscriber_sees_what_it_asked_for() {
     let first = collected.flight("UPDATE", 1);
     assert_eq!(first.summaries(), [("statement", "UPDATE")]);
     let second = collected.flight("UPDATE", 2);
-    // All rows are looked at, so it runs aside.
+    // All rows are read, so it runs outside of the serial stage.
     assert_eq!(second.summaries(), [("statement", "UPDATE")]);
     let committed = [("statement", "COMMIT"), ("durability", "")];
     assert_eq!(collected.flight("COMMIT", 1).summaries(), committed);
 
-    // What arrives together is one flight, and what fails in it ends it.
+    // Statements that arrive together are one flight, and an error ends it.
     let together = "BEGIN; CALL nothing(); DELETE FROM t; COMMIT";
     assert!(client.batch_execute(together).is_err());
     let flight = collected.flight("CALL", 1);
@@ -310,7 +310,7 @@ fn subscriber_sees_what_it_asked_for() {
     assert_eq!(flight.span.field("otel.status_code"), "ERROR");
     client.batch_execute("ROLLBACK").unwrap();
 
-    // A client tells of its trace; a text is cut.
+    // A client names its trace; a text is cut.
     let text = format!("DELETE FROM t WHERE name = '{}'", "x".repeat(5000));
     let continued = format!("{text} /*traceparent='{TRACE}'*/");
     client.batch_execute(&continued).unwrap();
@@ -319,7 +319,8 @@ fn subscriber_sees_what_it_asked_for() {
     assert_eq!(flight.span.field("db.response.status_code"), "continued");
     assert_eq!(flight.children[0].field("db.query.text"), &text[..1 << 10]);
 
-    // Short statements are run again, up to the ninth, with which the transaction goes aside; and at a conflict.
+    // Short statements run again, up to the ninth, with which the transaction leaves the serial stage; and at a
+    // conflict.
     let mut other = connect();
     other
         .batch_execute("INSERT INTO t VALUES (5, 'five')")
@@ -329,7 +330,7 @@ fn subscriber_sees_what_it_asked_for() {
     for _ in 0..10 {
         transaction.batch_execute(update).unwrap();
     }
-    // A flight ends behind its answer, and flights are numbered as they end.
+    // A flight ends after its answer, and flights are numbered as they end.
     collected.flight("UPDATE", 12);
     other.batch_execute("UPDATE t SET name = 'there'").unwrap();
     transaction.commit().unwrap();
@@ -352,7 +353,7 @@ fn subscriber_sees_what_it_asked_for() {
     assert_eq!(seen.field("client.address"), "127.0.0.1");
     assert!(!seen.field("client.port").is_empty() && seen.entered);
 
-    // Redis' clients: what their commands are, and nothing of what they sent.
+    // Redis clients: the names of their commands, and nothing else of what they sent.
     let endpoint = &running.server.as_ref().unwrap().addresses()[1].1;
     let mut redis = Socket(TcpStream::connect(endpoint.to_string()).unwrap());
     let mut ask = |command: &str| {

@@ -18,7 +18,7 @@ fn start(running: &Running, parameters: &[(&str, &str)]) -> Socket {
     socket
 }
 
-/// The messages up to the first that is ready for a statement, or to the connection's end.
+/// The messages up to the first ReadyForQuery, or to the connection's end.
 fn answer(socket: &mut Socket) -> Vec<(u8, String)> {
     let mut found = Vec::new();
     while let Some((kind, body)) = socket.message() {
@@ -89,7 +89,7 @@ fn parameters_are_taken_and_reset_goes_back_to_them() {
     answer(&mut socket);
     assert_eq!(shown(&mut socket, "lock_timeout"), "5s");
     assert_eq!(shown(&mut socket, "own.name"), "x");
-    // A notice is of a lower level than the client wants.
+    // A notice below the level that the client wants is not sent.
     socket.send(&query("DROP TABLE IF EXISTS nothing"));
     assert!(answer(&mut socket).iter().all(|(kind, _)| *kind != b'N'));
 }
@@ -138,7 +138,7 @@ fn a_zone_that_a_driver_tells_unasked_is_answered_by_the_zone_that_holds() {
             .iter()
             .any(|(kind, body)| *kind == b'N' && body.contains("WARNING"))
     );
-    // The extension of the protocol is named as one that there is not.
+    // The protocol extension is listed as unsupported.
     assert!(
         begun
             .iter()

@@ -1,4 +1,4 @@
-//! Runs the ordered index of multi-level transactions beside other people's, and prints the table.
+//! Runs the ordered index of multi-level transactions and other engines', and prints the table.
 
 use anyhow::ensure;
 use clap::{Parser, ValueEnum};
@@ -12,31 +12,32 @@ use std::time::Duration;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where to make the indexes (they are removed); its disk is the one that is used.
+    /// The directory for the indexes, which are removed; its disk is the one that is measured.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// How long each engine runs with each load and number of threads.
+    /// The time of each engine with each load and number of threads.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// How many transactions each thread runs, instead of a time.
+    /// The number of transactions of each thread, instead of a time.
     #[arg(long, conflicts_with = "seconds")]
     transactions: Option<u64>,
-    /// How many entries the index holds before.
+    /// The number of initial entries of the index.
     #[arg(long, default_value_t = 100_000)]
     preload: u64,
-    /// How many threads at the same time: the numbers to try, 1 to 64.
+    /// The numbers of concurrent threads, 1 to 64.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 8])]
     threads: Vec<usize>,
-    /// Which loads; all if none is named.
+    /// The loads; all if none is named.
     #[arg(long, value_enum, value_delimiter = ',')]
     work: Vec<WorkChoice>,
-    /// Which engines; all if none is named.
+    /// The engines; all if none is named.
     #[arg(long, value_delimiter = ';')]
     engines: Vec<String>,
-    /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
+    /// The state of the disk: busy has a thread of the lowest priority that keeps a core busy, so that the disk answers
+    /// fast.
     #[arg(long, value_enum, default_value_t = Faces::Busy)]
     face: Faces,
-    /// Where keys come from; the same seed draws the same.
+    /// The seed of keys.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print JSON for programs: a list with one report for each face.

@@ -1,4 +1,4 @@
-//! Runs the comparison of tables with other people's engines, and prints what was found.
+//! Runs the comparison of tables with other engines, and prints the findings.
 
 use clap::Parser;
 use sardonyx_benchmark::experiment;

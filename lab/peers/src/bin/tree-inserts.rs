@@ -1,4 +1,4 @@
-//! Inserts into ordered trees of other people's engines, every insert synced, and prints the table.
+//! Inserts into ordered trees of other engines, every insert synced, and prints the table.
 
 use std::path::PathBuf;
 
@@ -16,40 +16,41 @@ use sardonyx_peers::tree_inserts::{
 struct Arguments {
     #[command(subcommand)]
     role: Option<Role>,
-    /// Where to make the trees (they are removed); its disk is the one that is used.
+    /// The directory for the trees, which are removed; its disk is the one that is measured.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// How long each engine runs with each number of workers.
+    /// The time of each engine with each number of workers.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// How many inserts each engine runs with each number of workers, instead of a time.
+    /// The number of inserts of each engine with each number of workers, instead of a time.
     #[arg(long, conflicts_with = "seconds")]
     inserts: Option<u64>,
-    /// How many entries the tree holds before.
+    /// The number of initial entries of the tree.
     #[arg(long, default_value_t = 100_000)]
     preload: u64,
-    /// How many bytes a value has.
+    /// The number of bytes of a value.
     #[arg(long, default_value_t = 100)]
     value_bytes: usize,
-    /// How many workers at the same time: the numbers to try, 1 to 4.
+    /// The numbers of concurrent workers, 1 to 4.
     #[arg(long, value_delimiter = ',', default_values_t = [1])]
     workers: Vec<u64>,
-    /// Whether workers are threads or processes. Engines of one process only take part with 1.
+    /// The kind of workers: threads or processes. Engines of one process only take part with 1.
     #[arg(long, value_enum, default_value_t = By::Threads)]
     by: By,
-    /// Which engines; all if none is named.
+    /// The engines; all if none is named.
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
-    /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
+    /// The state of the disk: busy has a thread of the lowest priority that keeps a core busy, so that the disk answers
+    /// fast.
     #[arg(long, value_enum, default_value_t = Faces::Busy)]
     face: Faces,
     /// The same as `--face busy`.
     #[arg(long, conflicts_with = "face")]
     busy: bool,
-    /// Where keys and values come from; the same seed draws the same.
+    /// The seed of keys and values; the same seed draws the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print JSON for programs: a list with one report for each face.
+    /// Print JSON for programs: a list with one report for each state of the disk.
     #[arg(long)]
     json: bool,
 }

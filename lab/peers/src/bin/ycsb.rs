@@ -1,4 +1,4 @@
-//! Runs YCSB's workloads on other people's stores and on ours, and prints the tables.
+//! Runs YCSB's workloads on other stores and on ours, and prints the tables.
 
 use clap::Parser;
 use sardonyx_benchmark::experiment;
@@ -23,7 +23,7 @@ struct Arguments {
 struct Compared {
     #[command(flatten)]
     options: Options,
-    /// Which stores; all if none is named.
+    /// The stores; all if none is named.
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What an ordered index must do to take part.
+//! The interface of an ordered index that takes part.
 
 use super::entry::{Entry, Key};
 use sardonyx_lab::Failure;
@@ -10,42 +10,42 @@ pub trait Index: Product + Send + Sync {
     /// Opens the index in `directory`, an existing directory of its own; makes one if there is none.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(directory: &Path) -> Result<Self, Failure>
     where
         Self: Sized;
 
-    /// A place for one thread to work from.
+    /// A session for one thread.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure>;
 }
 
-/// Takes a key that was asked for, and its value if it is there.
+/// Takes a requested key, and its value if it exists.
 pub type OnValue<'a> = dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure> + 'a;
 
 /// Takes an entry.
 pub type OnEntry<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), Failure> + 'a;
 
-/// What one thread does with an index.
+/// The operations of one thread on an index.
 pub trait Session {
     /// Inserts entries in one transaction, which is on stable storage when this returns.
     ///
     /// # Errors
-    /// Whatever the engine says; also if a key is there.
+    /// The engine's error; that a key exists already.
     fn insert(&mut self, entries: &[Entry]) -> Result<(), Failure>;
 
     /// Gets the values of keys in one transaction: `found` is called for each key in order.
     ///
     /// # Errors
-    /// Whatever the engine or `found` says.
+    /// An error of the engine or of `found`.
     fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure>;
 
     /// Gets, in one transaction, the first `limit` entries from a key on, in order.
     ///
     /// # Errors
-    /// Whatever the engine or `found` says.
+    /// An error of the engine or of `found`.
     fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure>;
 }
 

@@ -1,7 +1,7 @@
-//! Which keys and values go into an index.
+//! The keys and values of an index.
 //!
-//! The entry of a number is wholly determined by the seed (I11), and the numbers in an index are those
-//! below a count; so what it must hold is known without keeping it.
+//! The seed determines the entry of a number (I11), and the numbers in an index are those below a count. So the
+//! expected contents are known without keeping them.
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 16;
@@ -15,7 +15,7 @@ pub type Key = [u8; KEY_BYTES];
 /// A key and its value.
 pub type Entry = (Key, [u8; VALUE_BYTES]);
 
-/// In which order the keys of ascending numbers are.
+/// The order of the keys of ascending numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {

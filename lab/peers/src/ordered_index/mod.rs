@@ -3,11 +3,11 @@
 //!
 //! Inserts of ascending and of random keys, durable, one or a hundred in a transaction; gets of random
 //! keys, one or a hundred in a transaction; scans of a hundred entries. Keys have 16 bytes, values
-//! 100. Each cell has a new index, filled before the clock runs. What is read is compared with what
-//! belongs there, every time; after inserts the index is closed, opened anew and read whole.
+//! 100. Each cell has a new index, filled before the clock runs. Every read is compared with the expected entries;
+//!      after inserts the index is closed, opened again and read whole.
 //!
-//! Every engine has the best settings that keep what it acknowledged through a power failure. None is
-//! told that keys ascend.
+//! Every engine has the best settings that keep acknowledged inserts through a power failure. No engine gets a hint
+//! that keys ascend.
 //!
 //! # Adding an engine
 //!

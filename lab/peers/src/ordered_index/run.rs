@@ -12,10 +12,10 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How many entries share a transaction while an index is filled, or read whole.
+/// The number of entries that share a transaction while an index is filled, or read whole.
 const LOAD_BATCH: u64 = 1_000;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone)]
 pub struct Options {
     /// The engines, in the order in which they run.
@@ -24,24 +24,24 @@ pub struct Options {
     pub works: Vec<Work>,
     /// Numbers of threads: one cell each.
     pub threads: Vec<usize>,
-    /// How long a cell runs; each thread runs at least one transaction.
+    /// The time of a cell; each thread runs at least one transaction.
     pub time: Duration,
     /// If given, a cell ends after so many transactions of each thread instead.
     pub transactions: Option<u64>,
-    /// How many entries the index holds before; at least one.
+    /// The number of initial entries of the index; at least one.
     pub preload: u64,
-    /// In which face of the disk all of it runs.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Where the indexes are made (one after the other, each removed after its cell).
+    /// The directory for the indexes (one after the other, each removed after its cell).
     pub directory: PathBuf,
-    /// Where keys come from.
+    /// The seed of keys.
     pub seed: u64,
 }
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// How many entries the index held before.
+    /// The number of initial entries of the index.
     pub preload: u64,
     /// The engines and their settings.
     pub settings: Vec<(&'static str, &'static str)>,
@@ -52,7 +52,7 @@ pub struct Figures {
 /// The figures of a load.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct WorkReport {
-    /// Which.
+    /// The load.
     pub work: Work,
     /// The engines, in order.
     pub engines: Vec<EngineReport>,
@@ -70,9 +70,9 @@ pub struct EngineReport {
 /// The figures of an engine under a load with one number of threads.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// How many threads there were.
+    /// The number of threads.
     pub threads: usize,
-    /// How many transactions they ran, all together.
+    /// The number of transactions that they ran, in all.
     pub transactions: u64,
     /// Entries inserted or got in a second, by the clock of the slowest thread.
     pub entries_per_second: f64,
@@ -80,11 +80,11 @@ pub struct Cell {
     pub responses: Summary,
 }
 
-/// Runs all cells and calls `progress` with what begins.
+/// Runs all cells and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`ExperimentError`] at the first engine that fails, or that does not hold what it acknowledged; what
-/// was made in the directory is removed then too.
+/// [`ExperimentError`] at the first engine that fails, or that does not hold the acknowledged entries; its directory is
+/// removed then, too.
 pub fn run(
     options: &Options,
     mut progress: impl FnMut(&str),
@@ -195,7 +195,7 @@ fn run_threads(
         let start = |thread| {
             scope.spawn(move || {
                 let session = index.session();
-                // All wait, also one without a session, or the others would for ever.
+                // All wait, also one without a session; otherwise the others would wait for ever.
                 barrier.wait();
                 task.run(thread as u64, session?.as_mut())
             })
@@ -209,7 +209,7 @@ fn run_threads(
     })
 }
 
-/// Opens the index anew, reads it whole, and compares it with all that was acknowledged.
+/// Opens the index again, reads it whole, and compares it with all acknowledged entries.
 fn check(
     engine: &Engine,
     directory: &Path,
@@ -253,7 +253,7 @@ fn check(
     }
 }
 
-/// All keys in the order of the index, and whether each has its value.
+/// All keys in the order of the index, each with true if its value is correct.
 fn read_whole(engine: &Engine, directory: &Path) -> Result<Vec<(Key, bool)>, Failure> {
     let index = (engine.open)(directory)?;
     let mut session = index.session()?;

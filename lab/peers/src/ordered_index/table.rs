@@ -5,10 +5,10 @@ use sardonyx_lab::Report;
 use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 
-/// What was found; the ratio is to the fastest engine with the same number of threads.
+/// The findings; the ratio is to the fastest engine with the same number of threads.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let mut findings = Findings::of(report)?

@@ -8,23 +8,23 @@ use sardonyx_workload::random::Random;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How many entries a scan gets.
+/// The number of entries of a scan.
 pub const SCAN_ENTRIES: usize = 100;
 
-/// What the transactions of a cell do.
+/// The transactions of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Work {
     /// Insert entries, durably.
     Insert {
-        /// In which order.
+        /// The order of the keys.
         order: Order,
-        /// How many in a transaction.
+        /// The number in a transaction.
         batch: usize,
     },
-    /// Get the values of random keys that are there.
+    /// Get the values of random existing keys.
     Get {
-        /// How many in a transaction.
+        /// The number in a transaction.
         batch: usize,
     },
     /// Get [`SCAN_ENTRIES`] entries from a random key on.
@@ -62,7 +62,7 @@ impl Work {
         }
     }
 
-    /// The order of the entries that are there before.
+    /// The order of the initial entries.
     pub(super) fn order(self) -> Order {
         match self {
             Work::Insert { order, .. } => order,
@@ -70,7 +70,7 @@ impl Work {
         }
     }
 
-    /// How many entries a transaction is about.
+    /// The number of entries of a transaction.
     pub(super) fn entries(self) -> u64 {
         match self {
             Work::Insert { batch, .. } | Work::Get { batch } => batch as u64,
@@ -79,11 +79,11 @@ impl Work {
     }
 }
 
-/// What the threads of a cell have in common.
+/// The state that the threads of a cell share.
 pub(super) struct Task<'a> {
     pub(super) work: Work,
     pub(super) seed: u64,
-    /// How many entries are there before.
+    /// The number of initial entries.
     pub(super) preload: u64,
     /// The number of the next entry to be inserted.
     pub(super) next: &'a AtomicU64,
@@ -92,7 +92,7 @@ pub(super) struct Task<'a> {
     pub(super) transactions: Option<u64>,
 }
 
-/// What one thread did.
+/// The outcome of one thread.
 pub(super) struct Outcome {
     pub(super) responses: Responses,
     pub(super) elapsed: Duration,
@@ -153,7 +153,7 @@ fn timed(body: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure
     Ok(begun.elapsed())
 }
 
-/// Whether a value is the one of its key.
+/// Checks that a value is the one of its key.
 fn right(of: &Key, found: Option<&[u8]>) -> Result<(), Failure> {
     if found == Some(&value(of)[..]) {
         return Ok(());
@@ -161,8 +161,8 @@ fn right(of: &Key, found: Option<&[u8]>) -> Result<(), Failure> {
     Err(format!("the value of key {of:02x?} is not the one that was inserted").into())
 }
 
-/// Gets entries from a key that is there on, and looks at each key and at the first value; all values
-/// are compared after inserts.
+/// Gets entries from an existing key on, and checks each key and the first value; all values are compared after
+/// inserts.
 fn scan(session: &mut dyn Session, from: &Key) -> Result<(), Failure> {
     let mut last: Option<Key> = None;
     session.scan(from, SCAN_ENTRIES, &mut |key, found| {

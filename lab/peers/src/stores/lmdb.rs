@@ -1,5 +1,5 @@
-//! LMDB, by `heed`: one database with integer keys; a batch that writes is one write transaction, synced as
-//! LMDB does unless told otherwise.
+//! LMDB, by `heed`: one database with integer keys; a batch that writes is one write transaction, with LMDB's default
+//! syncs.
 
 use super::{apply, row_bytes};
 use heed::byteorder::NativeEndian;

@@ -1,8 +1,8 @@
 //! RocksDB, by `rocksdb`: one column family with big-endian keys; a batch that writes is one synced
 //! `WriteBatch`.
 //!
-//! A `WriteBatch` cannot be read from, so rows that a batch changes are kept aside until its end and
-//! written once, as an application would; reads and scans of the batch see them.
+//! A `WriteBatch` cannot be read from. So rows that a batch changes are kept separately until its end and written once,
+//! as an application would; reads and scans of the batch see them.
 
 use super::{apply, row_bytes};
 use rocksdb::{
@@ -17,7 +17,7 @@ use sardonyx_lab::ycsb::{Seen, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How many rows one batch of the loading writes.
+/// The number of rows that one batch of the loading writes.
 const LOADED_TOGETHER: usize = 10_000;
 
 pub(super) struct RocksDb {
@@ -102,7 +102,7 @@ impl RocksDb {
         Ok(())
     }
 
-    /// Merges what the database has with what the batch changed.
+    /// Merges the database's rows with those that the batch changed.
     fn scan(&self, from: u64, count: u32, seen: &mut Seen) -> Result<(), Failure> {
         let mut changed = self.changed.range(from..).peekable();
         let start = from.to_be_bytes();

@@ -1,4 +1,4 @@
-//! What an engine must do to take part.
+//! The interface of an engine that takes part.
 
 use super::rows::{Account, Customer};
 use sardonyx_lab::Failure;
@@ -41,43 +41,43 @@ pub trait Database: Product {
     /// Opens the database in `directory`, an existing directory of its own; makes an empty one if there is none.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(directory: &Path) -> Result<Self, Failure>
     where
         Self: Sized;
 
     /// Inserts the accounts `0..accounts` into an empty table, durable when this returns, and brings them into the
-    /// state that reads want. How many in a transaction the engine chooses.
+    /// state that reads need. The engine chooses their number in a transaction.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn load(&mut self, accounts: u64) -> Result<(), Failure>;
 
-    /// Calls `reading` with accounts in one state, that of now.
+    /// Calls `reading` with accounts in the present state.
     ///
     /// # Errors
-    /// Whatever the engine or `reading` says.
+    /// An error of the engine or of `reading`.
     fn read(&mut self, reading: &mut Reading<'_>) -> Result<(), Failure>;
 
     /// All accounts, each found by the index's entry.
     ///
     /// # Errors
-    /// Whatever the engine or `each` says.
+    /// An error of the engine or of `each`.
     fn accounts(&mut self, order: AccountOrder, each: &mut OnAccount<'_>) -> Result<(), Failure>;
 
-    /// How many batches of [`Database::insert`] can be on their way at once.
+    /// The most batches of [`Database::insert`] in flight.
     fn on_their_way_max(&self) -> usize {
         1
     }
 
-    /// Inserts customers in one transaction; refuses ids that are there. Returns when all but the newest
-    /// `on_their_way - 1` batches are on stable storage.
+    /// Inserts customers in one transaction; refuses existing ids. Returns when all but the newest `on_their_way - 1`
+    /// batches are on stable storage.
     ///
     /// # Errors
-    /// Whatever the engine says; the database is not used any more then.
+    /// The engine's error; then the database must not be used any more.
     fn insert(&mut self, customers: Vec<Customer>, on_their_way: usize) -> Result<(), Failure>;
 
-    /// Returns when all that was inserted is on stable storage.
+    /// Returns when all inserted customers are on stable storage.
     ///
     /// # Errors
     /// As [`Database::insert`].
@@ -88,14 +88,14 @@ pub trait Database: Product {
     /// All customers, each found by the index's entry.
     ///
     /// # Errors
-    /// Whatever the engine or `each` says.
+    /// An error of the engine or of `each`.
     fn customers(&mut self, order: CustomerOrder, each: &mut OnCustomer<'_>)
     -> Result<(), Failure>;
 
     /// Closes it so that it opens fast.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn close(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -104,7 +104,7 @@ pub trait Reader {
     /// Reads these accounts, one after the other, by their primary key.
     ///
     /// # Errors
-    /// Whatever the engine says; also if one is not there.
+    /// The engine's error; that an account does not exist.
     fn get(&mut self, ids: &[u64]) -> Result<Seen, Failure>;
 
     /// Reads these accounts by their primary key with the engine's call for many keys at once, if it has one.
@@ -118,7 +118,7 @@ pub trait Reader {
     /// From each of these ids on, reads `length` accounts in the order of the primary key; fewer at the end.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn scan(&mut self, from: &[u64], length: usize) -> Result<Seen, Failure>;
 }
 

@@ -1,5 +1,5 @@
-//! LMDB, by `heed`: a named database for each table and each index, all changed in one write transaction, synced as
-//! LMDB does unless told otherwise. Entries of an index go into it in its order, which its pages like better.
+//! LMDB, by `heed`: a named database for each table and each index, all changed in one write transaction, with LMDB's
+//! default syncs. Entries of an index are inserted in its order, which is faster.
 
 use super::database::{AccountOrder, CustomerOrder, Database as TwoTables, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};
@@ -151,7 +151,7 @@ impl TwoTables for Lmdb {
     }
 }
 
-/// Adds a row whose key is behind all others; says if it is not.
+/// Adds a row whose key is after all others; fails if it is not.
 fn append(transaction: &mut RwTxn<'_>, rows: &Rows, key: u64, value: &[u8]) -> Result<(), Failure> {
     Ok(rows.put_with_flags(transaction, PutFlags::APPEND, &key, value)?)
 }

@@ -1,12 +1,12 @@
-//! Tables beside other people's: reads in a snapshot, durable inserts into a table with texts and indexes, opening,
-//! and YCSB's workloads.
+//! Tables compared with other engines: reads in a snapshot, durable inserts into a table with texts and indexes,
+//! opening, and YCSB's workloads.
 //!
 //! - [`rows`]: accounts and customers, all drawn from their ids;
-//! - [`database`]: what an engine must do to take part;
+//! - [`database`]: the interface of an engine that takes part;
 //! - `run`: the work, measured and checked; `show`: the figures; [`Options`]: the command's.
 //!
-//! Engines without secondary indexes keep them as further trees, changed in the same atomic batch. Every engine has
-//! the settings that are printed: the fastest that we know with which nothing that was acknowledged is lost.
+//! Engines without secondary indexes keep them as further trees, changed in the same atomic batch. Every engine has the
+//! printed settings: the fastest that we know with which no acknowledged transaction is lost.
 
 pub mod database;
 mod lmdb;

@@ -14,11 +14,11 @@ use std::time::Duration;
 /// Tables beside SQLite, LMDB, redb and RocksDB: the same work, the same durability.
 ///
 /// Reads of a million accounts by an ordered key and in ranges, in one snapshot; durable inserts into a table with
-/// texts and two secondary indexes; opening ten million accounts; YCSB's workloads. All answers are compared with
-/// what the rows must say.
+/// texts and two secondary indexes; opening ten million accounts; YCSB's workloads. All answers are compared with the
+/// expected rows.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// Which parts, in order [default: all]
+    /// The parts, in order [default: all]
     #[arg(long = "part", value_name = "PART", value_enum, value_delimiter = ',')]
     pub parts: Vec<Part>,
     /// Accounts that are read
@@ -37,13 +37,13 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub batch: u64,
-    /// How long each load of each engine runs
+    /// The time of each load of each engine
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     pub seconds: f64,
-    /// Which engines; all if none is named
+    /// The engines; all if none is named
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Where the databases are made, and what experiments have in common.
+    /// The directory of the databases, and the common options of experiments.
     #[command(flatten)]
     pub databases: OwnDatabases,
 }
@@ -66,10 +66,10 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// What these options say.
+    /// The plan of these options.
     ///
     /// # Errors
-    /// If there is no engine of a name, or the time is none.
+    /// A name is no engine's, or the time is not valid.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         check_seconds(self.seconds)?;
         let time = Duration::from_secs_f64(self.seconds);

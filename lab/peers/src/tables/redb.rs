@@ -1,5 +1,5 @@
-//! redb: a table for each table and each index, all changed in one write transaction with
-//! `Durability::Immediate`. Entries of an index go into it in its order, which its pages like better.
+//! redb: a table for each table and each index, all changed in one write transaction with `Durability::Immediate`.
+//! Entries of an index are inserted in its order, which is faster.
 
 use super::database::{AccountOrder, CustomerOrder, Database as TwoTables, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};

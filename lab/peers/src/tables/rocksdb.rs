@@ -1,7 +1,7 @@
 //! RocksDB, by `rocksdb`: a column family for each table and each index; a batch is one synced `WriteBatch`.
 //!
-//! After loading, tables are written out of memory and compacted, so that a read looks into one file. A write batch
-//! does not know whether a key is there already, so each is looked for, as an application would.
+//! After loading, tables are written out of memory and compacted, so that a read accesses one file. A write batch does
+//! not know existing keys, so each key is looked up first, as an application would.
 
 use super::database::{AccountOrder, CustomerOrder, Database, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};

@@ -1,5 +1,5 @@
-//! The rows: accounts of a hundred bytes, and customers with texts, all drawn from their ids, so that what an engine
-//! must answer is known without keeping it.
+//! The rows: accounts of a hundred bytes, and customers with texts, all drawn from their ids, so that the expected
+//! answers are known without keeping them.
 
 use sardonyx::{Record, record};
 use sardonyx_lab::Failure;
@@ -8,9 +8,9 @@ use sardonyx_lab::ycsb::operations::{fill, key_of};
 use sardonyx_workload::random::Random;
 use zerocopy::IntoBytes;
 
-/// Bytes of what an account has besides its key.
+/// Bytes of an account without its key.
 pub const VALUE_BYTES: usize = 92;
-/// Bytes of it that have no meaning.
+/// Bytes of the value that have no meaning.
 pub const FILLER_BYTES: usize = VALUE_BYTES - 8;
 
 record! {
@@ -22,7 +22,7 @@ record! {
         pub id: u64,
         /// No two have the same, and they are in no order.
         pub balance: i64,
-        /// Whatever else there is.
+        /// The rest.
         pub filler: [u8; FILLER_BYTES],
         reserved: [u8; 4],
     }
@@ -44,7 +44,7 @@ impl Account {
     /// The account with this key and value.
     ///
     /// # Errors
-    /// If the value is not of its length.
+    /// The value has another length.
     pub fn of(id: u64, value: &[u8]) -> Result<Self, Failure> {
         let (balance, filler) = value.split_first_chunk().ok_or("an account is too short")?;
         Ok(Account {
@@ -55,13 +55,13 @@ impl Account {
         })
     }
 
-    /// What it has besides its key: the balance, then the rest.
+    /// The account's value without its key: the balance, then the rest.
     #[inline]
     pub fn value(&self) -> &[u8] {
         &self.as_bytes()[8..][..VALUE_BYTES]
     }
 
-    /// What one sees who reads it.
+    /// Adds the account to the digest of a reader.
     #[inline]
     pub fn see(&self, seen: &mut Seen) {
         seen.row(self.id, self.value());
@@ -99,7 +99,8 @@ impl Customer {
         }
     }
 
-    /// What it has besides its key, for engines that know no columns: the balance, the name's length, both texts.
+    /// The customer's value without its key, for engines that know no columns: the balance, the name's length, both
+    /// texts.
     pub fn value(&self) -> Vec<u8> {
         let mut value = Vec::with_capacity(12 + self.name.len() + self.note.len());
         value.extend(self.balance.to_le_bytes());
@@ -112,7 +113,7 @@ impl Customer {
     /// The customer with this key and value.
     ///
     /// # Errors
-    /// If it is none of [`Customer::value`].
+    /// The value is not one of [`Customer::value`].
     pub fn of(id: u64, value: &[u8]) -> Result<Self, Failure> {
         let short = "a customer is too short";
         let (balance, rest) = value.split_first_chunk().ok_or(short)?;
@@ -127,7 +128,7 @@ impl Customer {
         })
     }
 
-    /// What one sees who reads it.
+    /// Adds the customer to the digest of a reader.
     pub fn see(&self, seen: &mut Seen) {
         seen.row(self.id, &padded(&self.value()));
     }
@@ -160,7 +161,7 @@ pub fn by_name(name: &str, id: u64) -> Vec<u8> {
 /// The id at the end of an index's key.
 ///
 /// # Errors
-/// If it is too short.
+/// The key is too short.
 pub fn id_of(key: &[u8]) -> Result<u64, Failure> {
     let id = key.last_chunk().ok_or("an index's key is too short")?;
     Ok(u64::from_be_bytes(*id))

@@ -1,11 +1,11 @@
-//! The comparison: every engine does the same work on the same rows, one after the other, and every answer is
-//! compared with what the rows must say.
+//! The comparison: every engine does the same work on the same rows, one after the other, and every answer is compared
+//! with the expected rows.
 //!
 //! Reads are of one thread in one state of the database, which it keeps for the whole time: accounts by their primary
-//! key, one after the other, and from it on, a hundred in a row. Inserts are of one client, who hands over batches of
-//! customers; a batch is answered when it is on stable storage. Drawing keys and rows is not counted. Then the
-//! database is closed, opened again, and all rows are read in the order of every index. The time to open counts up to
-//! the first row that was read; what the system has of the files in memory is as the closing left it.
+//! key, one after the other, and in ranges of a hundred from a key on. Inserts are of one client, which hands over
+//! batches of customers; a batch is answered when it is on stable storage. Drawing keys and rows is not counted. Then
+//! the database is closed, opened again, and all rows are read in the order of every index. The time to open ends with
+//! the first row read; the system's cache of the files is as the closing left it.
 
 use super::database::{AccountOrder, CustomerOrder, Database, Engine, Reader};
 use super::rows::{Account, Customer};
@@ -25,7 +25,7 @@ const SCANNED_TOGETHER: u64 = 10;
 pub const SCAN_ROWS: u64 = 100;
 /// Batches that are drawn before the clock starts.
 const DRAWN_TOGETHER: usize = 16;
-/// Batches on their way at once, for engines that can have more than one.
+/// Batches in flight, for engines that can have more than one.
 const ON_THEIR_WAY: usize = 4;
 
 /// A part of the comparison.
@@ -42,12 +42,12 @@ pub enum Part {
     Ycsb,
 }
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The engines, in the order in which they run.
     pub engines: Vec<Engine>,
-    /// Which parts.
+    /// The parts.
     pub parts: Vec<Part>,
     /// Accounts that are read.
     pub rows: u64,
@@ -55,15 +55,15 @@ pub struct Plan {
     pub opening_rows: u64,
     /// Customers of a batch.
     pub batch: u64,
-    /// How long each load runs; it is called at least once.
+    /// The time of each load; it is called at least once.
     pub time: Duration,
-    /// In which face of the disk all of it runs.
+    /// The state of the disk during the whole run.
     pub face: Face,
-    /// Where the databases are made, one after the other; each is removed after its figures.
+    /// The directory of the databases, one after the other; each is removed after its figures.
     pub directory: PathBuf,
-    /// Where keys come from.
+    /// The seed of keys.
     pub seed: u64,
-    /// What YCSB's part runs; only its engines, workloads, rows and sizes count.
+    /// The plan of YCSB's part; only its engines, workloads, rows and sizes count.
     pub ycsb: ycsb::Plan,
 }
 
@@ -76,20 +76,20 @@ pub struct Figures {
     pub opening_rows: u64,
     /// Customers of a batch.
     pub batch: u64,
-    /// What each engine was set to, by name.
+    /// The settings of each engine, by name.
     pub settings: Vec<(&'static str, &'static str)>,
-    /// Of each engine.
+    /// Reads of each engine.
     pub reads: Vec<ReadFigures>,
-    /// Of each engine, and for each number of batches on their way.
+    /// Inserts of each engine, for each number of batches in flight.
     pub inserts: Vec<InsertFigures>,
-    /// Of each engine.
+    /// Openings of each engine.
     pub openings: Vec<OpeningFigures>,
     /// YCSB's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ycsb: Option<ycsb::Figures>,
 }
 
-/// What an engine reads.
+/// The read rates of an engine.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ReadFigures {
     /// The engine.
@@ -100,26 +100,26 @@ pub struct ReadFigures {
     pub reads_per_second: f64,
     /// Point reads a second by the call for many keys at once.
     pub together_per_second: Option<f64>,
-    /// Accounts met by ranges a second.
+    /// Accounts read in ranges a second.
     pub scanned_per_second: f64,
 }
 
-/// What an engine inserts.
+/// The insert rates of an engine.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct InsertFigures {
     /// The engine.
     pub name: &'static str,
-    /// Batches on their way at once.
+    /// Batches in flight.
     pub on_their_way: usize,
     /// Customers that were inserted.
     pub inserted: u64,
     /// Customers inserted a second.
     pub inserted_per_second: f64,
-    /// Response times of batches, where one is waited for before the next is handed over.
+    /// Response times of batches, if each is waited for before the next.
     pub responses: Option<Summary>,
 }
 
-/// What opening takes.
+/// The times of opening.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OpeningFigures {
     /// The engine.
@@ -132,11 +132,11 @@ pub struct OpeningFigures {
     pub open_seconds: f64,
 }
 
-/// Runs all parts and calls `progress` with what begins.
+/// Runs all parts and calls `progress` with each step that begins.
 ///
 /// # Errors
-/// [`ExperimentError`] at the first engine that fails, or that answers what is not so. What was made in the
-/// directory is removed then, too.
+/// [`ExperimentError`] at the first engine that fails, or that gives a wrong answer. Its directory is removed then,
+/// too.
 pub fn run(
     plan: &Plan,
     mut progress: impl FnMut(&str),
@@ -187,7 +187,7 @@ fn measure(plan: &Plan, progress: &mut impl FnMut(&str)) -> Result<Figures, Expe
     Ok(figures)
 }
 
-/// A call of a reader for ids that were drawn; none if the engine has no such call.
+/// A call of a reader for drawn ids; `None` if the engine has no such call.
 type Call<'a> = dyn FnMut(&mut dyn Reader, &[u64]) -> Option<Result<Seen, Failure>> + 'a;
 
 /// One engine's turn.
@@ -211,7 +211,7 @@ impl Run<'_> {
         closed.map_err(self.engine.failed("close the database"))
     }
 
-    /// An opened database with accounts, and how long they took, in seconds.
+    /// An opened database with accounts, and the time of loading them, in seconds.
     fn loaded(
         &self,
         place: &Place,
@@ -252,8 +252,8 @@ impl Run<'_> {
         })
     }
 
-    /// Reads `length` accounts from each of the ids that are drawn, and says how many a second; none if the engine
-    /// has no such call.
+    /// Reads `length` accounts from each of the drawn ids, and returns the rate a second; `None` if the engine has no
+    /// such call.
     fn read_for(
         &self,
         random: &mut Random,

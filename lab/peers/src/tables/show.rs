@@ -6,10 +6,10 @@ use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::units::count;
 
-/// What was found: a table for each part, with the ratio to the fastest engine.
+/// The findings: a table for each part, with the ratio to the fastest engine.
 ///
 /// # Errors
-/// If the figures cannot be written as JSON.
+/// The figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
     let figures = &report.figures;
     let mut findings = Findings::of(report)?.note(report.sync_line());

@@ -136,7 +136,7 @@ fn filler<'a>(row: &'a Row<'_>) -> Result<&'a [u8], Failure> {
 
 struct Read<'a>(&'a Transaction<'a>);
 
-/// As [`Account::see`], where the balance does not stand before the rest.
+/// As [`Account::see`], for a balance that is not before the rest.
 #[inline]
 fn see(row: &Row<'_>, seen: &mut Seen) -> Result<(), Failure> {
     let (id, balance): (i64, i64) = (row.get(0)?, row.get(1)?);

@@ -1,9 +1,9 @@
 //! Berkeley DB 5.3, the peer of the LIBXAC thesis: a B-tree in a transactional environment.
 //!
-//! Every commit is `DB_TXN_SYNC`. Log files are filled with zeros when they are made, so that a
-//! sync writes data only. Keys are big-endian, so that their order is that of the default
-//! comparison, which needs no call back. The cache holds the whole tree; no checkpoint runs while
-//! it is measured, which spares it work that an application would have to do now and then.
+//! Every commit is `DB_TXN_SYNC`. Log files are filled with zeros when they are created, so that a sync writes data
+//! only. Keys are big-endian, so that their order is that of the default comparison, which needs no callback. The cache
+//! holds the whole tree. No checkpoint runs during the measurement, which saves work that an application would have to
+//! do at times.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -100,8 +100,8 @@ impl TreePeer for BerkeleyDb {
 
 impl Drop for BerkeleyDb {
     fn drop(&mut self) {
-        // SAFETY: the handle is open, and this is the last use of it. What a failure leaves behind
-        // shows when the tree is opened again and checked.
+        // SAFETY: the handle is open, and this is the last use of it. The effects of a failure show when the tree is
+        // opened again and checked.
         let _ = unsafe { sardonyx_berkeley_close(self.handle.as_ptr()) };
     }
 }

@@ -16,7 +16,7 @@ type Entries = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
 
 const NAME: &str = "tree";
 
-/// How many entries share a transaction while the tree is filled.
+/// The number of entries that share a transaction while the tree is filled.
 const LOAD_BATCH: usize = 100_000;
 
 pub(super) struct Lmdb {

@@ -1,8 +1,7 @@
-//! Durable random inserts into ordered trees, one transaction each: other people's engines beside
-//! the trees in a mapped segment.
+//! Durable random inserts into ordered trees, one transaction each: other engines and the trees in a mapped segment.
 //!
-//! The experiment itself is `sardonyx_lab::tree_inserts`; here stand Berkeley DB, LMDB, redb
-//! and SQLite, each with the best settings that keep what it acknowledged through a power failure.
+//! The experiment itself is `sardonyx_lab::tree_inserts`; here are Berkeley DB, LMDB, redb and SQLite, each with the
+//! best settings that keep acknowledged inserts through a power failure.
 //!
 //! # Adding an engine
 //!

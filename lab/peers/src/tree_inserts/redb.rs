@@ -11,7 +11,7 @@ use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 const ENTRIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("tree");
 
-/// How many entries share a transaction while the tree is filled.
+/// The number of entries that share a transaction while the tree is filled.
 const LOAD_BATCH: usize = 100_000;
 
 pub(super) struct Redb {

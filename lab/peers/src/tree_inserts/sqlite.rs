@@ -1,10 +1,9 @@
 //! SQLite, by `rusqlite`: one rowid table whose integer primary key is the key; an insert is one
 //! prepared statement that commits by itself. A session is a connection.
 //!
-//! The write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` (see the
-//! other comparison's adapter). One connection alone locks the file for itself, which spares the
-//! shared-memory index; of several, those that wait try again soon, about as often as a commit
-//! takes, since SQLite's own waiting sleeps for milliseconds.
+//! The write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` (see the other comparison's
+//! adapter). A single connection locks the file for itself, which saves the shared-memory index. With several, a
+//! waiting one retries after about the time of a commit, since SQLite's own waiting sleeps for milliseconds.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,11 +14,11 @@ use sardonyx_lab::Failure;
 use sardonyx_lab::product::Product;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
-/// How often a connection that waits for another only yields, and how long it pauses from then on.
+/// The number of times that a waiting connection only yields, and the length of its later pauses.
 const YIELDS: i32 = 4;
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How many entries share a transaction while the tree is filled.
+/// The number of entries that share a transaction while the tree is filled.
 const LOAD_BATCH: usize = 100_000;
 
 pub(super) struct Sqlite {

@@ -1,4 +1,4 @@
-//! `cluster bench`: debit-credit by all nodes, and what it took.
+//! `cluster bench`: debit-credit on all nodes, and its cost.
 
 use super::place::RunOptions;
 use super::show;
@@ -17,7 +17,7 @@ use serde::Serialize;
 ///
 /// A transaction changes a page of ACCOUNT, one of HISTORY and one of BRANCH and TELLER, and is durable when it is
 /// counted. At the end the sums over accounts, tellers and branches are compared, and HISTORY's count with the
-/// transactions. Without --directory nodes are started in a temporary directory and ended; with it, those that run
+/// transactions. Without --directory nodes are started in a temporary directory and ended; with it, the running nodes
 /// there are used as they are. One load runs at a time. Nodes that are drained, fenced or killed meanwhile are named,
 /// and the proof includes their transactions.
 ///
@@ -33,22 +33,22 @@ pub struct Arguments {
     run: RunOptions,
 }
 
-/// What a run gave.
+/// The report of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// How the nodes were.
+    /// The setting of the nodes.
     pub setting: Setting,
-    /// What they were loaded with.
+    /// Their load.
     pub load: Load,
     /// All together.
     pub all: RunFigures,
-    /// Each of them that went through the load.
+    /// Each node that completed the load.
     pub nodes: Vec<NodeRun>,
-    /// Those that were lost meanwhile.
+    /// The nodes that were lost meanwhile.
     pub lost: Vec<LostRun>,
     /// The bank's sums afterwards.
     pub sums: Sums,
-    /// Whether both proofs hold.
+    /// True if both proofs hold.
     pub holds: bool,
     /// The two proofs.
     pub proof: Proof,
@@ -65,7 +65,7 @@ impl Arguments {
     }
 }
 
-/// Loads nodes, and proves what they did.
+/// Loads nodes, and proves the outcome.
 pub fn measure(cluster: &Cluster, load: &Load) -> anyhow::Result<Report> {
     let Proved { loaded, proof } = cluster.bench_and_prove(load)?;
     Ok(Report {

@@ -1,4 +1,4 @@
-//! `cluster compare`: a configuration in virtual time and with processes, beside each other.
+//! `cluster compare`: a configuration in virtual time and with processes, side by side.
 
 use super::place::Temporary;
 use anyhow::Context;
@@ -16,14 +16,14 @@ use sardonyx_simulation::parameters::{Coupling, Parameters};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Where the nodes are while they are compared.
+/// The directory of the nodes during the comparison.
 const MEMORY: &str = "/dev/shm";
 
-/// Run a configuration in virtual time and with processes, and show both beside each other.
+/// Run a configuration in virtual time and with processes, and show both side by side.
 ///
-/// The file has the parameters of `simulate` that differ from `cluster compare --print-parameters`. The processes get its
-/// arrivals and, slept, the times of its devices; the simulation is told what nodes do otherwise than the GEM paper's,
-/// and calibrated by the processor time that was measured. The nodes' log is in memory (/dev/shm) meanwhile.
+/// The file has the parameters of `simulate` that differ from `cluster compare --print-parameters`. The processes get
+/// its arrivals and, as sleeps, the times of its devices. The simulation gets the differences of these nodes from the
+/// GEM paper's, and is calibrated by the measured processor time. The nodes' log is in memory (/dev/shm) meanwhile.
 ///
 /// Examples:
 ///   sardonyx-lab cluster compare --set nodes=4 --set routing=random
@@ -38,14 +38,14 @@ pub struct Arguments {
     /// Set a parameter, over the file
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// How the nodes cooperate, over the file [default: what the parameters say; with --all, both]
+    /// The coupling of the nodes, overriding the file [default: the parameters'; with --all, both]
     #[arg(long)]
     coupling: Option<CouplingName>,
     /// The GEM paper's central experiments: 1, 2, 4 and 8 nodes, FORCE and NOFORCE, affinity and random routing, two
     /// buffer sizes; with --output as CSV, and SVG and HTML with figures
     #[arg(long)]
     all: bool,
-    /// Write what was found to a directory
+    /// Write the results to a directory
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the parameters as TOML, and run nothing
@@ -91,7 +91,7 @@ impl Arguments {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         let mut all = Vec::new();
         for point in &points {
-            // In a memory file system: what a disk takes is imposed, and not what this one takes.
+            // In a memory file system: a disk's time is imposed, and not this disk's.
             let place = Temporary::within(Path::new(MEMORY));
             all.push(compare(point, place.path(), &program()?, processors)?);
             bar.inc(1);
@@ -175,7 +175,7 @@ fn print(one: &Comparison, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The coupling, as the simulation has it.
+/// The coupling, in the simulation's form.
 fn simulated(name: CouplingName) -> Coupling {
     match name {
         CouplingName::Close => Coupling::Close,

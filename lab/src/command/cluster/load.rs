@@ -6,7 +6,7 @@ use sardonyx_cluster::load::Load;
 /// The load of each node.
 #[derive(Debug, clap::Args)]
 pub struct LoadOptions {
-    /// To which nodes transactions go: affinity (by branch), random, or a file that `trace route` wrote
+    /// The routing of transactions to nodes: affinity (by branch), random, or a file that `trace route` wrote
     #[arg(long, value_name = "ROUTING", default_value = "affinity")]
     routing: String,
     /// Clients of each node, one transaction at a time each
@@ -21,7 +21,7 @@ pub struct LoadOptions {
     /// So many transactions in all, instead of seconds
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "warm_up"])]
     transactions: Option<u64>,
-    /// Transactions that arrive at each node in a second, whatever became of earlier ones [default: a client begins the
+    /// Transactions that arrive at each node in a second, independent of earlier ones [default: a client begins the
     /// next one when the last is durable]
     #[arg(long, value_name = "TPS")]
     rate: Option<f64>,
@@ -31,7 +31,7 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// As asked for.
+    /// The load of these options.
     pub fn load(&self) -> anyhow::Result<Load> {
         let routing = routing("routing", &self.routing)?;
         Ok(Load {

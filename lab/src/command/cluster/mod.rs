@@ -1,4 +1,5 @@
-//! `cluster`: several nodes on one database as processes of this machine, loaded, measured and set beside the simulation.
+//! `cluster`: several nodes on one database as processes of this machine, loaded, measured and compared with the
+//! simulation.
 //!
 //! The verbs are thin: the crate `cluster` starts, loads and compares nodes. [`show`] prints figures.
 
@@ -16,12 +17,12 @@ use sardonyx_command::output::Output;
 
 /// Run and measure nodes that share a database.
 ///
-/// Run several nodes that share a database, on this machine: start, look, drain, kill, measure.
+/// Run several nodes that share a database, on this machine: start, show, drain, kill, measure.
 ///
-/// Each node is a process with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
-/// one log. Loosely coupled ones (--coupling loose) talk over TCP, and one more process, the page server, in the slot
-/// behind the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it again.
-/// `bench` needs none of the others: without --directory it starts nodes, measures them and ends them.
+/// Each node is a process with a buffer of its own. Closely coupled nodes share locks, messages and pages in memory,
+/// and one log. Loosely coupled nodes (--coupling loose) communicate over TCP. One more process, the page server, in
+/// the slot after the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it
+/// again. `bench` needs no other verb: without --directory it starts nodes, measures them and ends them.
 ///
 /// Examples:
 ///   sardonyx-lab cluster bench --nodes 4 --routing random --update noforce --seconds 5

@@ -1,4 +1,5 @@
-//! Where nodes are: a directory that stays, or a temporary one that goes with the run; and the nodes that a run loads.
+//! The place of nodes: a directory that stays, or a temporary one that is removed after the run; and the nodes that a
+//! run loads.
 
 use super::load::LoadOptions;
 use sardonyx_cluster::command::options::SettingOptions;
@@ -14,12 +15,12 @@ use std::path::{Path, PathBuf};
 pub struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A new one, in the system's directory for such.
+    /// Creates one in the system's directory for temporary files.
     pub fn new() -> Self {
         Temporary::within(&std::env::temp_dir())
     }
 
-    /// A new one in this directory.
+    /// Creates one in this directory.
     pub fn within(directory: &Path) -> Self {
         let name = format!("sardonyx-cluster-{}", std::process::id());
         let place = directory.join(name);
@@ -27,7 +28,7 @@ impl Temporary {
         Temporary(place)
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -39,7 +40,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Nodes for one run, and what they are loaded with.
+/// Nodes for one run, and their load.
 #[derive(Debug, clap::Args)]
 pub struct RunOptions {
     /// Use the nodes of this directory [default: start some, in a temporary directory]
@@ -56,23 +57,23 @@ pub struct RunOptions {
 pub struct RunNodes {
     /// All of them.
     pub cluster: Cluster,
-    /// Where they are, if they were started for the run.
+    /// Their directory, if they were started for the run.
     temporary: Option<Temporary>,
 }
 
 impl RunOptions {
-    /// What they are loaded with.
+    /// Their load.
     ///
     /// # Errors
-    /// If the options are none of a load.
+    /// The options are not valid for a load.
     pub fn load(&self) -> anyhow::Result<Load> {
         self.load.load()
     }
 
-    /// The nodes of the directory that was named, or new ones.
+    /// The nodes of the given directory, or new ones.
     ///
     /// # Errors
-    /// If they cannot be started, or the load is none for them.
+    /// They cannot be started, or the load is not valid for them.
     pub fn nodes(&self, load: &Load) -> anyhow::Result<RunNodes> {
         if let Some(directory) = &self.directory {
             self.setting.refuse_with_directory()?;
@@ -98,10 +99,10 @@ impl RunOptions {
 }
 
 impl RunNodes {
-    /// The run is over: nodes that were started for it leave in order.
+    /// Ends the run: nodes that were started for it leave in order.
     ///
     /// # Errors
-    /// If they do not.
+    /// They do not leave.
     pub fn end(mut self) -> anyhow::Result<()> {
         if self.temporary.is_some() {
             self.cluster.down()?;

@@ -10,7 +10,7 @@ use sardonyx_results::table::Table;
 use sardonyx_results::units::{count, percent, rate};
 use std::io::Write;
 
-/// What the nodes were loaded with, in a line.
+/// The load in a line.
 pub fn load_line(load: &Load) -> String {
     let how = match load.rate {
         Some(tps) => format!("{tps} TPS arrive at each node"),
@@ -27,7 +27,7 @@ pub fn load_line(load: &Load) -> String {
     )
 }
 
-/// Which times were slept, and where, if any were.
+/// The imposed times and their places, if there are any.
 pub fn devices(setting: &Setting) -> Option<String> {
     let devices = &setting.devices;
     let all = [
@@ -52,7 +52,7 @@ pub fn devices(setting: &Setting) -> Option<String> {
     (!imposed.is_empty()).then(|| format!("imposed times:\n{}", imposed.join("\n")))
 }
 
-/// Prints what a run gave.
+/// Prints the report of a run.
 pub fn bench(report: &Report, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{}", title(&report.setting))?;
     writeln!(output, "{}", load_line(&report.load))?;

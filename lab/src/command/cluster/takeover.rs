@@ -1,4 +1,4 @@
-//! `cluster takeover`: how long others wait for what a killed node held.
+//! `cluster takeover`: the time until others have the pages of a killed node.
 
 use super::load::LoadOptions;
 use super::place::Temporary;
@@ -12,7 +12,7 @@ use sardonyx_command::output::Output;
 use sardonyx_results::units::count;
 use std::io::Write;
 
-/// Kill a node that has committed much, and measure how long others wait for what it held.
+/// Kill a node that has committed many transactions, and measure the time until others have its pages.
 ///
 /// Nodes are started in a temporary directory and loaded; then the last one changes some pages, so that it owns them,
 /// and is killed (SIGKILL); the first one changes them at once.

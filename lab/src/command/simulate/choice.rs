@@ -1,13 +1,13 @@
-//! Which parameters: a preset, a file over it, flags over both, `--set` over all.
+//! The parameters: a preset, overridden by a file, by flags, and by `--set`, in this order.
 //!
-//! A flag is a short name of a key; its value goes the way of `--set`, so that whatever is wrong with
-//! it is said with the key and the allowed range.
+//! A flag is a short name of a key. Its value is handled as by `--set`, so that an error names the key and the allowed
+//! range.
 
 use sardonyx_simulation::parameters::Parameters;
 use sardonyx_simulation::parameters::read::{Layers, ParameterError};
 use std::path::PathBuf;
 
-/// Which parameters.
+/// The parameters, as options.
 #[derive(Debug, Default, clap::Args)]
 pub struct Choice {
     /// Start from a preset (see --list-presets)
@@ -18,23 +18,22 @@ pub struct Choice {
         help_heading = "Parameters"
     )]
     pub preset: String,
-    /// Lay a file of parameters over it: TOML, only the keys that differ
+    /// Override it by a file of parameters: TOML, only the keys that differ
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub parameters: Option<PathBuf>,
-    /// Lay one key over all else, such as node.mips=20 or partition.account.storage=gem; repeatable
+    /// Override everything else by one key, such as node.mips=20 or partition.account.storage=gem; repeatable
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Parameters")]
     pub set: Vec<String>,
     /// Number of nodes (nodes)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub nodes: Option<String>,
-    /// How they cooperate (coupling): close, by a global lock table in GEM, or loose, by primary copy
-    /// locking
+    /// The coupling of nodes (coupling): close, by a global lock table in GEM, or loose, by primary copy locking
     #[arg(long, value_name = "close|loose", help_heading = "Parameters")]
     pub coupling: Option<String>,
     /// When modified pages are written (update): force, before commit, or noforce, later
     #[arg(long, value_name = "force|noforce", help_heading = "Parameters")]
     pub update: Option<String>,
-    /// Which node a transaction goes to (routing): affinity or random
+    /// The routing of transactions to nodes (routing): affinity or random
     #[arg(long, value_name = "affinity|random", help_heading = "Parameters")]
     pub routing: Option<String>,
     /// Transactions per second and node (arrival.rate_per_node)
@@ -43,25 +42,25 @@ pub struct Choice {
     /// Page frames of a node's buffer (node.buffer_pages)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub buffer_pages: Option<String>,
-    /// Simulate a trace instead of debit-credit (workload.kind and workload.trace); what its
-    /// transactions cost are the parameters node.*_instructions, see the preset paper-trace
+    /// Simulate a trace instead of debit-credit (workload.kind and workload.trace); the parameters node.*_instructions
+    /// are the cost of its transactions, see the preset paper-trace
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub trace: Option<PathBuf>,
     /// The same seed gives the same output, byte for byte (run.seed)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub seed: Option<String>,
-    /// Replications go on until the 95% interval of the mean response time is at most this share of it
-    /// to either side, such as 2% or 0.02 (run.precision)
+    /// Replications continue until the 95% interval of the mean response time is at most this share of it to either
+    /// side, such as 2% or 0.02 (run.precision)
     #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
     pub precision: Option<String>,
-    /// Exactly so many replications, however precise (run.least_replications, run.most_replications)
+    /// Exactly so many replications, whatever the precision (run.least_replications, run.most_replications)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     #[arg(conflicts_with = "precision")]
     pub replications: Option<String>,
 }
 
 impl Choice {
-    /// The layers, the last to win last.
+    /// The layers; later ones override earlier ones.
     pub fn layers(&self) -> Result<Layers, ParameterError> {
         let mut layers = Layers::named(&self.preset)?;
         if let Some(file) = &self.parameters {
@@ -81,7 +80,7 @@ impl Choice {
         self.layers()?.read()
     }
 
-    /// Whether nothing is laid over the preset.
+    /// Returns true if the preset is not overridden.
     pub fn is_the_preset_alone(&self) -> bool {
         self.parameters.is_none() && self.set.is_empty() && self.flags().is_empty()
     }
@@ -114,7 +113,7 @@ impl Choice {
     }
 }
 
-/// `2%` as `0.02`; what is no percentage stays as it is, to be judged with the other parameters.
+/// `2%` as `0.02`; any other text stays as it is, and is checked with the other parameters.
 fn as_fraction(text: &str) -> String {
     let percentage = text
         .strip_suffix('%')

@@ -1,8 +1,7 @@
 //! Every figure of every point as comma-separated values, for other programs to draw.
 //!
-//! A line for each figure of each point: the point's own columns (what a sweep varied), then
-//! `replications,section,name,unit,mean,half_width`. Numbers have as many digits as it takes to read
-//! the same number back.
+//! A line for each figure of each point: the point's own columns (the varied parameters of a sweep), then
+//! `replications,section,name,unit,mean,half_width`. Numbers have enough digits to read the same number back.
 
 use sardonyx_results::csv::line;
 use sardonyx_simulation::outcome::Outcome;

@@ -1,11 +1,11 @@
-//! One simulation on many machines: who asks knows what is missing, workers run parts of it, and the
-//! parts are put together.
+//! One simulation on many machines: the caller lists the missing parts, workers run them, and the parts are put
+//! together.
 //!
-//! A *part* is one replication of one point: a line of JSON. Its seed comes from the point's
-//! parameters and the replication's number, so it does not matter who runs it. How many replications
-//! count is decided as it is here ([`sardonyx_simulation::replicate`]): the first number, in order,
-//! at which the interval is narrow enough; what was run beyond is left out. So the result is that of
-//! one machine, byte for byte (invariant I11). `python/` has a script that does this with Dask.
+//! A *part* is one replication of one point: a line of JSON. Its seed comes from the point's parameters and the
+//! replication's number, so any worker gives the same result. The number of replications that count is decided as here
+//! ([`sardonyx_simulation::replicate`]): the first number, in order, at which the interval is narrow enough; further
+//! replications are left out. So the result is that of one machine, byte for byte (invariant I11). `python/` has a
+//! script that does this with Dask.
 
 use sardonyx_command::exit::UsageError;
 use sardonyx_simulation::experiment::{Options, SimulationError, replications};
@@ -36,8 +36,7 @@ pub struct Distribution {
     /// Run nothing: take the replications from a file of such lines
     #[arg(long, value_name = "FILE", help_heading = "On many machines")]
     pub gather: Option<PathBuf>,
-    /// With --gather: print which replications have still to be run, as lines of JSON; none if all are
-    /// there
+    /// With --gather: print the replications that have still to be run, as lines of JSON; none if all are in the file
     #[arg(long, requires = "gather", help_heading = "On many machines")]
     #[arg(conflicts_with_all = ["csv", "output"])]
     pub missing: bool,
@@ -63,7 +62,7 @@ pub struct Part {
     pub point: usize,
     /// The replication's number.
     pub replication: u32,
-    /// What it measured.
+    /// Its measurement.
     pub measurement: Measurement,
 }
 
@@ -102,14 +101,14 @@ pub fn run(
     Ok(parts.collect())
 }
 
-/// Parts of a simulation, from whoever ran them.
+/// Parts of a simulation, from any workers.
 #[derive(Debug, Default)]
 pub struct Gathered {
     parts: BTreeMap<(usize, u32), Measurement>,
 }
 
 impl Gathered {
-    /// Reads lines of JSON, in any order; the same part may be there more than once.
+    /// Reads lines of JSON, in any order; the same part may occur more than once.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let wrong = |what: String| UsageError::Arguments(format!("{}{what}", file.display()));
         let text =
@@ -138,8 +137,7 @@ impl Gathered {
         Ok(gathered)
     }
 
-    /// What has still to be run: as many replications of each point as its interval so far lets
-    /// expect.
+    /// The replications that have still to be run: for each point as many as its interval so far suggests.
     pub fn missing(&self, points: &[Parameters]) -> Vec<Missing> {
         let each = points.iter().enumerate();
         let missing = each.filter_map(|(point, parameters)| {

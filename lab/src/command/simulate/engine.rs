@@ -1,4 +1,4 @@
-//! Points are simulated on this machine's cores, with a bar that shows how far it is.
+//! Simulates points on this machine's cores, with a progress bar.
 
 use indicatif::ProgressStyle;
 use sardonyx_simulation::experiment::{Options, Progress, SimulationError, run};

@@ -30,13 +30,13 @@ pub struct FigureChoice {
 }
 
 impl FigureChoice {
-    /// Whether figures are asked for.
+    /// Returns true if figures are requested.
     pub fn is_some(&self) -> bool {
         self.all || self.statements || !self.figure.is_empty()
     }
 }
 
-/// Simulates what the figures need, writes them to `directory`, and prints their curves.
+/// Simulates the figures' points, writes the figures to `directory`, and prints their curves.
 pub fn run(
     choice: &FigureChoice,
     base: &Parameters,

@@ -38,11 +38,11 @@ use std::path::{Path, PathBuf};
 ///
 /// Simulate nodes that share one database: response times, utilisations, and what limits them.
 ///
-/// The parameters are those of the GEM paper's Table 4.1 unless a preset, a file or options say otherwise.
-/// Replications go on until the 95% interval of the mean response time is narrow enough. Without a
-/// terminal, or with --json, there is no progress bar.
+/// The parameters are those of the GEM paper's Table 4.1 unless a preset, a file or options override them. Replications
+/// continue until the 95% interval of the mean response time is narrow enough. Without a terminal, or with --json,
+/// there is no progress bar.
 ///
-/// Exit code 1: the simulated system is saturated before it reaches what is asked of it.
+/// Exit code 1: the simulated system is saturated before it reaches the requested rate.
 ///
 /// Examples:
 ///   sardonyx-lab simulate
@@ -75,7 +75,7 @@ pub struct Arguments {
     /// CSV with an HTML report
     #[arg(long, value_name = "DIR", help_heading = "Several points")]
     output: Option<PathBuf>,
-    /// Search the arrival rate at which the processors are used so much, such as 80%
+    /// Search the arrival rate at which the processors reach this utilisation, such as 80%
     #[arg(long, value_name = "SHARE", value_parser = search::parse_share)]
     #[arg(help_heading = "Several points", conflicts_with_all = ["only_replications", "gather"])]
     #[arg(conflicts_with_all = ["sweep", "figure", "all"])]
@@ -88,7 +88,7 @@ pub struct Arguments {
     distribution: Distribution,
 }
 
-/// What is printed for programs.
+/// The output for programs.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
@@ -134,7 +134,7 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    /// Writes a single point's figures where they are wanted.
+    /// Writes a single point's figures to the requested file or directory.
     fn write_point(&self, outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
         let text = || csv::text(&[], [(&[][..], outcome)]);
         self.write_csv(text)?;
@@ -179,7 +179,7 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    /// Runs a part only, or says what parts are missing, if that is what is asked for.
+    /// Runs only a part, or prints the missing parts, if the options ask for it.
     fn part_of(&self, points: &[Parameters], output: &mut Output) -> anyhow::Result<Option<Exit>> {
         let distribution = &self.distribution;
         if let Some(numbers) = &distribution.only_replications {
@@ -251,7 +251,7 @@ fn list_presets(output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// [`write`], and says so to people; programs get nothing else in their JSON.
+/// [`write`], with a note for people; programs get no further output in their JSON.
 fn write_said(file: &Path, text: &str, output: &mut Output) -> anyhow::Result<()> {
     write(file, text)?;
     if !output.is_json() {
@@ -260,7 +260,7 @@ fn write_said(file: &Path, text: &str, output: &mut Output) -> anyhow::Result<()
     Ok(())
 }
 
-/// Writes a file, and the directory that it is in if there is none.
+/// Writes a file, and creates its directory if there is none.
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let directory = file.parent().unwrap_or(Path::new(""));
     make_directory(directory)?;

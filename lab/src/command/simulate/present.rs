@@ -20,7 +20,7 @@ pub fn print(outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is simulated, in a line.
+/// The title of a simulation, in a line.
 pub fn title(parameters: &Parameters) -> String {
     let nodes = match parameters.nodes {
         1 => "1 node".to_string(),
@@ -200,7 +200,7 @@ fn pages(outcome: &Outcome) -> Table {
     table
 }
 
-/// A section of counts per transaction; what has another unit says so.
+/// A section of counts per transaction; a figure with another unit names it.
 fn counts(outcome: &Outcome, name: &str, title: &str) -> Table {
     let mut table = Table::new([title, "#number", "#±", ""]);
     for figure in section(outcome, name) {

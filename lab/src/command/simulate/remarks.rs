@@ -1,18 +1,17 @@
-//! What a reader of an outcome must know beside its figures: warnings, and its checks.
+//! The remarks on an outcome: warnings, and its checks.
 //!
-//! The checks compare what the model measured with what must hold of any system. A warning says where
-//! an outcome is no answer (saturated, imprecise, measured too shortly), or that the model contradicts
-//! itself.
+//! The checks compare the model's measurements with laws that hold for any system. A warning reports that an outcome is
+//! no answer (saturated, imprecise, measured too shortly), or that the model contradicts itself.
 
 use sardonyx_simulation::outcome::Outcome;
 
-/// Little's law holds up to the edges of the measured time; above this share something is wrong.
+/// Little's law holds up to the edges of the measured time; a larger share is an error of the model.
 const LITTLE: f64 = 0.05;
 
-/// Arithmetic and measurement see the transactions at the edges of the measured time differently.
+/// Arithmetic and measurement count the transactions at the edges of the measured time differently.
 const PROCESSORS: f64 = 0.02;
 
-/// Warnings, in plain words; none if all is well.
+/// Warnings as sentences; empty if there are none.
 pub fn warnings(outcome: &Outcome) -> Vec<String> {
     let mut warnings = Vec::new();
     let replications = outcome.replications.len();
@@ -30,7 +29,7 @@ pub fn warnings(outcome: &Outcome) -> Vec<String> {
     }
     let (run, response) = (&outcome.parameters.run, outcome.response());
     let (reached, wanted) = (response.half_width / response.mean.abs(), run.precision);
-    // Who asks for a number of replications gets it, however precise.
+    // A requested number of replications is run, whatever the precision.
     let may_go_on = run.least_replications < run.most_replications;
     if reached > wanted && may_go_on {
         warnings.push(format!(
@@ -70,7 +69,7 @@ pub fn little(outcome: &Outcome) -> (f64, f64) {
     (number, mean(outcome, "Little: arrivals x response"))
 }
 
-/// The processors' utilisation in percent: measured, and by arithmetic from how often things happened.
+/// The processors' utilisation in percent: measured, and computed from the counts of events.
 pub fn processors(outcome: &Outcome) -> (f64, f64) {
     let used = outcome.figure("servers", "cpu: utilisation");
     let arithmetic = mean(outcome, "CPU utilisation by arithmetic");

@@ -1,4 +1,4 @@
-//! `--throughput-at-cpu`: the arrival rate at which the processors are used so much.
+//! `--throughput-at-cpu`: the arrival rate at which the processors reach a utilisation.
 
 use super::engine::Engine;
 use super::{present, remarks};
@@ -27,7 +27,7 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Searches, starting at the rate of `parameters`, and prints what was found.
+/// Searches, starting at the rate of `parameters`, and prints the result.
 pub fn run(
     parameters: &Parameters,
     target: f64,

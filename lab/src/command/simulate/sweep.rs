@@ -23,8 +23,7 @@ pub struct Range {
     /// two parameters
     #[arg(long, value_name = "KEY=VALUES", help_heading = "Several points")]
     pub sweep: Vec<String>,
-    /// What of a sweep is shown and drawn, such as "servers/cpu: utilisation" [default: response
-    /// time/mean]
+    /// The figure of a sweep to show and draw, such as "servers/cpu: utilisation" [default: response time/mean]
     #[arg(long, value_name = "SECTION/NAME", requires = "sweep")]
     #[arg(help_heading = "Several points")]
     pub show: Option<String>,
@@ -37,7 +36,7 @@ pub fn present(
     directory: Option<&Path>,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    // Before the directory is made, so that nothing is left of a figure that there is not.
+    // Before the directory is made, so that an unknown figure leaves no directory.
     let (picture, figures) = (sweep.svg(outcomes)?, sweep.csv(outcomes)?);
     if output.is_json() {
         output.value(&points(sweep, outcomes))?;
@@ -122,7 +121,7 @@ fn text(sweep: &Sweep, outcomes: &[Outcome]) -> Result<String, SweepError> {
     })
 }
 
-/// Four digits or so; `-` where there is no such figure.
+/// About four digits; `-` if there is no such figure.
 fn shown(value: Option<Estimate>, of: impl Fn(Estimate) -> f64) -> String {
     let Some(estimate) = value else {
         return "-".into();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Convert a trace into the other form, or check and rewrite it in the same.
 ///
-/// The form of the new file goes by its name, .txt for text and .trace for binary, or by --to.
+/// The form of the new file follows from its name, .txt for text and .trace for binary, or from --to.
 ///
 /// Examples:
 ///   sardonyx-lab trace convert paper.trace paper.txt

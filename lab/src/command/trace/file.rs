@@ -1,4 +1,4 @@
-//! Traces and tables as files: opened to be read, made under another name until they are whole.
+//! Traces and tables as files: opened for reading, written under another name until they are whole.
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -63,24 +63,24 @@ fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
     }
 }
 
-/// A file that is being made. Unless finished it goes away again, also when a signal ends the program.
+/// A file that is being written. Unless it is finished it is removed, also when a signal ends the program.
 #[derive(Debug)]
 pub struct NewFile {
-    /// Where it will be: behind a link, if its name is one.
+    /// Its place: the target of a link, if its name is one.
     path: PathBuf,
     unfinished: PathBuf,
     writer: Option<BufWriter<File>>,
 }
 
 impl NewFile {
-    /// Begins a file where there is none, or `force` allows to replace it. Only a file is ever replaced: no
-    /// device, pipe or socket, and no link, but what it leads to.
+    /// Begins a file if none exists, or if `force` allows to replace it. Only a regular file is ever replaced: no
+    /// device, pipe or socket, and of a link its target.
     pub fn create(path: &Path, force: bool) -> anyhow::Result<NewFile> {
         let path = replaceable(path, force)?;
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".{}.new", std::process::id()));
         let unfinished = path.with_file_name(name);
-        // Whatever has this name already is somebody's.
+        // An existing file of this name belongs to someone else.
         let file = File::create_new(&unfinished)
             .with_context(|| format!("creating {}", unfinished.display()))?;
         ending::goes_too(&unfinished);
@@ -106,7 +106,7 @@ impl NewFile {
     }
 }
 
-/// The place of a file that may be made or replaced, behind its links.
+/// The place of a file that may be created or replaced, after resolving links.
 fn replaceable(path: &Path, force: bool) -> anyhow::Result<PathBuf> {
     let refuse = |what: &str| {
         let message = format!("{}{what}", path.display());
@@ -119,7 +119,7 @@ fn replaceable(path: &Path, force: bool) -> anyhow::Result<PathBuf> {
         return Err(refuse(" is a link that leads nowhere: remove it"));
     };
     let kind = std::fs::metadata(&place)
-        .with_context(|| format!("looking at {}", path.display()))?
+        .with_context(|| format!("reading the metadata of {}", path.display()))?
         .file_type();
     if kind.is_dir() {
         return Err(refuse(" is a directory: name a file"));
@@ -151,7 +151,7 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.writer.take().is_some() {
-            // What is left behind is named as unfinished; there is nobody to tell.
+            // The rest is named as unfinished; a further error has no receiver.
             let _ = ending::remove(&self.unfinished);
         }
     }

@@ -1,7 +1,6 @@
 //! `trace`: makes, records, describes, converts and routes traces of transactions, for the simulation.
 //!
-//! A trace is read as a stream wherever that suffices, and a file that is being made takes its name
-//! only when it is whole.
+//! A trace is read as a stream if that suffices, and a file that is being written takes its name only when it is whole.
 
 mod convert;
 mod file;
@@ -16,8 +15,8 @@ use sardonyx_command::output::Output;
 
 /// Make, record and convert traces of transactions.
 ///
-/// A trace has transactions with their types and page references; `docs/trace-format.md` describes
-/// its binary and its text form. A file that is damaged ends in an error that names byte or line.
+/// A trace has transactions with their types and page references; `docs/trace-format.md` describes its binary and its
+/// text form. A damaged file ends in an error that names byte or line.
 ///
 /// Exit code 1: a file is damaged.
 ///

@@ -1,4 +1,4 @@
-//! `trace record`: what real nodes' transactions refer to, as a trace.
+//! `trace record`: the references of real nodes' transactions, as a trace.
 
 use super::file::NewFile;
 use crate::command::cluster::place::RunOptions;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Record a trace of nodes that run debit-credit, for `trace route` and `simulate`.
 ///
-/// Each node takes down what its transactions refer to, in the order in which they end; a type of transactions is a
+/// Each node records the references of its transactions, in the order in which they end; a type of transactions is a
 /// branch. Without --directory nodes are started in a temporary directory and ended.
 ///
 /// Example:

@@ -1,4 +1,4 @@
-//! `trace route`: routing and authority tables for a number of nodes, and what they are worth.
+//! `trace route`: routing and authority tables for a number of nodes, and their benefit.
 
 use super::file::{self, NewFile};
 use clap::value_parser;
@@ -14,11 +14,11 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Compute where a trace's transactions run and which node grants which locks.
+/// Compute the nodes that run a trace's transactions and grant its locks.
 ///
-/// Prints the share of lock requests that would be local with affinity-based routing and, to
-/// compare, with random routing; each also with the read optimisation, by which a node that was
-/// granted a read lock grants further ones itself until somebody elsewhere writes the page.
+/// Prints the share of lock requests that would be local with affinity-based routing and, for comparison, with random
+/// routing. Each is also shown with the read optimisation: a node that was granted a read lock grants further ones
+/// itself until another node writes the page.
 ///
 /// Example: sardonyx-lab trace route paper.trace --nodes 8 -o routing.toml
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ struct Report {
     routing: Vec<Route>,
 }
 
-/// What tables are worth.
+/// The benefit of tables.
 #[derive(Serialize)]
 struct Shares {
     local_share: f64,
@@ -139,7 +139,7 @@ impl Route {
     }
 }
 
-/// Nodes of a type, and types, that are printed.
+/// The most nodes of a type, and the most types, that are printed.
 const NODES_SHOWN: usize = 8;
 const TYPES_SHOWN: usize = 40;
 

@@ -1,4 +1,4 @@
-//! `trace stats`: what a trace is like.
+//! `trace stats`: the statistics of a trace.
 
 use super::file::{self, FormName};
 use sardonyx_command::exit::Exit;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Print what a trace is like: sizes, shares and skew.
+/// Print the statistics of a trace: sizes, shares and skew.
 ///
 /// In total, per transaction type and per file. Reads the trace once, from its start to its checked
 /// end; a damaged one has no statistics.

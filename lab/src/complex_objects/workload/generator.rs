@@ -10,11 +10,11 @@ pub const CHANGE_MAX: i64 = 1 << 30;
 /// The most accesses of a transaction.
 const ACCESSES_MAX: u64 = 100_000;
 
-/// Draws before a transaction takes the next complex object that it does not have yet: only where it
-/// takes a large part of all.
+/// Draws before a transaction takes the next complex object that it does not have yet: only where it takes a large part
+/// of all.
 const DRAWS_MAX: u32 = 64;
 
-/// What transactions consist of.
+/// The mix of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Mix {
     /// c: operations of a transaction, each on another complex object.
@@ -23,7 +23,7 @@ pub struct Mix {
     pub own_accesses: u32,
     /// f: accesses of an operation to foreign subobjects.
     pub foreign_accesses: u32,
-    /// u: how many of a hundred accesses change the subobject.
+    /// u: the percentage of accesses that change the subobject.
     pub update_percent: u32,
 }
 
@@ -46,8 +46,7 @@ impl Mix {
     /// Checks that such transactions can be run on a database.
     ///
     /// # Errors
-    /// [`ComplexObjectError::Count`] for what is too many or too few,
-    /// [`ComplexObjectError::NoReferences`].
+    /// [`ComplexObjectError::Count`] for numbers that are too large or too small, [`ComplexObjectError::NoReferences`].
     pub fn check(&self, scale: &Scale) -> Result<(), ComplexObjectError> {
         let objects = u64::from(scale.complex_objects());
         within(
@@ -68,7 +67,7 @@ impl Mix {
     }
 }
 
-/// How an operation reaches a subobject.
+/// The way in which an operation reaches a subobject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// It is its complex object's own: through the directory.
@@ -83,11 +82,11 @@ pub enum Owner {
 /// An access to a subobject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Which.
+    /// The subobject.
     pub subobject: Subobject,
-    /// How it is reached.
+    /// The way in which it is reached.
     pub owner: Owner,
-    /// What is added to its value; `None`: it is only read. Never 0.
+    /// The amount added to its value, never 0; `None`: it is only read.
     pub change: Option<i64>,
 }
 
@@ -108,7 +107,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// All that is added, and to which subobject.
+    /// All additions, with their subobjects.
     pub fn changes(&self) -> impl Iterator<Item = (Subobject, i64)> {
         let accesses = self
             .operations

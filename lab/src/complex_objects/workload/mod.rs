@@ -1,11 +1,10 @@
 //! Complex objects: the benchmark of Hasse & Weikum, *A Performance Evaluation of Multi-Level
 //! Transaction Management* (DASDBS paper), section 3.1.
 //!
-//! The database consists of complex objects. Each owns subobjects, which lie together in a cluster of
-//! contiguous pages behind a header page that is only read, and refers to *foreign* subobjects, which
-//! others own. A transaction does a number of operations, each on another complex object; an
-//! operation accesses some of its object's own subobjects and some of the foreign ones, and changes
-//! each with a given probability.
+//! The database consists of complex objects. Each owns subobjects, in a cluster of contiguous pages after a header page
+//! that is only read. It also refers to *foreign* subobjects, which others own. A transaction does a number of
+//! operations, each on another complex object. An operation accesses some of its object's own subobjects and some of
+//! the foreign ones, and changes each with a given probability.
 //!
 //! The DASDBS paper's parameters and their names here:
 //!
@@ -16,9 +15,8 @@
 //! | f, accesses to foreign ones | [`Mix::foreign_accesses`] | 0 |
 //! | u, probability of a change | [`Mix::update_percent`] | 20% |
 //!
-//! Which complex objects and which subobjects: [`Skew`]. A change is a number that is added to the
-//! subobject's value, so that the sum of all that was committed can be compared with what is there,
-//! subobject by subobject, and so that a change has an inverse.
+//! [`Skew`] chooses complex objects and subobjects. A change is a number that is added to the subobject's value. So the
+//! sum of all committed changes can be compared with the database, subobject by subobject, and a change has an inverse.
 //!
 //! ```
 //! use sardonyx_lab::complex_objects::workload::{Generator, Mix, References, Scale};
@@ -45,20 +43,20 @@ pub use scale::{
 };
 pub use skew::Skew;
 
-/// What is wrong with a scale or a mix.
+/// The fault of a scale or a mix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComplexObjectError {
     /// A number is outside its limits.
     #[error("{given} {what} are not possible: choose {least} to {most}")]
     Count {
-        /// What was counted.
+        /// The name of the number.
         what: &'static str,
-        /// What was asked for.
+        /// The given number.
         given: u64,
-        /// The least that is possible.
+        /// The least possible number.
         least: u64,
-        /// The most that is possible.
+        /// The largest possible number.
         most: u64,
     },
     /// The directory and the references do not fit into the header page.
@@ -74,7 +72,7 @@ pub enum ComplexObjectError {
         /// Bytes of both, with the header's own.
         bytes: usize,
     },
-    /// An operation would have to follow references that there are none of.
+    /// An operation would follow references, but there are none.
     #[error(
         "foreign subobjects cannot be accessed where complex objects have no foreign references"
     )]

@@ -1,4 +1,4 @@
-//! Which foreign subobjects each complex object refers to.
+//! The foreign references of each complex object.
 
 use super::{Scale, Skew, Subobject};
 use sardonyx_workload::random::Random;
@@ -16,7 +16,7 @@ pub struct References {
 }
 
 impl References {
-    /// Draws them.
+    /// Draws the references.
     pub fn generate(scale: Scale, seed: u64) -> References {
         let mut random = Random::new(seed);
         let mut all = Vec::new();
@@ -36,7 +36,7 @@ impl References {
         self.scale
     }
 
-    /// Those of one complex object.
+    /// The references of one complex object.
     ///
     /// # Panics
     /// If there is no such complex object.

@@ -1,4 +1,4 @@
-//! How large the database is, and where in it a subobject lies.
+//! The size of the database, and the places of its subobjects.
 
 use super::{ComplexObjectError, within};
 
@@ -26,7 +26,7 @@ pub const PAGES_MAX: u64 = 255;
 /// Subobjects that fit into a page.
 const SUBOBJECTS_OF_PAGE_MAX: u64 = (PAGE_BYTES / SUBOBJECT_BYTES) as u64;
 
-/// A subobject: of which complex object, and which of its own.
+/// A subobject: its complex object and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub struct Subobject {
     /// The complex object that owns it, from 0.
@@ -35,7 +35,7 @@ pub struct Subobject {
     pub number: u16,
 }
 
-/// Where a subobject lies within its owner's cluster.
+/// The place of a subobject within its owner's cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The page of the cluster, from 1: page 0 is the header.
@@ -44,7 +44,7 @@ pub struct Place {
     pub slot: u8,
 }
 
-/// How many complex objects there are, and what each consists of. Always valid.
+/// The number of complex objects, and the parts of each. Always valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Scale {
     complex_objects: u32,
@@ -54,8 +54,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A database of so many complex objects, each with so many own subobjects and so many
-    /// references to foreign ones, in so many pages with the header.
+    /// A database of `complex_objects`, each with `subobjects` own subobjects and `references` to foreign ones, in
+    /// `pages` pages with the header.
     ///
     /// # Errors
     /// [`ComplexObjectError::Count`] or [`ComplexObjectError::Header`] if something does not fit.
@@ -140,7 +140,7 @@ impl Scale {
         u64::from(complex_object) * u64::from(self.pages)
     }
 
-    /// Where an own subobject lies: they fill the pages behind the header evenly, in their order.
+    /// The place of an own subobject: they fill the pages after the header evenly, in their order.
     pub fn place(&self, number: u16) -> Place {
         let of_page = self.subobjects.div_ceil(self.pages - 1);
         let number = u32::from(number);

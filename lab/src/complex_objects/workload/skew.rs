@@ -1,13 +1,12 @@
 //! The rules by which some objects are chosen more often than others.
 //!
-//! The DASDBS paper: "the 80-20 rule and the 50-50 rule were implemented by applying a linear transformation
-//! to a normal distribution of random numbers". So here: a number is `n/2 + s·Z`, with Z of the
-//! standard normal distribution and `s` such that the named share of all numbers is in the named
-//! share of objects around the middle. For 80-20 that is s = 0.078·n, and numbers outside of 0 to n
-//! do not occur in practice. For 50-50 it is s = 0.371·n, and 18% of the numbers are outside: they
-//! are wrapped around, so that the middle half of the objects gets 54% and not 50%; by leaving them
-//! out it would get 61%. (A rule of a-a without any skew would be the uniform distribution; the DASDBS paper
-//! says that it is not what was used.)
+//! The DASDBS paper: "the 80-20 rule and the 50-50 rule were implemented by applying a linear transformation to a
+//! normal distribution of random numbers". So here a number is `n/2 + s·Z`, with Z of the standard normal distribution.
+//! `s` is such that the named share of all numbers is in the named share of objects around the middle. For 80-20 that
+//! is s = 0.078·n, and numbers outside of 0 to n do not occur in practice. For 50-50 it is s = 0.371·n, and 18% of the
+//! numbers are outside. They are wrapped around, so that the middle half of the objects gets 54% and not 50%; leaving
+//! them out would give it 61%. (A rule of a-a without any skew would be the uniform distribution; the DASDBS paper says
+//! that it did not use that.)
 
 use sardonyx_workload::random::Random;
 
@@ -33,8 +32,8 @@ impl Skew {
         deviation: 0.1 / 1.281_551_565_544_6,
     };
 
-    /// 50% of the choices, and those that come round, are of 50% of the objects: 0.25 / 0.674490,
-    /// the quantile of 0.75.
+    /// 50% of the choices, and those that wrap around, are of 50% of the objects: 0.25 / 0.674490, the quantile of
+    /// 0.75.
     pub const FIFTY_FIFTY: Skew = Skew {
         deviation: 0.25 / 0.674_489_750_196_08,
     };
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn half_and_what_comes_round_go_to_half() {
         let share = share(Skew::FIFTY_FIFTY, 1_000, 0.5);
-        // Of a normal distribution: 0.5 within, and 2·(Φ(3.3725) − Φ(2.0235)) = 0.0423 once round.
+        // For a normal distribution: 0.5 within, and 2·(Φ(3.3725) − Φ(2.0235)) = 0.0423 after one wrap.
         assert!((0.538..0.547).contains(&share), "{share}");
     }
 

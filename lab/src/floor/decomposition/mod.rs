@@ -1,10 +1,9 @@
-//! What each step costs of which transactions on mapped memory are made.
+//! The cost of each step of transactions on mapped memory.
 //!
-//! LIBXAC thesis, section 4.2.3, Tables 4.3 to 4.5: entering and leaving the handler of SIGSEGV,
-//! `mmap`, the first access to a mapped page, copying a page; and equations 4.1 and 4.2, which put
-//! them together ([`Decomposition::estimates`]). Beside them the steps that Linux offers since. All
-//! memory is in memory files, one page is 4 KiB, and the delay of the clock is subtracted where
-//! single steps are timed, as there.
+//! LIBXAC thesis, section 4.2.3, Tables 4.3 to 4.5: entering and leaving the handler of SIGSEGV, `mmap`, the first
+//! access to a mapped page, copying a page; and equations 4.1 and 4.2, which combine them
+//! ([`Decomposition::estimates`]). Then the steps that Linux offers since. All memory is in memory files, and a page is
+//! 4 KiB. As in the thesis, the delay of the clock is subtracted from steps that are timed one by one.
 
 mod paper;
 mod today;
@@ -14,10 +13,10 @@ use std::time::Instant;
 use crate::floor::FloorError;
 use crate::floor::libxac::Access;
 
-/// How many pages are worked on together, as in the largest transaction of the LIBXAC thesis.
+/// The number of pages that are worked on together, as in the largest transaction of the LIBXAC thesis.
 const PAGES: usize = 1_024;
 
-/// Medians, all in nanoseconds. What this kernel cannot do is `None`.
+/// Medians, all in nanoseconds. Steps that this kernel does not support are `None`.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Decomposition {
     /// Reading the clock twice: subtracted from each step that is timed alone.
@@ -46,8 +45,7 @@ pub struct Decomposition {
     pub mprotect_nanoseconds: f64,
     /// `mprotect` of 1,024 pages at once, for each.
     pub mprotect_many_nanoseconds: f64,
-    /// The first load from a page that is in memory, but not mapped; neighbours are not mapped with
-    /// it.
+    /// The first load from a page that is in memory, but not mapped; neighbours are not mapped with it.
     pub minor_read_fault_nanoseconds: f64,
     /// The first store into a page of a private mapping: the kernel copies it.
     pub private_copy_fault_nanoseconds: f64,
@@ -74,21 +72,21 @@ pub struct Decomposition {
 /// A named figure for a table.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Row {
-    /// Where the step comes from: a table of the LIBXAC thesis, or `today`.
+    /// The source of the step: a table of the LIBXAC thesis, or `today`.
     pub source: &'static str,
     /// The step.
     pub step: &'static str,
-    /// What it costs, in nanoseconds; `None` if this kernel cannot do it.
+    /// The cost of the step, in nanoseconds; `None` if this kernel does not support it.
     pub nanoseconds: Option<f64>,
-    /// For what that is: `once`, or `page` where many were worked on together.
+    /// The unit of the cost: `once`, or `page` if many were worked on together.
     pub per: &'static str,
 }
 
 /// Times every step; each figure is the median of `repetitions` (at least one) measurements.
 ///
 /// # Errors
-/// [`FloorError`] if the system refuses memory, mappings or the handler of SIGSEGV. That it lacks
-/// a mechanism of today is no error.
+/// [`FloorError`] if the system refuses memory, mappings or the handler of SIGSEGV. A kernel without a newer mechanism
+/// is no error.
 pub fn decompose(repetitions: usize) -> Result<Decomposition, FloorError> {
     let clock = Clock::new(repetitions.max(1));
     let [enter_handler, mmap, exit_handler] = paper::handler(&clock)?;
@@ -126,9 +124,9 @@ pub fn decompose(repetitions: usize) -> Result<Decomposition, FloorError> {
 }
 
 impl Decomposition {
-    /// Equations 4.1 and 4.2: the least nanoseconds a page that a transaction by LIBXAC's recipe
-    /// should cost here. The fault of the page is counted once: leaving the handler includes it
-    /// here, since the access that is tried again is part of what is timed.
+    /// Equations 4.1 and 4.2: the least nanoseconds a page that a transaction by LIBXAC's recipe should cost here. The
+    /// fault of the page is counted once: leaving the handler includes it here, since the repeated access is part of
+    /// the timed step.
     pub fn estimates(&self, access: Access, advised: bool) -> f64 {
         let exit_without_fault =
             (self.exit_handler_nanoseconds - self.first_write_nanoseconds).max(0.0);
@@ -247,7 +245,7 @@ impl Clock {
             repetitions,
             delay_nanoseconds: 0.0,
         };
-        // Many, whatever was asked for: it is subtracted everywhere.
+        // Many, for any number of repetitions: the delay is subtracted everywhere.
         let delays = (0..1_001).map(|_| Self::nanoseconds(Instant::now()));
         clock.delay_nanoseconds = median(delays.collect());
         clock

@@ -8,7 +8,7 @@ use crate::floor::FloorError;
 use crate::floor::fault_handler::{Watcher, install, watch};
 use crate::floor::mapping::{Mapping, MemoryFile, Rights, Sharing};
 
-/// How often a page is copied for the third column of Table 4.5.
+/// The number of copies of a page for the third column of Table 4.5.
 pub(super) const HOT: usize = 1_000;
 
 /// The loop of Table 4.3: enter the handler, `mmap`, leave it.

@@ -1,4 +1,4 @@
-//! The steps that newer schemes are made of.
+//! The steps of newer schemes.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ pub(super) fn copy_and_compare(clock: &Clock) -> Result<[f64; 3], FloorError> {
         Ok(())
     })?;
     let equal = |page| {
-        // Equal to the last byte, or the whole page was not looked at.
+        // Equal to the last byte, so that the whole page is compared.
         if black_box(to.page_equals(page, &from, page)) {
             return Ok(());
         }
@@ -46,7 +46,7 @@ pub(super) fn mprotect(clock: &Clock) -> Result<[f64; 2], FloorError> {
         protect(first, count, Rights::None)?;
         protect(first, count, Rights::ReadWrite)
     };
-    // Touched, or there would be no entry of a page table to change.
+    // Touched, so that there is an entry of a page table to change.
     let touch = || {
         (0..PAGES).for_each(|page| mapping.write(page, 1));
         Ok(())
@@ -68,9 +68,8 @@ pub(super) fn dontneed(clock: &Clock) -> Result<[f64; 2], FloorError> {
     Ok([single, many])
 }
 
-/// The first load from each page. Of a plain mapping the kernel would map sixteen at a time; it
-/// does not where there is nothing beside: pages of other mappings, in reverse order, so that they
-/// do not become one.
+/// The first load from each page. In a plain mapping the kernel would map sixteen at a time. Here the neighbours are
+/// pages of other mappings, in reverse order so that these are not merged.
 pub(super) fn minor_read_fault(clock: &Clock) -> Result<f64, FloorError> {
     let file = MemoryFile::create(PAGES)?;
     let mapping = Mapping::new(&file, Sharing::Shared, Rights::ReadWrite)?;
@@ -109,7 +108,7 @@ fn first_writes(clock: &Clock, mapping: &Mapping) -> Result<f64, FloorError> {
     )
 }
 
-/// What asynchronous write-protection costs, in nanoseconds a page.
+/// The cost of asynchronous write-protection, in nanoseconds a page.
 #[derive(Clone, Copy)]
 pub(super) struct Tracked {
     pub(super) fault: f64,
@@ -118,7 +117,7 @@ pub(super) struct Tracked {
     pub(super) scan_dirty: f64,
 }
 
-/// userfaultfd and `PAGEMAP_SCAN`; `None` where the kernel has neither.
+/// userfaultfd and `PAGEMAP_SCAN`; `None` if the kernel has neither.
 pub(super) fn asynchronous_protection(clock: &Clock) -> Result<Option<Tracked>, FloorError> {
     let shared = filled(Sharing::Shared)?;
     let mut tracking = match WriteTracking::new(&shared) {
@@ -149,8 +148,8 @@ pub(super) fn asynchronous_protection(clock: &Clock) -> Result<Option<Tracked>, 
     }))
 }
 
-/// The first store into each page of a tracked private mapping, as a view's life goes: dropped,
-/// protected again by the scan, written.
+/// The first store into each page of a tracked private mapping, in the cycle of a view: dropped, protected again by the
+/// scan, written.
 fn tracked_copy(clock: &Clock) -> Result<f64, FloorError> {
     let private = filled(Sharing::Private)?;
     let mut tracking = WriteTracking::new(&private)
@@ -183,7 +182,7 @@ fn scan(tracking: &mut WriteTracking<'_>, expected: usize) -> Result<(), FloorEr
     })
 }
 
-/// Making one page fault, and ending that; `None` where the kernel cannot.
+/// Making one page fault, and ending that; `None` if the kernel cannot.
 pub(super) fn guard(clock: &Clock) -> Result<Option<[f64; 2]>, FloorError> {
     let mapping = filled(Sharing::Private)?;
     let page = PAGES / 2;

@@ -1,4 +1,4 @@
-//! The recipe's runtime: which pages have which rights, in the transaction that runs.
+//! The recipe's runtime: the rights of each page in the running transaction.
 //!
 //! LIBXAC thesis, section 4.2.3. Invariant: between transactions no page of the view has rights and
 //! both sets are empty; within one, exactly the pages of `touched` have rights, and those of
@@ -51,14 +51,14 @@ impl PageSet {
     }
 }
 
-/// How far the running transaction has come with a page.
+/// The state of a page in the running transaction.
 const UNTOUCHED: u32 = 0;
 const READ: u32 = 1;
 const WRITTEN: u32 = 2;
 
-/// What the transaction and the handler share.
+/// The state that the transaction and the handler share.
 pub(super) struct Runtime {
-    /// Where the program loads and stores.
+    /// The mapping for the program's loads and stores.
     pub(super) view: Mapping,
     data_file: MemoryFile,
     /// The committed pages as the runtime sees them.
@@ -184,7 +184,7 @@ impl Watcher for Runtime {
         let mapped = match self.states[page].load(Relaxed) {
             UNTOUCHED => self.give_read(page),
             READ => self.give_write(page, READ),
-            // It has all rights: the fault is not for want of them.
+            // It has all rights: the fault has another cause.
             _ => return false,
         };
         mapped.is_ok()

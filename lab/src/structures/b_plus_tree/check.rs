@@ -7,7 +7,7 @@ use crate::structures::error::{Error, damaged};
 use crate::structures::key::Key;
 use crate::structures::page::Pages;
 
-/// What a sound tree consists of.
+/// The parts of a valid tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Figures {
@@ -23,7 +23,7 @@ pub struct Figures {
     pub free_pages: usize,
 }
 
-/// One check: what it has seen so far.
+/// One check, with its findings so far.
 struct Check<'a, S, K, const V: usize, const FAN_OUT: usize> {
     tree: &'a BPlusTree<S, K, V, FAN_OUT>,
     used: usize,
@@ -31,7 +31,7 @@ struct Check<'a, S, K, const V: usize, const FAN_OUT: usize> {
     figures: Figures,
 }
 
-/// What a parent says of a child.
+/// The bounds that a parent sets for a child.
 #[derive(Clone, Copy)]
 struct Expected<K> {
     /// All keys are at least this.

@@ -35,7 +35,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Inner<'a, K, V, FAN_OUT> 
         }
     }
 
-    /// How many keys there are; one less than children.
+    /// The number of keys; one less than children.
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
         self.count
@@ -47,7 +47,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Inner<'a, K, V, FAN_OUT> 
         K::read(&self.bytes[at..at + K::LENGTH])
     }
 
-    /// The page number of a child, as the page has it.
+    /// The page number of a child, from the page.
     #[inline(always)]
     pub(super) fn child(&self, index: usize) -> usize {
         let at = Shape::<K, V, FAN_OUT>::CHILDREN + index * 4;
@@ -63,7 +63,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Inner<'a, K, V, FAN_OUT> 
         partition::<8>(self.count, |index| self.key(index) <= key)
     }
 
-    /// All keys and children, to be divided anew.
+    /// All keys and children, for a new division.
     pub(super) fn content(&self) -> Content<K> {
         Content {
             keys: (0..self.count).map(|index| self.key(index)).collect(),
@@ -72,7 +72,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Inner<'a, K, V, FAN_OUT> 
     }
 }
 
-/// Keys and children of one or two inner nodes, on their way.
+/// Keys and children of one or two inner nodes, outside of a page.
 pub(super) struct Content<K> {
     pub(super) keys: Vec<K>,
     pub(super) children: Vec<usize>,
@@ -85,14 +85,14 @@ impl<K: Key> Content<K> {
         self.children.insert(index + 1, child);
     }
 
-    /// Adds a greater node's content behind the key that separates the two.
+    /// Adds a greater node's content after the key that separates the two.
     pub(super) fn append(&mut self, separator: K, other: Self) {
         self.keys.push(separator);
         self.keys.extend(other.keys);
         self.children.extend(other.children);
     }
 
-    /// Keeps `kept` keys; returns the next one, which separates, and what is beyond it.
+    /// Keeps `kept` keys; returns the next one, which separates, and the content beyond it.
     pub(super) fn split(&mut self, kept: usize) -> Option<(K, Self)> {
         let keys = self.keys.split_off(kept + 1);
         let children = self.children.split_off(kept + 1);

@@ -10,8 +10,7 @@ use crate::structures::key::Key;
 use crate::structures::page::PagesMut;
 
 impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, FAN_OUT> {
-    /// Inserts a key with its value, or replaces the value of a key that is there. Returns the
-    /// value before.
+    /// Inserts a key with its value, or replaces the value of an existing key. Returns the previous value.
     ///
     /// # Errors
     /// [`Error::Full`] before anything is changed; [`Error::TooLarge`] beyond 2^32 pages;
@@ -75,7 +74,7 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
         Ok(())
     }
 
-    /// How many nodes of the path are full, from the leaf up without a gap.
+    /// The number of full nodes of the path, from the leaf up without a gap.
     fn full_levels(&self, path: &Path) -> Result<usize, Error> {
         let mut full = 1;
         while full <= path.top {
@@ -88,7 +87,7 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
         Ok(full)
     }
 
-    /// Whether a position is behind the last entry of the tree.
+    /// Returns true if a position is after the last entry of the tree.
     fn at_the_end(&self, path: &Path, at: usize) -> Result<bool, Error> {
         if at != self.header(path.steps[0].page)?.1.count {
             return Ok(false);

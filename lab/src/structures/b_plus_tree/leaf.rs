@@ -1,14 +1,14 @@
-//! A leaf: entries in any order, and a small array that says the order.
+//! A leaf: entries in any order, and a small array with their order.
 //!
 //! | bytes | of a leaf |
 //! | --- | --- |
 //! | 16..16 + n | order: n slot numbers of one byte each |
 //! | from the next multiple of 8 | n slots, each a key and a value |
 //!
-//! The order is a permutation of all slot numbers: its first `count` are the used slots in the
-//! order of their keys, the rest are the free ones. To insert is to fill the first free slot and
-//! to move its number to its place in the order: a change of one entry and of at most n bytes of
-//! order, where a sorted array would move half the page. That is what keeps the redo short.
+//! The order is a permutation of all slot numbers: its first `count` are the used slots in the order of their keys, the
+//! rest are the free ones. An insert fills the first free slot and moves its number to its place in the order. It
+//! changes one entry and at most n bytes of order, whereas a sorted array would move half the page. So the redo is
+//! short.
 
 use std::marker::PhantomData;
 
@@ -45,7 +45,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Leaf<'a, K, V, FAN_OUT> {
         self.count
     }
 
-    /// The number of the slot at a position of the order, as the page has it.
+    /// The number of the slot at a position of the order, from the page.
     #[inline(always)]
     pub(super) fn slot(&self, position: usize) -> usize {
         usize::from(self.bytes[HEADER + position])
@@ -65,7 +65,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Leaf<'a, K, V, FAN_OUT> {
             .expect("the slice has V bytes")
     }
 
-    /// How many entries come before the searched place: `before` is true for their keys.
+    /// The number of entries before the searched place: `before` is true for their keys.
     #[inline(always)]
     pub(super) fn partition(&self, mut before: impl FnMut(K) -> bool) -> Result<usize, Error> {
         let mut beyond = false;
@@ -81,7 +81,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Leaf<'a, K, V, FAN_OUT> {
         }
     }
 
-    /// Where a key is, or else where it belongs.
+    /// The position of a key, or else the position where it belongs.
     #[inline(always)]
     pub(super) fn find(&self, key: K) -> Result<Result<usize, usize>, Error> {
         let position = self.partition(|other| other < key)?;

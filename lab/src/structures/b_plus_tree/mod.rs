@@ -10,13 +10,12 @@
 //!   write into a third leaf.
 //! - Inserting beyond the greatest key fills nodes wholly instead of halving them.
 //!
-//! What always holds, and [`BPlusTree::check`] proves:
+//! Invariants, which [`BPlusTree::check`] proves:
 //!
 //! - all leaves are on level 0 and each child's level is its parent's less one;
 //! - keys are in order, within nodes and between them;
 //! - a leaf's order array is a permutation of its slots;
-//! - each node but the root, and but those at the right edge, is a quarter full or more; none but
-//!   the root is empty;
+//! - each node except the root and those at the right edge is a quarter full or more; none except the root is empty;
 //! - each used page is the node of one parent, or free, and never both.
 //!
 //! The nodes are described in the modules of this one: `node` (header), `leaf`, `inner`, and
@@ -50,11 +49,10 @@ pub const WHOLE_PAGE: usize = 1024;
 
 /// A B+-tree in an area of pages.
 ///
-/// `S` is the area: `&[Page]` to read, `&mut [Page]` or `Vec<Page>` to change, or anything else
-/// that implements [`Pages`] and [`PagesMut`]. The handle keeps nothing but the area, so opening
-/// one for each transaction is cheap. `V` is the length of a value in bytes, up to 256. `FAN_OUT`
-/// bounds the entries of a node; less than the page holds is for tests, so that a small tree has
-/// many levels.
+/// `S` is the area: `&[Page]` to read, `&mut [Page]` or `Vec<Page>` to change, or anything else that implements
+/// [`Pages`] and [`PagesMut`]. The handle keeps only the area, so opening one for each transaction is cheap. `V` is the
+/// length of a value in bytes, up to 256. `FAN_OUT` bounds the entries of a node; a bound below a page's capacity is
+/// for tests, so that a small tree has many levels.
 #[derive(Debug, Clone)]
 pub struct BPlusTree<S, K, const V: usize, const FAN_OUT: usize = WHOLE_PAGE> {
     pages: S,
@@ -65,13 +63,12 @@ impl<S: Pages, K: Key, const V: usize> BPlusTree<S, K, V> {
     /// Opens the tree in an area.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if there is none; [`Error::LayoutDiffers`] if it has other keys, values
-    /// or fan-out.
+    /// [`Error::Damaged`] if there is none; [`Error::LayoutDiffers`] if it has other keys, values or fan-out.
     pub fn open(pages: S) -> Result<Self, Error> {
         Self::open_with_fan_out(pages)
     }
 
-    /// Makes an area an empty tree, whatever it held before.
+    /// Makes an area an empty tree; its contents are overwritten.
     ///
     /// # Errors
     /// [`Error::Full`] if the area has less than two pages.
@@ -122,7 +119,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
         &mut self.pages
     }
 
-    /// Gives the area back.
+    /// Returns the area.
     pub fn into_pages(self) -> S {
         self.pages
     }
@@ -174,7 +171,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
         Range::new(self, keys.start_bound().cloned(), keys.end_bound().cloned())
     }
 
-    /// How many entries there are. Counts: reads every node.
+    /// The number of entries. It reads every node.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -197,7 +194,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
         }
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -249,7 +246,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
         Ok((page, self.leaf(bytes, page, header)))
     }
 
-    /// The way from the root to the leaf where a key belongs.
+    /// The path from the root to the leaf where a key belongs.
     fn descend(&self, key: K) -> Result<Path, Error> {
         let (mut bytes, mut header) = self.header(ROOT)?;
         let mut path = Path::new(header.level);
@@ -266,7 +263,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
     }
 }
 
-/// A way from the root to an entry of a leaf.
+/// A path from the root to an entry of a leaf.
 #[derive(Debug, Clone)]
 pub struct Path {
     /// By level: the node, and the index of the child or, in the leaf, the position of the entry.

@@ -12,8 +12,8 @@
 //! | 12..14 | 0 |
 //! | 14..16 | count: entries of a leaf, keys of an inner node |
 //!
-//! Numbers are little-endian. The first eight bytes without the level are the same in all nodes of
-//! one tree, so one comparison tells a node from anything else.
+//! Numbers are little-endian. The first eight bytes without the level are the same in all nodes of one tree, so one
+//! comparison recognises a node.
 
 use std::marker::PhantomData;
 
@@ -51,11 +51,11 @@ impl<K: Key, const V: usize, const FAN_OUT: usize> Shape<K, V, FAN_OUT> {
         }
         smaller(smaller(fit, FAN_OUT), 255)
     };
-    /// Where the entries of a leaf begin, after the header and their order.
+    /// The place of a leaf's entries, after the header and their order.
     pub(super) const ENTRIES: usize = Self::entries_after(Self::LEAF);
     /// The most keys in an inner node.
     pub(super) const INNER: usize = smaller((PAGE_SIZE - HEADER - 4) / (K::LENGTH + 4), FAN_OUT);
-    /// Where the numbers of an inner node's children begin, after the header and the keys.
+    /// The place of the numbers of an inner node's children, after the header and the keys.
     pub(super) const CHILDREN: usize = HEADER + Self::INNER * K::LENGTH;
 
     /// The first eight bytes of each node, where the level is 0.
@@ -131,7 +131,7 @@ impl<K: Key, const V: usize, const FAN_OUT: usize> Shape<K, V, FAN_OUT> {
     }
 }
 
-/// What a valid header says.
+/// The contents of a valid header.
 #[derive(Clone, Copy)]
 pub(super) struct Header {
     pub(super) level: usize,

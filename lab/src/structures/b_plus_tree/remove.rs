@@ -1,6 +1,6 @@
 //! Removing, and mending the nodes that have become less than a quarter full.
 //!
-//! A node and its neighbour are merged if three quarters of a node hold both, else evened out. So a
+//! A node and its neighbour are merged if three quarters of a node hold both; otherwise they are evened out. So a
 //! merged node does not split again at the next insert.
 
 use super::node::Shape;
@@ -36,7 +36,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
 }
 
 impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, FAN_OUT> {
-    /// Removes a key. Returns its value, if it was there.
+    /// Removes a key. Returns its value, if it existed.
     ///
     /// # Errors
     /// [`Error::Damaged`]. Removing never needs more pages.

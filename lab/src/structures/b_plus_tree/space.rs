@@ -1,4 +1,4 @@
-//! Page 0: which pages of the area are free.
+//! Page 0: the free pages of the area.
 //!
 //! | bytes | of page 0 |
 //! | --- | --- |
@@ -13,9 +13,9 @@ use super::node::{Bytes, MAX_LEVELS, number};
 use crate::structures::error::{Error, damaged};
 use crate::structures::page::{Pages, PagesMut};
 
-/// The page that tells which pages are free.
+/// The page with the free list.
 pub(super) const SPACE: usize = 0;
-/// The page that is always the root, so that no operation must ask where it is.
+/// The page that is always the root, so that no operation must look it up.
 pub(super) const ROOT: usize = 1;
 
 /// The most pages of a tree: their numbers have 32 bits.
@@ -24,7 +24,7 @@ const LIMIT: usize = u32::MAX as usize;
 const MAGIC: &[u8; 8] = b"SdxBTree";
 const FREE: &[u8; 4] = b"Free";
 
-/// What page 0 says.
+/// The contents of page 0.
 #[derive(Clone, Copy)]
 pub(super) struct Space {
     pub(super) first: usize,
@@ -39,7 +39,7 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// Whether a page is among the reserved ones.
+    /// Returns true if a page is among the reserved ones.
     pub(super) fn contains(&self, page: usize) -> bool {
         self.pages[..self.count].contains(&page)
     }
@@ -101,7 +101,7 @@ pub(super) fn following<S: Pages>(pages: &S, page: usize, used: usize) -> Result
 /// Finds `needed` pages without taking them.
 ///
 /// # Errors
-/// [`Error::Full`] if there are not as many; [`Error::TooLarge`] if there cannot be.
+/// [`Error::Full`] if the area has fewer; [`Error::TooLarge`] if a tree cannot have so many.
 pub(super) fn reserve<S: Pages>(pages: &S, needed: usize) -> Result<Reserved, Error> {
     let mut after = read(pages)?;
     let mut found = [0; MAX_LEVELS + 1];

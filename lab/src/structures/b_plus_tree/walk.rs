@@ -10,7 +10,7 @@ use crate::structures::page::Pages;
 use crate::structures::range::{Direction, Ordered};
 
 impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, FAN_OUT> {
-    /// The way to the first entry; nothing if there is none.
+    /// The path to the first entry; `None` if there is none.
     pub(super) fn seek_path(&self, bound: Bound<K>) -> Result<Option<Path>, Error> {
         self.seek(bound, Direction::Forward)
     }

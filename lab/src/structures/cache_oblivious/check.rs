@@ -7,7 +7,7 @@ use crate::structures::error::{Error, damaged};
 use crate::structures::key::Key;
 use crate::structures::page::Pages;
 
-/// What a sound tree consists of.
+/// The parts of a valid tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Figures {
@@ -17,9 +17,9 @@ pub struct Figures {
     pub levels: usize,
     /// Segments.
     pub segments: usize,
-    /// Entries for which the segments have room.
+    /// The number of entries for which the segments have room.
     pub slots: usize,
-    /// Pages, the header, the segments and the index.
+    /// Pages of the header, the segments and the index.
     pub pages: usize,
 }
 

@@ -1,14 +1,13 @@
 //! The index: a static search tree over the segments, in the van Emde Boas layout.
 //!
-//! Between each two neighbouring segments there is a separator: no key to its left is greater, and
-//! every key to its right is. The separators are the inner nodes of a complete binary tree whose
-//! leaves are the segments. The van Emde Boas layout cuts the tree at half its height, stores the
-//! upper half, then each lower half, and stores each of them in the same manner. So whatever the
-//! size of a block of memory is (a cache line, a page, a disk's block), some level of the cut has
-//! pieces that just fit in it, and a search reads O(log_B n) blocks without knowing B.
+//! Between each two neighbouring segments there is a separator: no key to its left is greater, and every key to its
+//! right is. The separators are the inner nodes of a complete binary tree whose leaves are the segments. The van Emde
+//! Boas layout cuts the tree at half its height, stores the upper half, then each lower half, and stores each of them
+//! in the same manner. So for any size of a block of memory (a cache line, a page, a disk's block), some level of the
+//! cut has pieces that just fit in it. A search reads O(log_B n) blocks without knowing B.
 //!
-//! The nodes are not linked: where a node is follows from its depth and its number in its level
-//! (Brodal, Fagerberg and Jacob, "Cache oblivious search trees via binary trees of small height").
+//! The nodes are not linked: a node's place follows from its depth and its number in its level. Source: Brodal,
+//! Fagerberg and Jacob, "Cache oblivious search trees via binary trees of small height".
 //!
 //! Separators need not be keys that exist. So inserts and removals within a segment leave the index
 //! alone, and a rebalance writes only the separators within its window, which are one subtree.
@@ -18,7 +17,7 @@ use crate::structures::error::Error;
 use crate::structures::key::Key;
 use crate::structures::page::{Pages, PagesMut};
 
-/// How a depth of the tree is reached in the recursive cut where it is the top of lower halves.
+/// The cut of the recursion in which a depth of the tree is the top of lower halves.
 #[derive(Clone, Copy)]
 struct Cut {
     /// The depth at which the upper half begins.
@@ -59,8 +58,8 @@ const fn cut(mut cuts: [Cut; MAX_LEVELS], root: usize, height: usize) -> [Cut; M
     cut(cuts, root + upper, lower)
 }
 
-/// Where a node is, given where the root of its upper half is. `number` is the node's number in
-/// breadth-first order, where the root has 1.
+/// The place of a node, given that of its upper half's root. `number` is the node's number in breadth-first order,
+/// where the root has 1.
 #[inline(always)]
 fn below(cut: Cut, root_at: usize, number: usize) -> usize {
     let upper_size = (1 << cut.upper) - 1;
@@ -68,7 +67,7 @@ fn below(cut: Cut, root_at: usize, number: usize) -> usize {
     root_at + upper_size + (number & upper_size) * lower_size
 }
 
-/// Where the node with a number in breadth-first order is, in a tree of a height.
+/// The place of the node with a number in breadth-first order, in a tree of a height.
 fn position(height: usize, number: usize) -> usize {
     let mut sum = 0;
     let mut number = number;
@@ -82,7 +81,7 @@ fn position(height: usize, number: usize) -> usize {
     sum
 }
 
-/// The segment that a key belongs into.
+/// The segment of a key.
 #[inline]
 pub(super) fn search<S: Pages, K: Key, const V: usize, const SEGMENT: usize>(
     pages: &S,

@@ -1,4 +1,4 @@
-//! Where what is: the header in page 0, the segments behind it, the index behind them.
+//! The layout of the area: the header in page 0, then the segments, then the index.
 //!
 //! | bytes | of page 0 |
 //! | --- | --- |
@@ -28,7 +28,7 @@ pub(super) const MAX_LEVELS: usize = 40;
 pub(super) const SEGMENT_HEADER: usize = 8;
 
 const MAGIC: &[u8; 8] = b"SdxCOTre";
-/// A segment holds at least so many entries, where a page can.
+/// The least number of entries in a segment, if a page has room.
 const WANTED: usize = 15;
 const SMALLEST_SEGMENT: usize = 512;
 
@@ -62,9 +62,9 @@ impl<K: Key, const V: usize, const SEGMENT: usize> Layout<K, V, SEGMENT> {
         let fit = (Self::BYTES - SEGMENT_HEADER) / Self::ENTRY;
         if fit < SEGMENT { fit } else { SEGMENT }
     };
-    /// How many segments a page holds.
+    /// The number of segments in a page.
     pub(super) const PER_PAGE: usize = PAGE_SIZE / Self::BYTES;
-    /// How many separators a page of the index holds.
+    /// The number of separators in a page of the index.
     pub(super) const SEPARATORS_PER_PAGE: usize = PAGE_SIZE / K::LENGTH;
 
     /// The page where the index begins.
@@ -73,7 +73,7 @@ impl<K: Key, const V: usize, const SEGMENT: usize> Layout<K, V, SEGMENT> {
         SEGMENTS + (1_usize << levels).div_ceil(Self::PER_PAGE)
     }
 
-    /// How many pages an array with so many levels needs.
+    /// The number of pages of an array with so many levels.
     pub(super) const fn pages(levels: usize) -> usize {
         let separators = (1_usize << levels) - 1;
         Self::index(levels) + separators.div_ceil(Self::SEPARATORS_PER_PAGE)

@@ -2,17 +2,17 @@
 //! layout (Bender, Demaine, Farach-Colton, "Cache-oblivious B-trees"; the form without indirection
 //! of Bender, Duan, Iacono and Wu, "A locality-preserving cache-oblivious dynamic dictionary").
 //!
-//! All entries are in one array, in the order of their keys, with gaps. So a range of keys is a
-//! range of memory, which no B+-tree has after a while of random inserts. The array is cut into
-//! segments; `segment` describes one, `index` finds one, and `rebalance` keeps the gaps where they
-//! are needed. No size of a cache, page or block is tuned for: the structure is good for each.
+//! All entries are in one array, in the order of their keys, with gaps. So a range of keys is a range of memory, which
+//! a B+-tree loses after random inserts. The array is cut into segments; `segment` describes one, `index` finds one,
+//! and `rebalance` keeps the gaps where they are needed. The structure is not tuned for a size of a cache, page or
+//! block, and is good for each.
 //!
-//! An insert moves the entries behind it within one segment: it writes one page. When the segment
-//! is full, the entries of a window of segments are spread anew, and the separators between them.
-//! When the array is three quarters full it doubles, and everything in it is written: amortised
-//! that is little, but that one insert makes a transaction as large as the array.
+//! An insert moves the entries after it within one segment: it writes one page. When the segment is full, the entries
+//! of a window of segments are spread again, and the separators between them. When the array is three quarters full it
+//! doubles, and everything in it is written. Amortised that is little, but that one insert makes a transaction as large
+//! as the array.
 //!
-//! What always holds, and [`CacheObliviousTree::check`] proves:
+//! Invariants, which [`CacheObliviousTree::check`] proves:
 //!
 //! - there are 2^levels segments, and the area has their pages and those of their separators;
 //! - each segment's header has its number, and a count of at most its capacity;
@@ -43,10 +43,10 @@ pub const WHOLE_SEGMENT: usize = 4096;
 
 /// A cache-oblivious B-tree in an area of pages.
 ///
-/// `S` is the area: `&[Page]` to read, `&mut [Page]` or `Vec<Page>` to change, or anything else
-/// that implements [`Pages`] and [`PagesMut`]. The handle keeps the area and the number of levels;
-/// opening one reads page 0. `V` is the length of a value in bytes, up to 256. `SEGMENT` bounds the
-/// entries of a segment; less than it holds is for tests, so that a small tree rebalances much.
+/// `S` is the area: `&[Page]` to read, `&mut [Page]` or `Vec<Page>` to change, or anything else that implements
+/// [`Pages`] and [`PagesMut`]. The handle keeps the area and the number of levels; opening one reads page 0. `V` is the
+/// length of a value in bytes, up to 256. `SEGMENT` bounds the entries of a segment; a bound below its capacity is for
+/// tests, so that a small tree rebalances often.
 #[derive(Debug, Clone)]
 pub struct CacheObliviousTree<S, K, const V: usize, const SEGMENT: usize = WHOLE_SEGMENT> {
     pages: S,
@@ -64,7 +64,7 @@ impl<S: Pages, K: Key, const V: usize> CacheObliviousTree<S, K, V> {
         Self::open_with_segment(pages)
     }
 
-    /// Makes an area an empty tree, whatever it held before.
+    /// Makes an area an empty tree; its contents are overwritten.
     ///
     /// # Errors
     /// [`Error::Full`] if the area has less than two pages.
@@ -133,7 +133,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         &mut self.pages
     }
 
-    /// Gives the area back.
+    /// Returns the area.
     pub fn into_pages(self) -> S {
         self.pages
     }
@@ -147,8 +147,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         Ok(segment.find(key).ok().map(|index| segment.entry(index).1))
     }
 
-    /// Inserts a key with its value, or replaces the value of a key that is there. Returns the
-    /// value before.
+    /// Inserts a key with its value, or replaces the value of an existing key. Returns the previous value.
     ///
     /// # Errors
     /// [`Error::Full`] before anything is changed; [`Error::TooLarge`] beyond 2^40 segments;
@@ -179,7 +178,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         Ok(None)
     }
 
-    /// Removes a key. Returns its value, if it was there.
+    /// Removes a key. Returns its value, if it existed.
     ///
     /// # Errors
     /// [`Error::Damaged`]. Removing never needs more pages.
@@ -222,7 +221,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         Range::new(self, keys.start_bound().cloned(), keys.end_bound().cloned())
     }
 
-    /// How many entries there are. Counts: reads every segment's header.
+    /// The number of entries. It reads every segment's header.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -234,7 +233,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         Ok(sum)
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -246,7 +245,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         1 << self.levels
     }
 
-    /// The segment that a key belongs into.
+    /// The segment of a key.
     #[inline(always)]
     fn search(&self, key: K) -> Result<usize, Error> {
         index::search::<S, K, V, SEGMENT>(&self.pages, self.levels, key)
@@ -284,7 +283,7 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
     }
 }
 
-/// Where an entry is.
+/// The place of an entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     segment: usize,

@@ -1,13 +1,12 @@
 //! Rebalancing: spreading the entries of a window evenly over its segments, doubling and halving.
 //!
-//! A window of level j is 2^j segments that begin at a multiple of 2^j: the segments below one node
-//! of the index. A segment may be full; a window of a higher level may be less full, and the whole
-//! array at most three quarters. When a segment overflows, the smallest window around it that is
-//! not too full, counted with the new entry, is spread evenly. When a segment is all but empty, it
-//! is the smallest window that is not too empty: from an eighth for a segment to a quarter for the
-//! whole. If even the whole array is beyond its threshold, it doubles or halves. The thresholds
-//! tighten with the level, so a window that was spread can take many entries before its parts
-//! overflow again; that bounds the entries moved by O(log² n) per insert, amortised.
+//! A window of level j is 2^j segments that begin at a multiple of 2^j: the segments below one node of the index. A
+//! segment may be full; a window of a higher level may be less full, and the whole array at most three quarters. When a
+//! segment overflows, the smallest window around it that is not too full, counted with the new entry, is spread evenly.
+//! When a segment is nearly empty, it is the smallest window that is not too empty: from an eighth for a segment to a
+//! quarter for the whole. If even the whole array is beyond its threshold, it doubles or halves. The thresholds tighten
+//! with the level, so a window that was spread can take many entries before its parts overflow again; that bounds the
+//! entries moved by O(log² n) per insert, amortised.
 
 use super::CacheObliviousTree;
 use super::index;
@@ -55,15 +54,15 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         Self::CAPACITY / 8
     };
 
-    /// Whether a window of a level may hold so many entries: full for a segment, three quarters
-    /// for the whole array.
+    /// Returns true if a window of a level may hold so many entries: full for a segment, three quarters for the whole
+    /// array.
     fn not_too_full(&self, level: usize, entries: usize) -> bool {
         let slots = Self::CAPACITY << level;
         entries * 4 * self.levels <= slots * (4 * self.levels - level)
     }
 
-    /// Whether a window of a level may hold so few entries: an eighth for a segment, a quarter for
-    /// the whole array.
+    /// Returns true if a window of a level may hold so few entries: an eighth for a segment, a quarter for the whole
+    /// array.
     fn not_too_empty(&self, level: usize, entries: usize) -> bool {
         let slots = Self::CAPACITY << level;
         entries * 8 * self.levels >= slots * (self.levels + level)
@@ -147,7 +146,7 @@ impl<S: PagesMut, K: Key, const V: usize, const SEGMENT: usize>
                 self.spread(window, &entries)
             }
             None if self.levels == 0 => Ok(()),
-            // Without an entry there is nothing to make separators of.
+            // Without an entry there are no separators to compute.
             None if self.range(..).next().is_none() => self.resize(0, None),
             None => self.resize(self.levels - 1, None),
         }

@@ -1,4 +1,4 @@
-//! A segment of the packed-memory array: a few sorted entries, and free room behind them.
+//! A segment of the packed-memory array: a few sorted entries, and free room after them.
 //!
 //! | bytes | of a segment |
 //! | --- | --- |
@@ -28,7 +28,7 @@ pub(super) struct Segment<'a, K, const V: usize, const SEGMENT: usize> {
     key: PhantomData<K>,
 }
 
-/// The page of a segment, and where in the page it begins.
+/// The page of a segment, and its place in the page.
 #[inline(always)]
 pub(super) fn place<K: Key, const V: usize, const SEGMENT: usize>(number: usize) -> (usize, usize) {
     let per_page = Layout::<K, V, SEGMENT>::PER_PAGE;
@@ -81,14 +81,14 @@ impl<'a, K: Key, const V: usize, const SEGMENT: usize> Segment<'a, K, V, SEGMENT
         )
     }
 
-    /// How many entries come before the searched place: `before` is true for their keys. A
-    /// segment has few entries: in 16 parts, a search waits twice for memory.
+    /// The number of entries before the searched place: `before` is true for their keys. A segment has few entries: in
+    /// 16 parts, a search waits twice for memory.
     #[inline(always)]
     pub(super) fn partition(&self, before: impl Fn(K) -> bool) -> usize {
         partition::<16>(self.count, |index| before(self.key(index)))
     }
 
-    /// Where a key is, or else where it belongs.
+    /// The position of a key, or else the position where it belongs.
     #[inline(always)]
     pub(super) fn find(&self, key: K) -> Result<usize, usize> {
         let index = self.partition(|other| other < key);
@@ -108,7 +108,7 @@ pub(super) struct SegmentMut<'a, K, const V: usize, const SEGMENT: usize> {
 }
 
 impl<'a, K: Key, const V: usize, const SEGMENT: usize> SegmentMut<'a, K, V, SEGMENT> {
-    /// The segment with a number, without a look at its header.
+    /// The segment with a number; its header is not read.
     pub(super) fn new<S: PagesMut>(pages: &'a mut S, number: usize) -> Result<Self, Error> {
         let (in_page, at) = place::<K, V, SEGMENT>(number);
         let page = page_mut(pages, in_page)?;
@@ -120,7 +120,7 @@ impl<'a, K: Key, const V: usize, const SEGMENT: usize> SegmentMut<'a, K, V, SEGM
         })
     }
 
-    /// Writes header and entries, whatever was there. They must fit.
+    /// Overwrites the segment with header and entries. They must fit.
     pub(super) fn fill(&mut self, entries: &[(K, [u8; V])]) {
         self.bytes[2..4].copy_from_slice(&MAGIC);
         self.bytes[4..8].copy_from_slice(&(self.number as u32).to_le_bytes());

@@ -1,7 +1,7 @@
 //! Delivery: the oldest new order of each district of a warehouse, in one transaction.
 //!
-//! What is found out of all districts together (the orders, then their lines and customers) is asked for
-//! together, so that the cache misses of a hundred rows overlap.
+//! Rows of all districts (the orders, then their lines and customers) are prefetched together, so that the cache misses
+//! of a hundred rows overlap.
 //!
 //! Source: TPC-C, clause 2.7.4.
 
@@ -33,7 +33,7 @@ impl Oldest {
 }
 
 impl Tpcc {
-    /// Returns how many districts had an order to deliver.
+    /// Returns the number of districts that had an order to deliver.
     pub(super) fn delivery(
         &self,
         warehouse: u32,
@@ -94,7 +94,7 @@ impl Tpcc {
             account.deliveries += 1;
             transaction.set(customer, ACCOUNT, account)?;
         }
-        // After all: what is deleted makes tokens of rows be looked for again.
+        // At the end, since a deletion makes tokens of rows stale.
         for id in ids {
             if !transaction.delete(schema.new_orders, *id)? {
                 return Err(missing("new_orders", *id));

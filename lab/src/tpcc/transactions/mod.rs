@@ -22,26 +22,26 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a terminal is told.
+/// The result for a terminal.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// Of a new order.
     NewOrder(Sold),
     /// Of a payment.
     Payment(Paid),
-    /// Of a look at a customer's newest order.
+    /// Of an order status.
     OrderStatus(Box<Status>),
-    /// Of a delivery: how many districts had an order to deliver.
+    /// Of a delivery: the number of districts that had an order to deliver.
     Delivery(u32),
-    /// Of a look at recent orders: how many items there is little of.
+    /// Of a stock level: the number of items with a low stock.
     StockLevel(u32),
 }
 
-/// Why a transaction was undone.
+/// The reason why a transaction was undone.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// One of a hundred new orders has an item that nobody sells: the standard asks for this.
+    /// One of a hundred new orders has an item that does not exist, as the standard demands.
     #[error("there is no item {item}")]
     UnusedItem {
         /// Its number.
@@ -93,7 +93,7 @@ impl Tpcc {
         Tpcc { schema }
     }
 
-    /// Asks for a customer, up to the names.
+    /// Prefetches a customer, up to the names.
     #[inline]
     fn prefetch_customer(&self, what: Prefetch, customer: &u64, space: &TableSpace) {
         match what {
@@ -105,7 +105,7 @@ impl Tpcc {
         }
     }
 
-    /// The customer whom a request means.
+    /// The customer of a request.
     fn customer(&self, who: &Who, transaction: &Transaction<'_>) -> Result<Row<Customer>, Refusal> {
         let customers = self.schema.customers;
         match *who {
@@ -163,7 +163,7 @@ impl Procedure for Tpcc {
                 who: Who::Key(customer),
                 ..
             } => self.prefetch_customer(what, customer, space),
-            // What these read is found on the way.
+            // The rows of these are located on the way.
             _ => {}
         }
     }
@@ -219,7 +219,7 @@ impl Procedure for Tpcc {
     }
 }
 
-/// Where the text for a district stands in a stock.
+/// The place of the text for a district in a stock.
 #[inline]
 fn district_text(district: u64) -> Range<usize> {
     const BYTES: usize = size_of::<[u8; 24]>();

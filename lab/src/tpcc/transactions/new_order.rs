@@ -1,5 +1,5 @@
-//! New order: enters an order of 5 to 15 lines. One of a hundred has an unused item and is undone, after
-//! all else was done.
+//! New order: enters an order of 5 to 15 lines. One of a hundred has an unused item and is undone, after all other
+//! work.
 //!
 //! Source: TPC-C, clause 2.4.2.
 
@@ -18,7 +18,7 @@ const LEVEL: Field<Stock, Level> = field!(Stock.level: Level);
 /// A hundred percent, of rates.
 const WHOLE: i64 = 10_000;
 
-/// An order that was entered.
+/// A new order that was entered.
 #[derive(Clone, Debug)]
 pub struct Sold {
     /// Its number in its district.
@@ -33,7 +33,7 @@ pub struct Sold {
     pub warehouse_tax: i32,
     /// The district's tax.
     pub district_tax: i32,
-    /// What all of it costs.
+    /// The total price.
     pub total: i64,
     /// The lines.
     pub lines: Vec<SoldLine>,
@@ -44,13 +44,13 @@ pub struct Sold {
 pub struct SoldLine {
     /// The item's name.
     pub name: [u8; 24],
-    /// What one costs.
+    /// The price of one.
     pub price: i32,
-    /// What all cost.
+    /// The price of all.
     pub amount: i32,
-    /// How many are left.
+    /// The remaining stock.
     pub quantity: i16,
-    /// Whether both the item and the stock are original: the standard's `B`, else `G`.
+    /// True if both the item and the stock are original: the standard's `B`, otherwise `G`.
     pub is_brand: bool,
 }
 
@@ -87,7 +87,7 @@ impl Tpcc {
 
         let id = scale::order(district, number);
         let ids = (1..=lines.len() as u32).map(|number| scale::line(id, number));
-        // Where the index will have them; the first insert comes after other work.
+        // The places in the index of the later inserts; the first insert comes after other work.
         ids.for_each(|id| transaction.prefetch(Prefetch::Index, schema.order_lines, id));
         transaction.prefetch(Prefetch::Index, schema.orders, id);
         transaction.prefetch(Prefetch::Index, schema.new_orders, id);
@@ -173,7 +173,7 @@ impl Tpcc {
     }
 }
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     id: u64,
@@ -181,7 +181,7 @@ struct Place {
     is_local: bool,
 }
 
-/// What is left; where it would be little, 91 came.
+/// The remaining stock; if it would be low, 91 are added.
 fn taken(level: Level, quantity: u8, is_local: bool) -> Level {
     let sold = i16::from(quantity);
     let more = if level.quantity >= sold + 10 { 0 } else { 91 };

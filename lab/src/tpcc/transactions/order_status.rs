@@ -16,11 +16,11 @@ pub struct Status {
     pub customer: u64,
     /// The customer's names: first, middle, last.
     pub name: ([u8; 16], [u8; 2], [u8; 16]),
-    /// What the customer owes.
+    /// The customer's balance.
     pub balance: i64,
     /// The order.
     pub order: Order,
-    /// Its lines, as many as the order says.
+    /// Its lines, as many as the order has.
     pub lines: [StatusLine; LINES_MAX],
 }
 
@@ -31,9 +31,9 @@ pub struct StatusLine {
     pub item: u32,
     /// The warehouse that it came from.
     pub supplier: u32,
-    /// How many.
+    /// The quantity.
     pub quantity: u8,
-    /// What they cost.
+    /// The price of all.
     pub amount: i32,
     /// When they were delivered; 0: not yet.
     pub delivered: i64,

@@ -14,7 +14,7 @@ const ACCOUNT: Field<Customer, Account> = field!(Customer.account: Account);
 const DATA: Field<Customer, [u8; 500]> = field!(Customer.data: [u8; 500]);
 const DISTRICT_SUM: Field<District, i64> = field!(District.year_to_date: i64);
 
-/// A payment that was taken.
+/// A completed payment.
 #[derive(Clone, Debug)]
 pub struct Paid {
     /// The customer's key.
@@ -27,9 +27,9 @@ pub struct Paid {
     pub credit_limit: i64,
     /// The customer's discount.
     pub discount: i32,
-    /// What the customer owes now.
+    /// The customer's balance now.
     pub balance: i64,
-    /// Of a customer with bad credit the first 200 bytes of what is known, else nothing.
+    /// The first 200 bytes of the customer's data with bad credit, otherwise `None`.
     pub data: Option<Box<[u8]>>,
 }
 
@@ -103,7 +103,7 @@ fn paid(customer: &Customer, balance: i64) -> Paid {
     }
 }
 
-/// What is known about a customer, with this payment before it; what is too long falls off its end.
+/// A customer's data, with this payment before it; the end is cut.
 fn noted(customer: &Customer, district: u64, amount: i64) -> [u8; 500] {
     let mut data = [0; 500];
     let all = data.len();

@@ -1,7 +1,7 @@
-//! Stock level: of how many items in a district's last 20 orders there is little.
+//! Stock level: the number of items in a district's last 20 orders with a low stock.
 //!
-//! The orders, then all their lines, then the items' stocks are asked for together, so that the cache
-//! misses of some hundred rows overlap.
+//! The orders, then all their lines, then the items' stocks are prefetched together, so that the cache misses of some
+//! hundred rows overlap.
 //!
 //! Source: TPC-C, clause 2.8.2.
 
@@ -9,7 +9,7 @@ use super::super::scale::{self, LINES_MAX};
 use super::{Refusal, Tpcc, missing};
 use sardonyx::Transaction;
 
-/// Orders that are looked at.
+/// The number of orders that are read.
 const ORDERS: u32 = 20;
 
 impl Tpcc {

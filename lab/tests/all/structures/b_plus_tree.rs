@@ -194,7 +194,7 @@ fn full_comes_before_any_change() {
             Err(Error::Full { pages_needed }) => {
                 fulls += 1;
                 assert!(crate::structures::common::equal(&before, tree.pages_mut()));
-                // One page less than needed is still too few, and says the same.
+                // One page less than needed is still too few, and gives the same error.
                 grow(tree.pages_mut(), pages_needed - 1);
                 assert_eq!(tree.insert(key, &[0; 8]), Err(Error::Full { pages_needed }));
                 grow(tree.pages_mut(), pages_needed);
@@ -315,7 +315,7 @@ fn damaged<T: std::fmt::Debug>(result: Result<T, Error>, at: usize, part: &str) 
 
 #[test]
 fn a_damaged_order_is_noticed() {
-    // The order of the root's entries begins behind its header of 16 bytes.
+    // The order of the root's entries begins after its header of 16 bytes.
     let open = |pages: &Vec<Page>| BPlusTree::<_, u64, 8>::open(pages.clone()).unwrap();
     let mut beyond = one_leaf(0..6);
     beyond[1].bytes[16 + 2] = 255;
@@ -366,7 +366,7 @@ fn a_free_list_that_runs_in_a_circle_is_noticed() {
 
 #[test]
 fn a_page_in_use_is_not_taken_as_free() {
-    // The root and two leaves, of which page 0 says that the second was never used.
+    // The root and two leaves; page 0 claims that the second was never used.
     let mut tree = Narrow::<u64, 8>::create_with_fan_out(vec![Page::zeroed(); 4]).unwrap();
     for key in [10, 20, 30, 40, 35] {
         assert_eq!(tree.insert(key, &[0; 8]), Ok(None));

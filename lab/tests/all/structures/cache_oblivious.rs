@@ -199,7 +199,7 @@ fn full_comes_before_any_change() {
             Err(Error::Full { pages_needed }) => {
                 fulls += 1;
                 assert!(crate::structures::common::equal(&before, tree.pages_mut()));
-                // One page less than needed is still too few, and says the same.
+                // One page less than needed is still too few, and gives the same error.
                 grow(tree.pages_mut(), pages_needed - 1);
                 assert_eq!(
                     tree.insert(key, &[0; 64]),

@@ -1,14 +1,14 @@
 //! Damaged memory: errors or answers, but no panic and no endless loop.
 //!
-//! Small trees of both kinds; every byte of every page is damaged in turn, and then whole pages are
-//! overwritten with others, with random bytes and with pieces of nodes. Whatever the damage, every
-//! operation must end. If `check` finds nothing, then the damage made another sound structure (with
-//! another key, or a count that is less by one; to notice that needs the store's checksums), and
-//! everything must be consistent: the entries that were counted, in order, each found by its key.
+//! Small trees of both kinds. Every byte of every page is damaged in turn, and then whole pages are overwritten with
+//! others, with random bytes and with pieces of nodes. With any damage, every operation must end. If `check` finds
+//! nothing, then the damage made another valid structure (with another key, or a count that is less by one; to notice
+//! that needs the store's checksums). Then everything must be consistent: the counted entries, in order, each found by
+//! its key.
 
 use sardonyx_lab::structures::{BPlusTree, CacheObliviousTree, Error, PAGE_SIZE, Page};
 
-/// What both structures can do, for tests of both.
+/// The common operations of both structures, for tests of both.
 trait Structure: Sized {
     fn open(pages: Vec<Page>) -> Result<Self, Error>;
     fn close(self) -> Vec<Page>;
@@ -90,7 +90,7 @@ fn array_pages() -> Vec<Page> {
     pages::<Array>(empty.close())
 }
 
-/// Does everything to a damaged structure. Returns whether `check` found the damage.
+/// Runs all operations on a damaged structure. Returns true if `check` found the damage.
 fn everything<T: Structure>(pages: &[Page], context: &str) -> bool {
     let mut tree = match T::open(pages.to_vec()) {
         Ok(tree) => tree,
@@ -142,7 +142,7 @@ fn expected(error: &Error, context: &str) {
     }
 }
 
-/// Damages every byte where the sound structure has something; returns how many were found.
+/// Damages every used byte of a valid structure; returns the number of damages that were found.
 fn every_byte<T: Structure>(sound: &[Page]) -> usize {
     assert!(!everything::<T>(sound, "sound"));
     let mut found = 0;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tempfile::TempDir;
 
-/// How a program gets the library.
+/// The linking of the library to a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// From the shared library, when it is started.
@@ -69,7 +69,7 @@ impl Program {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.executable
     }
@@ -96,13 +96,13 @@ pub fn wait(mut child: Child) {
     assert!(status.success(), "the program ended with {status}");
 }
 
-/// Runs something in a new directory.
+/// Calls `body` with a new directory.
 pub fn in_directory(body: impl FnOnce(&Path)) {
     let directory = tempfile::tempdir().unwrap();
     body(directory.path());
 }
 
-/// Where cargo puts the libraries that belong to this test.
+/// The directory of the libraries that belong to this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! Where a server listens: a port of a host, or a Unix socket.
+//! The address of a server: a port of a host, or a Unix socket.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use sardonyx_command::ending;
@@ -20,10 +20,10 @@ pub enum Address {
 }
 
 impl Address {
-    /// As it is written on a command line.
+    /// Parses an address in the command line's form.
     ///
     /// # Errors
-    /// If it is empty.
+    /// The text is empty.
     pub fn parse(text: &str) -> Result<Address, String> {
         match text {
             "" => Err("host:port, or the path of a Unix socket".into()),
@@ -32,10 +32,10 @@ impl Address {
         }
     }
 
-    /// Listens there. The file of a Unix socket that nobody listens to any more is replaced.
+    /// Listens there. The file of a Unix socket without a listener is replaced.
     ///
     /// # Errors
-    /// What the system says, such as that somebody listens there.
+    /// The system's error, such as that another process listens there.
     pub fn listen(&self) -> io::Result<Listener> {
         match self {
             Address::Host(address) => {
@@ -59,7 +59,7 @@ impl Address {
     /// Connects to a server there.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn connect(&self) -> io::Result<Stream> {
         match self {
             Address::Host(address) => {
@@ -91,7 +91,7 @@ fn remove_abandoned(path: &Path) -> io::Result<()> {
         Err(error) if found.file_type().is_socket() && refused(&error) => {
             std::fs::remove_file(path)
         }
-        // Binding there says why not.
+        // The error of binding gives the reason.
         _ => Ok(()),
     }
 }
@@ -106,10 +106,10 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Where it listens, with the port that the system chose.
+    /// The address at which it listens, with the port that the system chose.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn address(&self) -> io::Result<Address> {
         match self {
             Listener::Host(listener) => Ok(Address::Host(listener.local_addr()?.to_string())),
@@ -117,10 +117,10 @@ impl Listener {
         }
     }
 
-    /// The next client's connection, which does not wait.
+    /// The next client's connection, in non-blocking mode.
     ///
     /// # Errors
-    /// That there is none, and what the system says.
+    /// No client waits, or the system's error.
     pub(super) fn accept(&self) -> io::Result<Stream> {
         let stream = match self {
             Listener::Host(listener) => {
@@ -150,7 +150,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Path(_, path) = self {
-            // Gone already is as well.
+            // If it is already removed, that is no error.
             let _ = ending::remove(path);
         }
     }
@@ -169,7 +169,7 @@ impl Stream {
     /// One more handle of the same connection.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn try_clone(&self) -> io::Result<Stream> {
         Ok(match self {
             Stream::Host(stream) => Stream::Host(stream.try_clone()?),
@@ -186,10 +186,10 @@ impl Stream {
         };
     }
 
-    /// How long a read may wait; `None`: without end.
+    /// Sets the most time that a read may wait; `None`: without end.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
         match self {
             Stream::Host(stream) => stream.set_read_timeout(time),

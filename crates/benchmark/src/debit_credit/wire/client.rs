@@ -9,46 +9,46 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
 
-/// How long a client waits for its server to say anything.
+/// The time that a client waits for its server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most bytes that are received at once.
 const RECEIVED_BYTES_MAX: usize = 256 << 10;
 
-/// Why a client cannot go on.
+/// The reason why a client cannot continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nobody is there.
+    /// The connection was refused.
     #[error("connecting to {address}: {source}")]
     Connect {
-        /// Where.
+        /// The server's address.
         address: Address,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The connection failed.
     #[error("the connection to the server: {0}")]
     Connection(#[from] io::Error),
-    /// The server is gone, and requests were not answered: their fate is unknown.
+    /// The server closed the connection, and some requests were not answered: their fate is unknown.
     #[error(
-        "the server is gone; {unanswered} requests were not answered, and their fate is unknown"
+        "the server closed the connection; {unanswered} requests were not answered, and their fate is unknown"
     )]
     Gone {
-        /// How many.
+        /// The number of unanswered requests.
         unanswered: u64,
     },
-    /// What the server says makes no sense.
+    /// The server's message is not valid.
     #[error("the server: {0}")]
     Protocol(#[from] ProtocolError),
-    /// The server did not say anything for a long time.
+    /// The server did not send anything for a long time.
     #[error("the server did not answer for {} s", PATIENCE.as_secs())]
     Silent,
 }
 
 impl ClientError {
-    /// Whether the server said that it ends.
+    /// Returns true if the server announced its end.
     pub fn is_closing(&self) -> bool {
         matches!(
             self,
@@ -78,13 +78,13 @@ pub struct Receiving {
     stream: Stream,
     session: ClientSession,
     bytes: Vec<u8>,
-    /// Bytes of a frame whose end has not come.
+    /// Bytes of a frame whose end has not arrived.
     rest: usize,
     welcome: Welcome,
 }
 
 impl Client {
-    /// Connects, and says hello.
+    /// Connects, and sends the first message.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -105,7 +105,7 @@ impl Client {
             sent: 0,
         };
         Message::Hello { version: VERSION }.put(&mut sending.bytes);
-        // Whom the server sends away it may not hear any more; what it said before tells why.
+        // A client that the server sends away may be unable to send; the server's earlier message gives the reason.
         let greeted = sending.send();
         let welcome = Welcome {
             version: VERSION,
@@ -133,7 +133,7 @@ impl Client {
         Ok(Client { sending, receiving })
     }
 
-    /// What the server said first.
+    /// The server's first message.
     pub fn welcome(&self) -> Welcome {
         self.receiving.welcome
     }
@@ -143,7 +143,7 @@ impl Client {
         self.sending.sent - self.answered()
     }
 
-    /// Requests that were answered: these are on stable storage, unless refused.
+    /// Requests that were answered: they are on stable storage, unless refused.
     pub fn answered(&self) -> u64 {
         self.receiving.answered()
     }
@@ -157,7 +157,7 @@ impl Client {
         self.sending.send()
     }
 
-    /// Waits for answers; `each` is called with each that came.
+    /// Waits for answers; `each` is called with each one.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -190,7 +190,7 @@ impl Sending {
         }
     }
 
-    /// Sends it. Waits while the server takes nothing.
+    /// Sends the added requests. Waits while the server reads nothing.
     ///
     /// # Errors
     /// [`ClientError::Connection`].
@@ -205,7 +205,7 @@ impl Sending {
         self.sent
     }
 
-    /// Nothing more comes: the server ends the connection when all is answered.
+    /// Ends the requests: the server ends the connection when all are answered.
     pub fn finish(&self) {
         self.stream.shutdown(Shutdown::Write);
     }
@@ -217,10 +217,10 @@ impl Receiving {
         self.session.answered()
     }
 
-    /// Waits for answers; `each` is called with each that came.
+    /// Waits for answers; `each` is called with each one.
     ///
     /// # Errors
-    /// [`ClientError`]; `unanswered` is what [`ClientError::Gone`] says.
+    /// [`ClientError`]; `unanswered` is the number in [`ClientError::Gone`].
     pub fn receive(
         &mut self,
         unanswered: u64,

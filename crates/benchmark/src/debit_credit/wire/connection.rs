@@ -1,11 +1,11 @@
-//! A client's connection at the server: what it may have on its way, and the answers that it has not taken.
+//! A client's connection at the server: its requests in flight, and the answers that it has not read.
 //!
-//! Nobody waits for a client. Receiving takes what is there. Answers that do not fit into the socket are kept
-//! until it takes more; meanwhile, and while it has a whole window of requests unanswered, nothing is received
-//! from it, so what a client can occupy is bounded, and it is its own requests that wait.
+//! No thread waits for a client. Receiving takes the bytes that have arrived. Answers that do not fit into the socket
+//! are kept until it accepts more. Meanwhile, and while a whole window of its requests is unanswered, nothing is
+//! received from the client. So its memory is bounded, and only its own requests wait.
 //!
-//! One thread at a time is told that there is something to receive (the registration is for one event), so
-//! the bytes of a connection are decoded in order; its visits pass through the same threads of each stage.
+//! The registration is for one event, so one thread at a time learns that there is something to receive. So the bytes
+//! of a connection are decoded in order; its visits pass through the same threads of each stage.
 
 use super::address::Stream;
 use super::frame::{FRAME_BYTES_MAX, ProtocolError};
@@ -25,12 +25,12 @@ use std::time::{Duration, Instant};
 /// The most bytes that are received at once.
 const RECEIVED_BYTES_MAX: usize = 256 << 10;
 
-/// With so many bytes of answers that the client has not taken, nothing more is received from it. More than the
-/// answers of a whole window, so that a client may send one before it takes any.
+/// The bytes of unread answers from which on nothing more is received from the client. More than the answers of a whole
+/// window, so that a client may send one before it reads any.
 const UNTAKEN_BYTES_MAX: usize = 2 << 20;
 
 thread_local! {
-    /// Where a thread receives into; a connection keeps only what is left of a frame.
+    /// The receive buffer of a thread; a connection keeps only the rest of a frame.
     static RECEIVED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -46,15 +46,15 @@ pub(super) struct Connection {
     state: Mutex<State>,
 }
 
-/// What was received.
+/// The received bytes.
 #[derive(Debug)]
 struct Heard {
     session: ServerSession,
-    /// The beginning of a frame whose end has not come.
+    /// The beginning of a frame whose end has not arrived.
     rest: Vec<u8>,
 }
 
-/// What is on its way to the client, and what is waited for.
+/// The answers on their way to the client, and the awaited events.
 #[derive(Debug, Default)]
 struct State {
     greeted: bool,
@@ -62,28 +62,28 @@ struct State {
     unanswered: usize,
     /// The number of the next answer.
     next: u64,
-    /// Answers that the socket did not take, from `taken` on.
+    /// Answers that the socket did not accept, from `taken` on.
     untaken: Vec<u8>,
     taken: usize,
-    /// Since when the client has taken nothing of them.
+    /// The time since when the client has read none of them.
     stalled_since: Option<Instant>,
-    /// What the registration waits for.
+    /// The events that the registration waits for.
     wants_in: bool,
     wants_out: bool,
-    /// Nothing more is received, for the time being.
+    /// Nothing is received for now.
     paused: bool,
-    /// Nothing more is received at all.
+    /// Nothing is received any more.
     finished: bool,
-    /// What is said last.
+    /// The last message.
     farewell: Option<Farewell>,
     closed: bool,
 }
 
 impl Connection {
-    /// A client that has connected and said nothing.
+    /// A new connection of a client.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn new(stream: Stream, client: u16, shared: Arc<Shared>) -> io::Result<Arc<Self>> {
         let connection = Arc::new(Connection {
             stream,
@@ -105,7 +105,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// What it has in common with others.
+    /// The state that it shares with others.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -114,18 +114,18 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it has not said hello, and for how long.
+    /// The time since it connected without a first message; `None` after that message.
     pub fn silent_for(&self, now: Instant) -> Option<Duration> {
         (!self.state().greeted).then(|| now.saturating_duration_since(self.since))
     }
 
-    /// For how long it has taken nothing of what it is to be told.
+    /// The time for which it has left its answers unread.
     pub fn stalled_for(&self, now: Instant) -> Option<Duration> {
         let since = self.state().stalled_since?;
         Some(now.saturating_duration_since(since))
     }
 
-    /// An event came. Returns whether there is something to receive: the caller makes a visit of it.
+    /// Handles an event. Returns true if there is something to receive: the caller makes a visit of it.
     pub fn event(&self, flags: EventFlags) -> bool {
         let mut state = self.state();
         if state.closed {
@@ -146,7 +146,7 @@ impl Connection {
         receive
     }
 
-    /// Receives what is there and decodes it. Returns when it came, if there was anything.
+    /// Receives the bytes that have arrived and decodes them. Returns the time of their arrival, if there were any.
     pub fn receive(&self, calls: &mut Vec<Numbered>) -> Option<Instant> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let Heard { session, rest } = &mut *heard;
@@ -176,7 +176,7 @@ impl Connection {
         (!calls.is_empty()).then_some(came)
     }
 
-    /// So many requests came; an outcome of `true`: nothing comes any more.
+    /// Notes so many received requests; an outcome of `true`: no more will come.
     fn received(&self, count: usize, greeted: bool, outcome: Result<bool, ProtocolError>) {
         let mut state = self.state();
         state.unanswered += count;
@@ -206,7 +206,7 @@ impl Connection {
         self.go_on(&mut state);
     }
 
-    /// Tells the client what became of its requests.
+    /// Sends the outcomes of its requests to the client.
     pub fn answer(&self, outcomes: Vec<Result<(), ProcedureError<Refusal>>>, came: Instant) {
         let (count, mut committed) = (outcomes.len() as u64, 0);
         let mut state = self.state();
@@ -230,7 +230,7 @@ impl Connection {
             .answered(self.client, next, (count, committed), came);
     }
 
-    /// The fate of requests is unknown, or the database is closed: the client is told nothing.
+    /// The fate of requests is unknown, or the database is closed: the client receives no answer.
     pub fn fail(&self, error: Error, requests: usize) {
         self.shared.fail(error);
         let mut state = self.state();
@@ -238,7 +238,7 @@ impl Connection {
         self.close(&mut state);
     }
 
-    /// Nothing more is received; what was is answered, and the client is told why.
+    /// Stops receiving; answers the received requests, and sends the reason.
     pub fn finish(&self, farewell: Farewell) {
         let mut state = self.state();
         state.finished = true;
@@ -251,7 +251,7 @@ impl Connection {
         self.close(&mut self.state());
     }
 
-    /// Sees to it that the right events are waited for, or that it ends.
+    /// Registers for the right events, or ends the connection.
     fn go_on(&self, state: &mut State) {
         if state.closed {
             return;
@@ -267,7 +267,7 @@ impl Connection {
             }
         }
         let window = self.shared.limits.window as usize;
-        // With some way between, so that it does not change with every answer.
+        // With some hysteresis, so that it does not change with every answer.
         state.paused = match state.paused {
             true => state.unanswered > window / 2 || untaken > UNTAKEN_BYTES_MAX / 2,
             false => state.unanswered >= window || untaken >= UNTAKEN_BYTES_MAX,
@@ -278,7 +278,7 @@ impl Connection {
         }
     }
 
-    /// Sends what the socket takes.
+    /// Sends as much as the socket accepts.
     fn send(&self, state: &mut State) {
         while !state.closed && state.taken < state.untaken.len() {
             match retried(|| (&self.stream).write(&state.untaken[state.taken..])) {
@@ -324,7 +324,7 @@ impl Connection {
     }
 }
 
-/// A system call, again if a signal came between.
+/// Repeats a system call that a signal interrupted.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

@@ -1,4 +1,4 @@
-//! Frames: how bytes that come in any portions are cut into messages.
+//! Frames: cutting bytes that arrive in any portions into messages.
 //!
 //! ```text
 //! offset  bytes
@@ -7,19 +7,19 @@
 //!      8      …  the message: its kind, one byte, and its fields; numbers are little-endian
 //! ```
 //!
-//! A length that no message has is refused before anything is waited for, so nobody makes the other side keep
-//! more than [`FRAME_BYTES_MAX`] bytes.
+//! An impossible length is refused before more bytes are awaited, so no side keeps more than [`FRAME_BYTES_MAX`] bytes
+//! for the other.
 
 use super::message::Farewell;
 use sardonyx_base::crc32c;
 
-/// Before the message.
+/// Bytes before the message.
 pub const HEADER_BYTES: usize = 8;
 
 /// The longest frame.
 pub const FRAME_BYTES_MAX: usize = 64;
 
-/// What is wrong with the bytes of the other side.
+/// The fault of the other side's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -40,7 +40,7 @@ pub enum ProtocolError {
         /// In the header.
         expected: u32,
     },
-    /// Nobody knows this message.
+    /// The kind of the message is unknown.
     #[error("a message of kind {kind} and {bytes} bytes, which is none of this protocol")]
     Message {
         /// Its kind.
@@ -53,21 +53,21 @@ pub enum ProtocolError {
     Version {
         /// Its version.
         found: u16,
-        /// Ours.
+        /// Our version.
         expected: u16,
     },
-    /// A message that may not come now.
+    /// A message that is not allowed now.
     #[error("{what} at a moment when it may not come")]
     Unexpected {
-        /// Which.
+        /// The message.
         what: &'static str,
     },
-    /// Requests, or answers, are numbered one after the other.
+    /// Requests, and answers, must be numbered consecutively.
     #[error("number {found}, where {expected} should come")]
     Number {
-        /// The number that came.
+        /// The received number.
         found: u64,
-        /// The one that should.
+        /// The expected number.
         expected: u64,
     },
     /// No such procedure.
@@ -76,7 +76,7 @@ pub enum ProtocolError {
         /// Its number.
         found: u16,
     },
-    /// The server says why it ends the connection.
+    /// The server's reason for ending the connection.
     #[error("the server ended the connection: {0}")]
     Ended(Farewell),
 }
@@ -93,7 +93,7 @@ pub fn put(bytes: &mut Vec<u8>, message: impl FnOnce(&mut Vec<u8>)) {
     bytes[start + 4..start + HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// The first message of `bytes`, and the length of its frame; `None` if it is not all there.
+/// The first message of `bytes`, and the length of its frame; `None` if it is incomplete.
 ///
 /// # Errors
 /// [`ProtocolError::Length`], [`ProtocolError::Checksum`].

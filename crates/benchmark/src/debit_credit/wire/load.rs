@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-/// What the clients of a process do.
+/// The load of the clients of a process.
 #[derive(Clone, Debug)]
 pub struct ClientLoad {
     /// Connections, each with a thread, in an open loop with two.
     pub clients: usize,
-    /// Requests that are sent together, and so many times as many are on their way in a closed loop.
+    /// Requests that are sent together; in a closed loop `batches_in_flight` times as many are in flight.
     pub batch: usize,
     /// See `batch`.
     pub batches_in_flight: usize,
@@ -35,8 +35,8 @@ pub struct ClientLoad {
     pub seed: u64,
 }
 
-/// Connects the clients and runs them to the end. Returns the bank's size, too. If the server ends before,
-/// they end with what was answered.
+/// Connects the clients and runs them to the end. Also returns the bank's size. If the server ends before, they end
+/// with the answers so far.
 ///
 /// # Errors
 /// The first client's [`ClientError`].
@@ -96,7 +96,7 @@ struct Running<'a> {
     load: &'a ClientLoad,
     progress: &'a Progress,
     clock: WallClock,
-    /// Requests that clients took on, where a number of them ends the run.
+    /// Requests that clients have started, if a number of them ends the run.
     started: &'a AtomicU64,
     scale: Scale,
 }
@@ -110,7 +110,7 @@ impl Running<'_> {
         generator.with_wrong_codes(self.load.wrong_code_percent)
     }
 
-    /// How many of `wanted` requests may be sent now.
+    /// The number of `wanted` requests that may be sent now.
     fn grant(&self, wanted: usize) -> usize {
         if self.progress.is_stopped() {
             return 0;
@@ -164,7 +164,7 @@ impl Running<'_> {
         }
     }
 
-    /// Sends what arrives, and receives on a thread of its own.
+    /// Sends requests as they arrive, and receives on a thread of its own.
     fn open(&self, client: Client, rate: f64) -> Result<(Measured, Option<Part>), ClientError> {
         let Until::Time(length) = self.load.until else {
             unreachable!("an open loop ends after a time");
@@ -212,7 +212,7 @@ impl Running<'_> {
     }
 }
 
-/// Sends what is due.
+/// Sends due requests.
 struct Terminal<'a> {
     generator: Generator,
     sending: Sending,
@@ -228,7 +228,7 @@ impl Service for Terminal<'_> {
     }
 
     fn submit(&mut self, due: &[Duration]) -> Result<(), ClientError> {
-        // An error means that the receiving thread met one, which it tells.
+        // An error means that the receiving thread met one, which it reports.
         let _ = self.sender.send(due.to_vec());
         self.sending.send()
     }
@@ -283,7 +283,7 @@ impl Answers<'_> {
                     }
                     None => match batches.next() {
                         Some(due) => batch = due.into(),
-                        // More answers than requests: of no use.
+                        // More answers than requests: no longer needed.
                         None => left = 0,
                     },
                 }

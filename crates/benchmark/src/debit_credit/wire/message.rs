@@ -12,8 +12,7 @@ use super::frame::{self, ProtocolError};
 use crate::debit_credit::requests::Request;
 use std::fmt;
 
-/// The version of this protocol.
-/// Since 2 a call has the account's code.
+/// The version of this protocol. Since 2 a call has the account's code.
 pub const VERSION: u16 = 2;
 
 /// The number of the debit-credit procedure.
@@ -25,37 +24,37 @@ pub const CALL_BYTES: usize = frame::HEADER_BYTES + 1 + 8 + 2 + size_of::<Reques
 /// A message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// A client's first.
+    /// The client's first message.
     Hello {
-        /// The version that it speaks.
+        /// The client's version.
         version: u16,
     },
     /// A request.
     Call {
         /// The client's running number, from 0.
         number: u64,
-        /// What to run.
+        /// The procedure to run.
         procedure: u16,
-        /// With what.
+        /// The procedure's argument.
         request: Request,
     },
-    /// The server's first.
+    /// The server's first message.
     Welcome(Welcome),
-    /// A request's end.
+    /// The outcome of a request.
     Answer {
         /// The request's number.
         number: u64,
-        /// What became of it.
+        /// The outcome.
         outcome: Answer,
     },
-    /// The server's last.
+    /// The server's last message.
     Farewell(Farewell),
 }
 
-/// What a client is told first.
+/// The server's first message to a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Welcome {
-    /// The version that the server speaks.
+    /// The server's version.
     pub version: u16,
     /// The client's number, which is in the upper 16 bits of its transactions' numbers.
     pub client: u16,
@@ -81,7 +80,7 @@ macro_rules! codes {
                 }
             }
 
-            /// All of them.
+            /// All variants.
             pub const ALL: &[$name] = &[$($name::$variant,)*];
         }
 
@@ -96,7 +95,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What became of a request.
+    /// The outcome of a request.
     Answer {
         /// It is committed and on stable storage.
         Committed = 0: "committed",
@@ -116,15 +115,15 @@ codes! {
 }
 
 codes! {
-    /// Why the server ends a connection.
+    /// The reason why the server ends a connection.
     Farewell {
-        /// It ends.
+        /// The server ends.
         Closing = 1: "it ends",
-        /// What the client sent cannot be understood.
+        /// The client's message cannot be understood.
         Misunderstood = 2: "it could not understand what it was sent",
-        /// Another version of the protocol.
+        /// The client has another version of the protocol.
         Version = 3: "it speaks another version of the protocol",
-        /// As many are connected as may be.
+        /// The limit of connections is reached.
         Crowded = 4: "it has as many clients as it may have",
     }
 }
@@ -220,7 +219,7 @@ impl Message {
         })
     }
 
-    /// What it is called.
+    /// The variant's name.
     pub fn name(&self) -> &'static str {
         match self {
             Message::Hello { .. } => "a hello",
@@ -232,7 +231,7 @@ impl Message {
     }
 }
 
-/// What is left of a message.
+/// The bytes of a message that are not read yet.
 struct Fields<'a>(&'a [u8]);
 
 macro_rules! number {

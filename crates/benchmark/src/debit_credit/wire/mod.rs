@@ -1,10 +1,10 @@
 //! Debit-credit over sockets: the TPK paper's terminals, in other processes.
 //!
-//! The protocol knows no socket: [`frame`] cuts bytes into frames, [`message`] says what is in one, [`session`]
-//! keeps account of what each side may say next. Around it: [`address`] (TCP or Unix sockets), and on the
-//! server's side `connection` (a socket, its limits and its answers), `visit` (an exchange of the engine's:
-//! requests are received and decoded on the input stage's threads, answers encoded and sent on the output
-//! stage's), `shared` and [`server`] (who is connected, and the end); on the client's side [`client`] and `load`.
+//! The protocol knows no socket: [`frame`] cuts bytes into frames, [`message`] decodes them, [`session`] checks the
+//! order of both sides' messages. Around it are [`address`] (TCP or Unix sockets) and the two sides. On the server's
+//! side: `connection` (a socket, its limits and its answers), `visit` (an exchange of the engine's: requests are
+//! received and decoded on the input stage's threads, answers encoded and sent on the output stage's), `shared` and
+//! [`server`] (the connections, and the end). On the client's side: [`client`] and `load`.
 //!
 //! An answer means that its transaction is on stable storage.
 //!

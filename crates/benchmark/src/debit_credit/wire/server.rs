@@ -1,11 +1,11 @@
-//! The server: who is connected, what is received and answered where, and the end.
+//! The server: connections, the stages that receive and answer, and the end.
 //!
-//! One thread waits for events. What has come on a connection is a *visit*, an exchange of the engine's: in the
-//! pipelined shape the input stage's threads receive and decode it and the output stage's threads encode and
-//! send the answers, each connection by the same thread of each; in the coalesced shape the waiting thread
-//! receives and executes, and one more thread waits until that is durable and answers.
+//! One thread waits for events. The bytes that arrived on a connection are a *visit*, an exchange of the engine's. In
+//! the pipelined shape the input stage's threads receive and decode it, and the output stage's threads encode and send
+//! the answers; each connection keeps the same thread of each stage. In the coalesced shape the waiting thread receives
+//! and executes, and one more thread waits until that is durable and answers.
 //!
-//! Clients that are slow, dead or hostile harm nobody: see [`Limits`] and `connection`.
+//! Clients that are slow, dead or hostile have no effect on others: see [`Limits`] and `connection`.
 
 use super::address::{Listener, Stream};
 use super::connection::Connection;
@@ -27,16 +27,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-/// Why there is no service.
+/// The reason why there is no service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Nobody can listen there.
+    /// The address cannot be bound.
     #[error("listening at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -54,19 +54,18 @@ impl From<rustix::io::Errno> for ServeError {
     }
 }
 
-/// What clients may do.
+/// The limits of clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most that are connected. One more takes the place of the oldest that has not said hello, or is sent
-    /// away.
+    /// The most connections. One more replaces the oldest that has not sent its first message, or is sent away.
     pub connections: usize,
-    /// How long one may be connected without a hello.
+    /// The time that a connection may be without a first message.
     pub silence: Duration,
-    /// How long one may take nothing of its answers.
+    /// The time for which a client may leave its answers unread.
     pub stall: Duration,
-    /// The most requests of one that are unanswered.
+    /// The most unanswered requests of a client.
     pub window: u32,
-    /// How long the end waits for clients that take their last answers.
+    /// The time that the end waits for clients to read their last answers.
     pub farewell: Duration,
 }
 
@@ -82,13 +81,13 @@ impl Default for Limits {
     }
 }
 
-/// How often connections are looked at for what they fail to do.
+/// The interval at which connections are checked against these limits.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Clients have numbers of 16 bits.
 const CLIENTS_MAX: u64 = 1 << 16;
 
-/// Tokens of what is no client.
+/// Tokens of events that are no client's.
 const LISTENER: u64 = CLIENTS_MAX;
 const WAKE: u64 = CLIENTS_MAX + 1;
 
@@ -97,23 +96,23 @@ const WAKE: u64 = CLIENTS_MAX + 1;
 pub struct Stop(Arc<(AtomicBool, OwnedFd)>);
 
 impl Stop {
-    /// For a server that has not begun.
+    /// A handle for a server that has not begun.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Stop(Arc::new((AtomicBool::new(false), wake))))
     }
 
-    /// Nothing more is received; what was is answered, then it ends.
+    /// Stops receiving; answers the received requests, then ends.
     pub fn stop(&self) {
         self.0.0.store(true, Ordering::Release);
         self.wake();
     }
 
     pub(super) fn wake(&self) {
-        // Full means that it is awake.
+        // A full counter means that it is awake.
         let _ = rustix::io::write(&self.0.1, &1u64.to_ne_bytes());
     }
 
@@ -122,18 +121,18 @@ impl Stop {
     }
 }
 
-/// The bank that is served, and how.
+/// The bank that is served, and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Bank<'a> {
     /// The database.
     pub database: &'a Tables,
-    /// How large it is.
+    /// The size of the bank.
     pub scale: Scale,
-    /// What clients may do.
+    /// The limits of clients.
     pub limits: Limits,
     /// Threads of the output stage.
     pub output_threads: usize,
-    /// How long it is served, unless somebody ends it before.
+    /// The time for which it is served, unless it is stopped before.
     pub time: Option<Duration>,
 }
 
@@ -145,7 +144,7 @@ pub struct Service<'a, P: Procedure> {
 }
 
 impl<'a> Bank<'a> {
-    /// With the transaction, and what the input stage makes of decoded requests for it.
+    /// A bank with its transaction, and the input stage's step after decoding.
     pub fn service<P: Procedure>(
         self,
         procedure: &'a Registered<P>,
@@ -159,7 +158,7 @@ impl<'a> Bank<'a> {
     }
 }
 
-/// Serves clients until it is stopped. What was received is answered before it returns.
+/// Serves clients until it is stopped. Received requests are answered before it returns.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -204,7 +203,7 @@ pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
         let slices = watching.join().expect("the watcher does not panic");
         (served.map(|()| clients), slices)
     });
-    // Also of clients that are gone.
+    // Also those of disconnected clients.
     let flushed = service.bank.database.flush();
     shared.visits.wait_for_none();
     let clients = served?;
@@ -226,7 +225,7 @@ struct Server<'a, P: Procedure<Output = (), Error = Refusal>> {
     connections: BTreeMap<u16, Arc<Connection>>,
     /// Clients so far.
     clients: u64,
-    /// When connections were looked at last.
+    /// The time of the last check of connections.
     looked: Instant,
     sender: mpsc::Sender<sardonyx::procedures::Owed<Visit<P>>>,
 }
@@ -264,7 +263,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
                     Ok(client) => self.event(client, flags),
                     Err(_) if data == WAKE => {
                         let mut count = [0; 8];
-                        // Nothing to read: somebody else's.
+                        // Nothing to read: the event was for another thread.
                         let _ = rustix::io::read(&self.shared.stop.0.1, &mut count);
                     }
                     Err(_) => self.accept()?,
@@ -274,7 +273,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
     }
 
     fn wait(&self, events: &mut Vec<Event>, most: Option<Duration>) -> Result<(), ServeError> {
-        // Nobody is connected: nobody has to be looked at.
+        // Without connections there is nothing to check.
         let tick = match self.connections.is_empty() {
             true => Duration::from_secs(60),
             false => TICK,
@@ -316,7 +315,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
         }
     }
 
-    /// Ends connections that fail to do what they should, now and then.
+    /// At intervals, ends connections that exceed a limit.
     fn look(&mut self, now: Instant) -> Result<(), ServeError> {
         if now.saturating_duration_since(self.looked) < TICK {
             return Ok(());
@@ -337,14 +336,14 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
         Ok(())
     }
 
-    /// Lets in who waits.
+    /// Accepts waiting clients.
     fn accept(&mut self) -> Result<(), ServeError> {
         while let Some(listener) = &self.listener {
             match listener.accept() {
                 Ok(stream) => self.enter(stream),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // The connection ended before it was taken, or there is no room for it in the system: as
-                // with any other, it is tried again when there is a reason.
+                // The connection ended before it was accepted, or the system has no room for it: as with any other, the
+                // next event tries again.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => {
                     std::thread::sleep(Duration::from_millis(10));
@@ -372,7 +371,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
         let Ok(client) = u16::try_from(self.clients) else {
             return send_away(&stream);
         };
-        // What the system refuses is this client's loss.
+        // If the system refuses it, only this client is affected.
         if let Ok(connection) = Connection::new(stream, client, self.shared.clone()) {
             self.clients += 1;
             self.connections.insert(client, connection);
@@ -395,7 +394,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
     }
 }
 
-/// Tells why, if the socket takes it, and closes.
+/// Sends the reason, if the socket accepts it, and closes.
 fn send_away(stream: &Stream) {
     use std::io::Write;
     let (mut bytes, mut stream) = (Vec::new(), stream);

@@ -1,10 +1,10 @@
-//! What each side may say next: without a socket, a thread or a clock.
+//! The order of both sides' messages: without a socket, a thread or a clock.
 
 use super::frame::{self, ProtocolError};
 use super::message::{Answer, DEBIT_CREDIT, Message, VERSION, Welcome};
 use crate::debit_credit::transaction::Numbered;
 
-/// What a server has heard of a client.
+/// The messages that a server has received of a client.
 #[derive(Clone, Debug)]
 pub struct ServerSession {
     client: u16,
@@ -12,7 +12,7 @@ pub struct ServerSession {
     next: u64,
 }
 
-/// What a client has heard of its server.
+/// The messages that a client has received of its server.
 #[derive(Clone, Debug, Default)]
 pub struct ClientSession {
     welcome: Option<Welcome>,
@@ -20,7 +20,7 @@ pub struct ClientSession {
 }
 
 impl ServerSession {
-    /// Of a client that has said nothing yet.
+    /// The session of a client that has sent nothing yet.
     pub fn new(client: u16) -> Self {
         ServerSession {
             client,
@@ -29,15 +29,15 @@ impl ServerSession {
         }
     }
 
-    /// Whether the client said hello.
+    /// Returns true if the client sent its first message.
     pub fn is_greeted(&self) -> bool {
         self.greeted
     }
 
-    /// Hears all whole frames of `bytes`; calls are appended. Returns how many bytes were heard.
+    /// Reads all whole frames of `bytes`; calls are appended. Returns the number of bytes read.
     ///
     /// # Errors
-    /// What is wrong with the first frame that is; those before it were heard.
+    /// The fault of the first wrong frame; those before it were read.
     pub fn hear(
         &mut self,
         bytes: &[u8],
@@ -80,21 +80,21 @@ impl ServerSession {
 }
 
 impl ClientSession {
-    /// What the server said first; `None` until it did.
+    /// The server's first message; `None` before it.
     pub fn welcome(&self) -> Option<Welcome> {
         self.welcome
     }
 
-    /// How many requests were answered.
+    /// The number of answered requests.
     pub fn answered(&self) -> u64 {
         self.next
     }
 
-    /// Hears all whole frames of `bytes`; `each` is called with each answer, in order. Returns how many bytes
-    /// were heard.
+    /// Reads all whole frames of `bytes`; `each` is called with each answer, in order. Returns the number of bytes
+    /// read.
     ///
     /// # Errors
-    /// What is wrong with the first frame that is; that the server ended the connection.
+    /// The fault of the first wrong frame; that the server ended the connection.
     pub fn hear(
         &mut self,
         bytes: &[u8],
@@ -178,7 +178,7 @@ mod tests {
         bytes
     }
 
-    /// Everything that a server hears when the bytes come in these portions.
+    /// The calls that a server reads when the bytes arrive in these portions.
     fn heard(portions: &[&[u8]]) -> Result<Vec<u64>, ProtocolError> {
         let (mut session, mut rest, mut calls) = (ServerSession::new(5), Vec::new(), Vec::new());
         for portion in portions {

@@ -1,4 +1,4 @@
-//! What all connections of a server share: its limits, who is gone, and what was answered.
+//! The state that all connections of a server share: its limits, closed connections, and the counts of answers.
 
 use super::server::{Limits, Stop};
 use crate::debit_credit::requests::Scale;
@@ -12,7 +12,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many visits are on their way.
+/// The number of visits on their way.
 #[derive(Debug, Default)]
 pub(super) struct Visits {
     count: Mutex<usize>,
@@ -48,7 +48,7 @@ impl Visits {
     }
 }
 
-/// What connections share.
+/// The state that connections share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub epoll: OwnedFd,
@@ -57,7 +57,7 @@ pub(super) struct Shared {
     pub visits: Visits,
     pub stop: Stop,
     progress: Arc<Progress>,
-    /// Connections that are closed and not forgotten yet.
+    /// Connections that are closed but still in the server's table.
     gone: Mutex<Vec<u16>>,
     failure: Mutex<Option<Error>>,
     first: OnceLock<Instant>,
@@ -65,22 +65,22 @@ pub(super) struct Shared {
     tallies: Vec<Mutex<Tally>>,
 }
 
-/// What was answered.
+/// The counts of answers.
 #[derive(Debug, Default)]
 struct Tally {
     committed: u64,
     refused: u64,
     responses: Responses,
-    /// How many of a client's requests.
+    /// The number of each client's answered requests.
     acknowledged: BTreeMap<u16, u64>,
     last: Option<Instant>,
 }
 
 impl Shared {
-    /// Of connections that `output_threads` threads answer.
+    /// The state for connections that `output_threads` threads answer.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn new(
         (limits, scale): (Limits, Scale),
         output_threads: usize,
@@ -103,14 +103,14 @@ impl Shared {
         })
     }
 
-    /// So many requests came.
+    /// Counts received requests.
     pub fn received(&self, count: usize) {
         if count > 0 {
             self.first.get_or_init(Instant::now);
         }
     }
 
-    /// `count` more of a client's requests were answered, which makes `next` of them.
+    /// Counts `count` more answers to a client, `next` in all.
     pub fn answered(&self, client: u16, next: u64, (count, committed): (u64, u64), came: Instant) {
         let now = Instant::now();
         let tally = &self.tallies[usize::from(client) % self.tallies.len()];
@@ -139,18 +139,18 @@ impl Shared {
         self.stop.wake();
     }
 
-    /// Connections that were closed since this was asked last.
+    /// Connections that were closed since the last call.
     pub fn take_gone(&self) -> Vec<u16> {
         std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Why the service cannot go on, if it cannot.
+    /// The reason why the service cannot continue, if there is one.
     pub fn take_failure(&self) -> Option<Error> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()
     }
 
-    /// What was answered to so many clients.
+    /// The outcome for so many clients.
     pub fn outcome(&self, clients: u64) -> Outcome {
         let mut outcome = Outcome {
             acknowledged: vec![0; clients as usize],

@@ -1,5 +1,4 @@
-//! Clients and a server in one process, over real sockets. Nothing here depends on how fast anybody is: what is
-//! waited for comes.
+//! Clients and a server in one process, over real sockets. No test depends on speed: every awaited event comes.
 
 use super::address::{Address, Stream};
 use super::client::{Client, ClientError};
@@ -28,7 +27,7 @@ fn scale() -> Scale {
     Scale::new(1_000, 10, 2).unwrap()
 }
 
-/// Serves a bank while `clients` runs, and then proves that all that was answered is there once.
+/// Serves a bank while `clients` runs, and then proves that all answered transactions are found once.
 fn served(
     shape: Shape,
     limits: Limits,
@@ -68,7 +67,7 @@ fn served(
             _ => serve(&decoded, listener, &stop, &progress),
         };
         let serving = scope.spawn(serve);
-        // Also if a client panics, or the scope waits for ever.
+        // Also if a client panics; otherwise the scope would wait for ever.
         let _stop = Stopping(&stop);
         clients(&address, &stop);
         stop.stop();
@@ -173,7 +172,7 @@ fn every_refusal_is_told_and_undone() {
     assert_eq!((outcome.committed, outcome.refused), (2, 4));
 }
 
-/// What the server says until it ends the connection.
+/// The bytes that the server sends until it ends the connection.
 fn said(stream: &Stream) -> Vec<u8> {
     let mut bytes = Vec::new();
     let _ = (&*stream).read_to_end(&mut bytes);
@@ -199,11 +198,11 @@ fn hostile_and_dead_clients_harm_nobody() {
             (&garbage).write_all(&[0xff; 5000]).unwrap();
             let mut bytes = framed(Message::Hello { version: 9 });
             (&late).write_all(&bytes).unwrap();
-            // Half a frame, and gone.
+            // Half a frame, and then the end.
             bytes = framed(Message::Hello { version: VERSION });
             (&half).write_all(&bytes[..bytes.len() - 1]).unwrap();
             drop(half);
-            // Sends and never takes an answer: as much as goes into the sockets, until it is ended.
+            // Sends and never reads an answer: as much as fits into the sockets, until the server ends it.
             let mut deaf = Client::connect(address).unwrap();
             let many: Vec<Request> = requests(10_000).collect();
             while deaf.send(many.iter().copied()).is_ok() {}
@@ -264,7 +263,7 @@ fn the_end_answers_what_was_received_and_says_so() {
     served(PIPELINED, Limits::default(), false, |address, stop| {
         let mut client = Client::connect(address).unwrap();
         client.send(requests(2_000)).unwrap();
-        // One answer: what came with its request was received, too.
+        // One answer: the rest that came with its request was received, too.
         client.receive(|_| ()).unwrap();
         stop.stop();
         let ended = loop {
@@ -281,7 +280,7 @@ fn the_end_answers_what_was_received_and_says_so() {
 fn an_abandoned_socket_is_replaced_and_a_used_one_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.sock");
-    // A server that was killed left its file.
+    // A killed server left its file.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let address = Address::parse(path.to_str().unwrap()).unwrap();
     let listener = address.listen().unwrap();

@@ -1,4 +1,4 @@
-//! An exchange with a client: what has come on its connection, and the answers to it.
+//! An exchange with a client: the bytes that arrived on its connection, and the answers to it.
 
 use super::connection::Connection;
 use crate::debit_credit::prelocated::{Directory, Prelocated};
@@ -8,11 +8,11 @@ use sardonyx::procedures::{Exchange, Outcomes, Procedure};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The part of the input stage after decoding: from requests to what the procedure takes.
+/// The part of the input stage after decoding: from requests to the procedure's arguments.
 pub type Preparing<P> =
     Arc<dyn Fn(&[Numbered], &mut Vec<<P as Procedure>::Arguments>) + Send + Sync>;
 
-/// The transaction takes requests as they were decoded, and locates their records itself.
+/// The transaction takes decoded requests, and locates their records itself.
 pub fn as_decoded() -> Preparing<DebitCredit> {
     Arc::new(|calls, requests| requests.extend_from_slice(calls))
 }
@@ -25,17 +25,17 @@ pub fn located(directory: Directory) -> Preparing<Prelocated> {
     })
 }
 
-/// What has come on a connection at one moment.
+/// The bytes that arrived on a connection at one moment.
 pub(super) struct Visit<P: Procedure> {
     connection: Arc<Connection>,
     preparing: Preparing<P>,
-    /// When its requests were received: the TPK paper's time stamp, which the output thread looks at.
+    /// The time at which its requests were received: the TPK paper's time stamp, which the output thread reads.
     came: Option<Instant>,
     requests: usize,
 }
 
 impl<P: Procedure> Visit<P> {
-    /// To be received when the input stage comes to it.
+    /// A visit that is received when the input stage reaches it.
     pub fn new(connection: Arc<Connection>, preparing: Preparing<P>) -> Self {
         connection.shared().visits.enter();
         Visit {

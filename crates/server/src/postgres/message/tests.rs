@@ -1,4 +1,4 @@
-//! Messages as clients send them, cut anywhere, and bytes that are none.
+//! Messages as clients send them, cut anywhere, and bytes that are no messages.
 
 use super::*;
 use proptest::prelude::*;

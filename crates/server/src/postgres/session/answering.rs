@@ -1,6 +1,6 @@
-//! What a session says: its steps are run together, and for each thing to be said the answer is written, in order.
+//! Answers of a session: its steps run together, and the answer to each message is written in order.
 //!
-//! Rows are sent on in portions while they are read, so that no result is in memory whole.
+//! Rows are sent in portions while they are read, so no result is in memory as a whole.
 
 use super::cursors::{Declared, Fetch};
 use super::statements::{Formats, PortalState, unknown_portal};
@@ -16,13 +16,13 @@ use sardonyx_sql::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Answers are sent on when there are so many bytes of them.
+/// The bytes of answers after which they are sent.
 const ANSWER_BYTES: usize = 256 << 10;
 
-/// What is to be said, in order. Those that stand for a step take its outcome.
+/// The answers to write, in order. Those of a step take its outcome.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// And whether it is taken in a transaction that failed.
+    /// A statement was prepared, and if it is accepted in a failed transaction.
     Parsed {
         may_run: bool,
     },
@@ -58,7 +58,7 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// Whether a transaction that failed refuses it.
+    /// Returns true if a failed transaction refuses it.
     fn is_refused_in_failure(&self) -> bool {
         match self {
             Reply::Parsed { may_run } | Reply::Bound { may_run } => !may_run,
@@ -71,37 +71,37 @@ impl Reply {
     }
 }
 
-/// A statement that is run, and how its rows are to be said.
+/// A statement that runs, and the form of its rows.
 #[derive(Debug)]
 pub(super) struct Execution {
     pub statement: Arc<Prepared>,
     pub formats: Formats,
-    /// Of the simple protocol, which describes rows unasked.
+    /// True for the simple protocol, which describes rows without a request.
     pub described: bool,
-    /// The portal, if it has one, and how many rows were asked for.
+    /// The portal, if it has one, and the most rows to return.
     pub portal: Option<String>,
     pub rows_max: usize,
 }
 
-/// Sends what is written so far, and hears what a session is doing.
+/// Sends the output written so far, and observes a session.
 pub trait Send {
-    /// Sends all of it, and leaves none.
+    /// Sends all of the output and leaves it empty.
     fn send(&mut self, output: &mut BytesMut) -> impl Future<Output = std::io::Result<()>>;
 
-    /// These statements were run together, and it took so long.
+    /// Called after statements ran together, with the time that they took.
     fn ran<'a>(&mut self, _statements: impl Iterator<Item = &'a str>, _took: Duration) {}
 
-    /// The client is told an error.
+    /// Called with each error that is sent to the client.
     fn told(&mut self, _error: &SqlError) {}
 }
 
 impl Session {
-    /// Runs what is complete, and sends the answers, the last of which stay in the output.
+    /// Runs the complete steps and sends the answers; the last of them stay in the output.
     ///
     /// # Errors
-    /// The client does not take them.
+    /// The client does not read them.
     pub async fn run(&mut self, output: &mut BytesMut, to: &mut impl Send) -> std::io::Result<()> {
-        // Who cancelled what is over does not mean what begins.
+        // A cancel request for an earlier statement does not cancel this one.
         self.interrupt.forget_request();
         let (steps, replies) = std::mem::take(&mut self.complete);
         self.bytes -= std::mem::take(&mut self.complete_bytes);
@@ -113,7 +113,7 @@ impl Session {
         let gives_rows = |reply: &Reply| matches!(reply, Reply::More { .. } | Reply::Fetched(_));
         self.has_ungiven = self.replies.iter().any(gives_rows);
         let started = Instant::now();
-        // Whether the transaction that is open has failed, as far as it was said.
+        // True if the open transaction has failed, as far as answers were written.
         let mut is_in_failure = self.sql.status() == TransactionStatus::Failed;
         let outcomes = self.sql.run(steps).await;
         if changes_names {
@@ -123,7 +123,7 @@ impl Session {
         let mut may_fail = parts.next().unwrap_or(false);
         let mut outcomes = outcomes.into_iter();
         to.ran(texts(&replies), started.elapsed());
-        // What was told of an error lets nothing be said, up to the next Sync.
+        // After an error no answer is written up to the next Sync.
         let mut failed = false;
         for reply in replies {
             match reply {
@@ -154,7 +154,7 @@ impl Session {
                 }
                 Reply::Ready(syncs) => {
                     let status = match outcomes.next() {
-                        // It may be said of one that failed when its rows were told.
+                        // The transaction may have failed when its rows were sent.
                         Some(Outcome::Synced(status)) if parts.len() > 0 => status,
                         Some(Outcome::Failed(error)) if !failed => {
                             tell(&error, output, to);
@@ -164,7 +164,7 @@ impl Session {
                     };
                     failed = false;
                     is_in_failure = status == TransactionStatus::Failed;
-                    // Behind the answers to all that may have notified.
+                    // After the answers to all statements that may have notified.
                     if parts.len() == 0 {
                         self.notify(output, to).await?;
                     }
@@ -172,7 +172,7 @@ impl Session {
                     self.ready(syncs, status, output);
                 }
                 _ if failed => {
-                    // The data of a copy that is not wanted is passed over when it comes.
+                    // The data of a refused copy is skipped when it arrives.
                     if matches!(reply, Reply::CopyIn(_)) {
                         failed = self.refuse_copy();
                     }
@@ -199,15 +199,15 @@ impl Session {
                 reply => say(reply, output),
             }
         }
-        // Its time is over with its answers.
+        // The statement's deadline ends with its answers.
         self.interrupt.set_deadline(None);
-        // What was given up before the client saw an end of it is passed over up to its end.
+        // If a part failed before its end was received, its remaining messages are skipped.
         self.skipping |= failed;
         Ok(())
     }
 
-    /// The copy that was to begin does not: what follows in its query neither. Returns whether what follows it is passed
-    /// over, up to a Sync that is to come.
+    /// Refuses a copy, and with it the rest of its query. Returns true if the following messages are skipped up to a
+    /// Sync that is still to come.
     fn refuse_copy(&mut self) -> bool {
         let is_of_query = self
             .copying
@@ -219,8 +219,8 @@ impl Session {
         !is_of_query
     }
 
-    /// Whether an answer ended in an error, which then is told, and fails the transaction that is open, if the answer is
-    /// of the last part: others are over.
+    /// Returns true if an answer ended in an error. The error is sent, and fails the open transaction if the answer is
+    /// of the last part; the other parts are over.
     fn refused(
         &mut self,
         sent: Sent,
@@ -238,10 +238,10 @@ impl Session {
         true
     }
 
-    /// Says what came for the session, unless it is in a transaction.
+    /// Sends the session's notifications, unless it is in a transaction.
     ///
     /// # Errors
-    /// The client does not take it.
+    /// The client does not read them.
     pub async fn notify(
         &mut self,
         output: &mut BytesMut,
@@ -308,7 +308,7 @@ impl Session {
         let (most, flag) = (execution.rows_max, may_fail.then_some(&*self.interrupt));
         let sent = send_rows(&columns, codes, &mut rows, most, flag, output, to).await?;
         let state = match &sent {
-            // As many as were asked for: the client asks whether there are more.
+            // The limit is reached: the client asks for more rows, if there are any.
             Sent::All(count) if *count == execution.rows_max => {
                 Answers(output).suspended();
                 PortalState::Ran(rows, tag.word.to_string())
@@ -316,7 +316,7 @@ impl Session {
             Sent::All(count) => {
                 let mut answers = Answers(output);
                 match tag.word {
-                    // As many as were sent: more may have come than the statement has counted.
+                    // The number of rows sent: more may have come than the statement has counted.
                     "SELECT" => answers.complete(&format_args!("SELECT {count}")),
                     _ => answers.complete(&tag),
                 }
@@ -332,7 +332,7 @@ impl Session {
         Ok(sent)
     }
 
-    /// Notes how far a portal is that was run.
+    /// Sets the state of a portal that has run.
     fn set_state(&mut self, portal: Option<String>, state: PortalState) {
         if let Some(portal) = portal.and_then(|name| self.portals.get_mut(&name))
             && let PortalState::Queued = portal.state
@@ -353,7 +353,7 @@ impl Session {
             return Ok(Sent::Failed(unknown_portal(name)));
         };
         let statement = portal.statement.as_ref();
-        // Rows that are left of a change were told of it with the first of them.
+        // Rows that remain of a change were reported with the first of them.
         let only_reads = statement.is_some_and(|statement| statement.only_reads());
         let flag = (may_fail && only_reads).then_some(&*self.interrupt);
         let columns = statement.and_then(|one| one.columns()).unwrap_or_default();
@@ -379,7 +379,7 @@ impl Session {
     }
 }
 
-/// The word of a statement with the number of its rows, where it has one.
+/// The word of a statement with the number of its rows, if it has one.
 fn counted(word: &str, count: usize) -> String {
     match word {
         "INSERT" => format!("INSERT 0 {count}"),
@@ -388,7 +388,7 @@ fn counted(word: &str, count: usize) -> String {
     }
 }
 
-/// Says what needs nothing of the session.
+/// Writes an answer that needs nothing of the session.
 fn say(reply: Reply, output: &mut BytesMut) {
     let mut answers = Answers(output);
     match reply {
@@ -418,21 +418,21 @@ fn say(reply: Reply, output: &mut BytesMut) {
     }
 }
 
-/// Says an error.
+/// Writes an error.
 fn tell(error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
     Answers(output).error(Severity::Error, error);
     to.told(error);
 }
 
-/// How far rows were sent.
+/// The result of sending rows.
 pub(super) enum Sent {
-    /// All that there were: so many now.
+    /// All remaining rows were sent: their number.
     All(usize),
     Some,
     Failed(SqlError),
 }
 
-/// Sends rows, until somebody says that they are not wanted any more, where that is asked.
+/// Sends at most `most` rows. It stops if `interrupt`, where one is given, asks for it.
 pub(super) async fn send_rows(
     columns: &[ResultColumn],
     formats: Codes<'_, 2>,
@@ -481,7 +481,7 @@ fn format_of(format: CopyFormat) -> Format {
     }
 }
 
-/// Sends what is copied out, a message for each row, as clients expect.
+/// Sends the data that is copied out, a message for each row, as clients expect.
 async fn send_copy(
     statement: &Prepared,
     data: &CopyData,

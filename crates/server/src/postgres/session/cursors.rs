@@ -1,10 +1,10 @@
-//! Cursors of SQL: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`. A cursor is a portal with a name, as in PostgreSQL: its query is
-//! run when it is declared, its rows are read in portions as they are fetched.
+//! Cursors of SQL: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`. A cursor is a portal with a name, as in PostgreSQL: its
+//! query runs when it is declared, and its rows are read in portions as they are fetched.
 //!
-//! A cursor is gone with its transaction, and with the part of it since a savepoint to which is gone back. One that is declared `WITH HOLD` stays, once that is committed: its rows are those
-//! of the state that the transaction saw, and a part of it.
+//! A cursor ends with its transaction, and by a rollback to a savepoint that was set before it. A cursor declared `WITH
+//! HOLD` stays after the commit. Its rows are those of the state that the transaction saw.
 //!
-//! Invariant: these statements are taken when all before them has run, so that it is known what cursors there are.
+//! Invariant: these statements are taken when all before them have run, so that the set of cursors is known.
 
 use super::answering::{Reply, Sent, send_rows};
 use super::statements::{Formats, Portal, PortalState, too_many};
@@ -20,23 +20,23 @@ use sardonyx_sql::{
 };
 use std::sync::Arc;
 
-/// What is known of a portal that is a cursor.
+/// The state of a portal that is a cursor.
 #[derive(Debug)]
 pub(super) struct Cursor {
-    /// Of the session's cursors, as they were declared.
+    /// Its number among the session's cursors, in the order of their declaration.
     number: u64,
     /// `WITH HOLD`.
     is_held: bool,
-    /// It is there after the transaction.
+    /// It stays after the transaction.
     is_kept: bool,
     /// Known when its query has run.
     columns: Arc<[ResultColumn]>,
 }
 
-/// How a client asks for a statement of a cursor.
+/// The form in which a client sends a statement of a cursor.
 pub(super) struct Asked {
     pub formats: Formats,
-    /// By the simple protocol, which describes rows unasked.
+    /// True for the simple protocol, which describes rows without a request.
     pub described: bool,
     pub parameters: Vec<Value>,
 }
@@ -48,12 +48,12 @@ pub(super) struct Declared {
     pub query: Arc<Prepared>,
 }
 
-/// Rows of a cursor that are asked for.
+/// A fetch from a cursor.
 #[derive(Debug)]
 pub(super) struct Fetch {
     cursor: String,
     most: usize,
-    /// They are passed over.
+    /// The rows are skipped.
     is_move: bool,
     formats: Formats,
     described: bool,
@@ -64,17 +64,17 @@ fn unknown_cursor(name: &str) -> SqlError {
 }
 
 impl Portal {
-    /// Whether it is a cursor that is there after the transaction.
+    /// Returns true if the cursor stays after the transaction.
     pub(super) fn is_kept(&self) -> bool {
         self.cursor.as_ref().is_some_and(|cursor| cursor.is_kept)
     }
 }
 
 impl Session {
-    /// The portal of a name.
+    /// The portal of a cursor's name.
     ///
     /// # Errors
-    /// `34000` if there is none.
+    /// `34000` if there is no cursor of this name.
     pub(super) fn cursor(&self, name: &str) -> Result<&Portal, SqlError> {
         self.portals.get(name).ok_or_else(|| unknown_cursor(name))
     }
@@ -82,8 +82,8 @@ impl Session {
     /// Takes a statement of a cursor.
     ///
     /// # Errors
-    /// `34000` if there is none of the name, `42P03` if there is one already; `25P01` outside of a transaction, `25P02` in
-    /// one that failed.
+    /// `34000` if there is no cursor of the name, `42P03` if there is one already; `25P01` outside of a transaction,
+    /// `25P02` in a failed one.
     pub(super) fn of_cursor(
         &mut self,
         command: CursorCommand,
@@ -99,7 +99,7 @@ impl Session {
                 is_held,
             } => {
                 let is_idle = self.sql.status() == TransactionStatus::Idle;
-                // What stands before it without an end is a transaction with it.
+                // Earlier statements without an end form a transaction with it.
                 let is_outside = is_idle && !self.has_unfinished() && !self.part.has_begun();
                 if is_outside && !is_held {
                     let text = "DECLARE CURSOR can only be used in transaction blocks";
@@ -122,7 +122,7 @@ impl Session {
                 let cursor = Cursor {
                     number,
                     is_held,
-                    // Outside of a transaction it is one by itself.
+                    // Outside of a transaction it is a transaction of its own.
                     is_kept: is_outside,
                     columns: Arc::default(),
                 };
@@ -170,7 +170,7 @@ impl Session {
         Ok(())
     }
 
-    /// A cursor's query has run, or has not.
+    /// Ends the declaration of a cursor, after its query ran or failed.
     pub(super) fn declared(
         &mut self,
         name: &str,
@@ -205,7 +205,7 @@ impl Session {
         error.map_or(Sent::All(0), Sent::Failed)
     }
 
-    /// Says the columns of a cursor.
+    /// Writes the columns of a cursor.
     pub(super) fn say_columns_of(&self, name: &str, formats: &Formats, output: &mut BytesMut) {
         let columns = self.portals.get(name).and_then(|portal| {
             let of_cursor = portal.cursor.as_ref().map(|cursor| &*cursor.columns);
@@ -218,10 +218,10 @@ impl Session {
         }
     }
 
-    /// Gives rows of a cursor, or passes over them.
+    /// Sends rows of a cursor, or skips them.
     ///
     /// # Errors
-    /// The client does not take them.
+    /// The client does not read them.
     pub(super) async fn fetched(
         &mut self,
         fetch: Fetch,
@@ -268,7 +268,7 @@ impl Session {
         Ok(sent)
     }
 
-    /// A statement was done that may end the cursors of a transaction, or keep those that are held.
+    /// Ends or keeps cursors after a statement that may end a transaction.
     pub(super) fn end_cursors(&mut self, statement: &Prepared, word: &str) {
         if let Some((step, name)) = statement.savepoint() {
             self.at_savepoint(step, name);
@@ -297,7 +297,8 @@ impl Session {
 }
 
 impl Session {
-    /// A savepoint was set, released, or gone back to: then the cursors that were declared since are gone.
+    /// Notes a savepoint that was set, released or rolled back to: a rollback ends the cursors that were declared
+    /// since.
     fn at_savepoint(&mut self, step: SavepointStep, name: String) {
         let found = self
             .savepoints
@@ -319,7 +320,7 @@ impl Session {
     }
 }
 
-/// Takes rows, at most so many, and gives them to nobody.
+/// Reads at most `most` rows and discards them.
 async fn pass_over(rows: &mut Portions, most: usize) -> Sent {
     let mut left = most;
     while left > 0 {

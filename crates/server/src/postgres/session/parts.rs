@@ -1,8 +1,8 @@
-//! Which rows may still be refused when they are told: a client that is told of an error takes it that all is undone
-//! which belongs together with it.
+//! Decides which rows may still fail while they are sent. After an error, a client assumes that everything since the
+//! last Sync was undone.
 //!
-//! What ran is durable before its rows are told. So an answer may end in an error only if all up to the next Sync has
-//! only read, and either was a transaction by itself, or is in one that is open still, and can fail now.
+//! A statement is durable before its rows are sent. So an answer may end in an error only if everything up to the next
+//! Sync only reads. It must also be a transaction of its own, or belong to an open transaction that can still fail.
 //!
 //! Source: PostgreSQL's documentation, *Frontend/Backend Protocol*, "Extended Query" and "Canceling Requests in
 //! Progress".
@@ -10,17 +10,17 @@
 use super::answering::Reply;
 use sardonyx_sql::{Outcome, TransactionStatus};
 
-/// What stands between two Syncs, so far: it may have arrived in several flights.
+/// The statements between two Syncs so far; they may have arrived in several flights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Part {
     /// A statement was run.
     any: bool,
-    /// One that does not only read.
+    /// A statement ran that does not only read.
     changes: bool,
 }
 
 impl Part {
-    /// Whether a statement of it was run.
+    /// Returns true if a statement of the part has run.
     pub(super) fn has_begun(&self) -> bool {
         self.any
     }
@@ -33,13 +33,14 @@ impl Part {
             return;
         };
         let statement = &execution.statement;
-        // What stands before BEGIN is not in its transaction.
+        // Statements before BEGIN are not in its transaction.
         let begins = statement.begins_transaction() && !self.any;
         self.changes |= !(begins || statement.only_reads());
         self.any = true;
     }
 
-    /// Of each part of these replies whether its rows may be refused. The last one may have no end yet: this is it then.
+    /// For each part of these replies, true if its rows may fail. The last part may have no end yet: then this is its
+    /// end.
     pub(super) fn may_fail(&mut self, replies: &[Reply], outcomes: &[Outcome]) -> Vec<bool> {
         let mut parts = Vec::new();
         let mut outcomes = outcomes.iter();
@@ -48,7 +49,7 @@ impl Part {
             match reply {
                 Reply::Executed(_) | Reply::Declared(_) | Reply::Failed => drop(outcomes.next()),
                 Reply::Ready(_) => {
-                    // A transaction that was open then: it may be over by now, unless nothing came behind.
+                    // A transaction that was open then may be over by now, unless no statement came after it.
                     let is_over = matches!(
                         outcomes.next(),
                         Some(Outcome::Synced(TransactionStatus::Idle))

@@ -1,6 +1,7 @@
-//! Statements and portals of a session: prepared, bound to their parameters, described, queued to be run.
+//! Statements and portals of a session: prepared, bound to their parameters, described, and queued to run.
 //!
-//! A portal is gone with the end of what it was made in, unless a transaction is open then, or it is a cursor that is held.
+//! A portal ends at the Sync after it was created, unless a transaction is open then, or it is a cursor declared `WITH
+//! HOLD`.
 
 use super::answering::{Execution, Reply};
 use super::cursors::{Asked, Cursor};
@@ -22,32 +23,32 @@ pub(super) struct Portal {
     pub(super) parameters: Vec<Value>,
     pub(super) formats: Formats,
     pub(super) state: PortalState,
-    /// Behind how many ends it was made: with the next one it is gone, unless a transaction is open.
+    /// The number of Syncs when it was created: the next one ends it, unless a transaction is open.
     pub(super) syncs: u64,
-    /// What else is known of it, if it is a cursor of SQL.
+    /// The state of a cursor of SQL, if it is one.
     pub(super) cursor: Option<Cursor>,
 }
 
-/// How far a portal is.
+/// The state of a portal.
 #[derive(Debug)]
 pub(super) enum PortalState {
     New,
     /// A step of the next flight runs it.
     Queued,
-    /// What it has not given yet, and the protocol's word for what it did.
+    /// The rows that were not given yet, and the protocol's word for the statement.
     Ran(Portions, String),
-    /// It has given all.
+    /// All rows were given.
     Done(String),
-    /// It has run, and gives no rows.
+    /// It has run and returns no rows.
     Spent,
 }
 
-/// Formats of a result's columns, as the client wrote them.
+/// Formats of a result's columns, as the client sent them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Formats(Vec<u8>);
 
 impl Formats {
-    /// As the protocol has them.
+    /// The formats in the protocol's form.
     pub fn codes(&self) -> Codes<'_, 2> {
         Codes::of(&self.0)
     }
@@ -77,7 +78,7 @@ impl Session {
                 return true;
             }
         };
-        // A name is taken only if the client hears that it is.
+        // A name is taken only if the client receives the message that it is.
         if !name.is_empty() && self.may_be_skipped() {
             return false;
         }
@@ -99,7 +100,7 @@ impl Session {
         true
     }
 
-    /// The statement of a name; those that have one are the SQL session's, too, where `DEALLOCATE` removes them.
+    /// The statement of a name. Named statements are also the SQL session's, where `DEALLOCATE` removes them.
     fn statement(&self, name: &str) -> Result<Option<Arc<Prepared>>, SqlError> {
         if !name.is_empty()
             && let Some(statement) = self.sql.named(name)
@@ -142,7 +143,7 @@ impl Session {
         let columns = statement.as_ref().and_then(|one| one.columns());
         let columns = columns.map_or(0, <[_]>::len);
         let formats = bind.result_formats;
-        // Those of FETCH are its cursor's.
+        // The columns of FETCH are its cursor's.
         let is_of_cursor = statement.as_ref().is_some_and(|one| one.cursor().is_some());
         if formats.len() > 1 && formats.len() != columns && !is_of_cursor {
             let text = format!(
@@ -210,7 +211,7 @@ impl Session {
         Ok(())
     }
 
-    /// Queues a portal's run. False if it was queued before, and how far that comes is to be seen first.
+    /// Queues a portal's run. Returns false if it was queued before: then the earlier run must come first.
     pub(super) fn execute(&mut self, name: &str, rows_max: u32) -> bool {
         let rows_max = match rows_max {
             0 => usize::MAX,
@@ -287,7 +288,7 @@ impl Session {
     }
 }
 
-/// Whether a statement may be run in a transaction that failed.
+/// Returns true if a statement may run in a failed transaction.
 fn may_run_in_failure(statement: Option<&Arc<Prepared>>) -> bool {
     statement.is_some_and(|statement| statement.ends_failure())
 }
@@ -299,7 +300,7 @@ fn read_value(format: Format, kind: SqlType, bytes: &[u8]) -> Result<Value, SqlE
     }
 }
 
-/// An error of a value that a client sent, with the parameter that it is of.
+/// An error of a value that a client sent, with its parameter.
 #[cold]
 fn of_parameter(mut error: SqlError, portal: &str, number: usize) -> SqlError {
     if error.code == code::INVALID_BINARY {

@@ -1,5 +1,5 @@
-//! What a session says when it is cancelled between the run of its statements and their answers, and when what arrives
-//! together is of one portal.
+//! Answers of a session that is cancelled between the run of its statements and their answers, and of messages for one
+//! portal that arrive together.
 
 mod failures;
 mod portals;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A client that cancels what has just run.
+/// A client that cancels the statement that has just run.
 struct Canceller(Option<Arc<Interrupt>>);
 
 impl Send for Canceller {
@@ -88,7 +88,7 @@ impl World {
         world
     }
 
-    /// What the session says, and where it stands: the kinds of its messages, the code of an error, the status.
+    /// The session's messages as text: their kinds, the code of an error, and the status.
     fn heard(&mut self, bytes: Vec<u8>, cancels: bool) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let mut client = Canceller(cancels.then(|| self.interrupt.clone()));
@@ -131,7 +131,7 @@ fn what_is_durable_is_not_told_to_be_cancelled() {
     assert_eq!(world.cancelled(query(insert)), "T D C Z:I");
     let both = "INSERT INTO t VALUES (5); SELECT id FROM t WHERE id = 5";
     assert_eq!(world.cancelled(query(both)), "C T D C Z:I");
-    // In pieces of one transaction, of which the first is done when the second comes.
+    // In pieces of one transaction, of which the first is done when the second arrives.
     let mut bytes = extended("CREATE TABLE u (id int PRIMARY KEY)", 0);
     bytes.extend(extended("SELECT id FROM u", 0));
     bytes.extend(sync());
@@ -146,7 +146,7 @@ fn what_is_durable_is_not_told_to_be_cancelled() {
         world.say(query("SELECT id FROM t WHERE id >= 4")),
         "T D C Z:I"
     );
-    // What was left of a change's rows.
+    // Rows of a change that were not fetched yet.
     assert_eq!(world.say(query("BEGIN")), "C Z:T");
     let mut bytes = extended("DELETE FROM t RETURNING id", 2);
     bytes.extend(message(b'E', &[0, 0, 0, 0, 1]));
@@ -168,7 +168,7 @@ fn a_cancelled_read_fails_the_transaction_that_it_is_in() {
     );
     assert_eq!(world.say(query(read)), "E:25P02 Z:E");
     assert_eq!(world.say(query("COMMIT")), "C Z:I");
-    // What was written before is undone.
+    // The earlier insert is undone.
     let written = "BEGIN; INSERT INTO t VALUES (9)";
     assert_eq!(world.say(query(written)), "C C Z:T");
     assert_eq!(world.cancelled(query(read)), "T E:57014 Z:E");
@@ -189,7 +189,7 @@ fn after_an_error_nothing_is_said_up_to_the_sync() {
     // The next part is answered.
     let bytes = [read(), sync(), extended("SELECT 1", 0), sync()].concat();
     assert_eq!(world.cancelled(bytes), "1 2 E:57014 Z:I 1 2 D C Z:I");
-    // Where each end stands is said of it, not of the last.
+    // Each end reports the status at its own place, not the last one.
     let bytes = [query("BEGIN"), query("SELECT 1"), query("COMMIT")].concat();
     assert_eq!(world.cancelled(bytes), "C Z:T T D C Z:T C Z:I");
 }
@@ -205,7 +205,7 @@ fn a_portal_gives_its_rows_before_it_is_closed_or_bound_anew() {
     let anew = extended(read, 2);
     let bytes = [extended(read, 1), more(1), more(0), anew, sync()].concat();
     assert_eq!(world.say(bytes), "1 2 D s D s D C 1 2 D D s Z:I");
-    // Nothing of it is run for what follows an error.
+    // No statement after the error runs.
     let wrong = extended("SELECT 1 / 0", 1);
     let bytes = [wrong, more(1), close, sync(), query("SELECT 1")].concat();
     assert_eq!(world.say(bytes), "1 2 E:22012 Z:I T D C Z:I");
@@ -216,7 +216,7 @@ fn a_password_that_was_not_asked_for_ends_the_connection() {
     let mut world = World::new();
     let bytes = [query("SELECT 1"), message(b'p', b"x\0")].concat();
     let mut input = BytesMut::from(&bytes[..]);
-    // What stands before it is answered.
+    // The messages before it are answered.
     assert_eq!(world.session.receive(&mut input).unwrap(), Wants::Run);
     assert_eq!(world.heard(Vec::new(), false), "T D C Z:I");
     let error = world.session.receive(&mut input).unwrap_err();
@@ -236,7 +236,7 @@ fn an_error_is_sent_at_the_flush_and_nothing_more_up_to_the_sync() {
     ] {
         let bytes = [parse(wrong), describe.clone(), flush()].concat();
         assert_eq!(world.say(bytes), format!("E:{code}"), "{wrong}");
-        // The rest of what belongs together is skipped.
+        // The messages up to the Sync are skipped.
         let bytes = [parse("SELECT 1"), describe.clone(), flush()].concat();
         assert_eq!(world.say(bytes), "");
         assert_eq!(world.say(sync()), "Z:I");
@@ -283,7 +283,7 @@ fn large_rows_that_are_read_in_portions_count_among_the_memory_of_all() {
         let insert = format!("INSERT INTO large VALUES ({id}, repeat('x', 200000))");
         assert_eq!(world.say(query(&insert)), "C Z:I");
     }
-    // Each portion takes its bytes twice: as values, and as they are written.
+    // Each portion takes its bytes twice: as values and as written bytes.
     let memory = world.database.memory().clone();
     memory.set_bytes_max(2 << 20);
     let all = "SELECT b FROM large";
@@ -292,7 +292,7 @@ fn large_rows_that_are_read_in_portions_count_among_the_memory_of_all() {
     memory.set_bytes_max(4 << 20);
     assert_eq!(world.say(query(all)), "T D D D D D D C Z:I");
     assert_eq!(memory.taken(), 0);
-    // A portal that still has rows keeps what they take, until it is closed.
+    // A portal that still has rows keeps their memory until it is closed.
     let bytes = [extended(all, 1), message(b'H', b"")].concat();
     let begun = world.say([query("BEGIN"), bytes].concat());
     assert!(begun.ends_with("D s"), "{begun}");
@@ -321,7 +321,7 @@ fn what_is_made_of_rows_counts_before_it_is_made() {
         ("COPY large TO STDOUT", "H d d d d d d c C Z:I"),
         ("SELECT repeat('x', 1200000)", "T D C Z:I"),
     ] {
-        // It takes 1.2 MB as values, and twice as much when it is written.
+        // The rows take 1.2 MB as values, and twice as much when they are written.
         memory.set_bytes_max(3 << 20);
         assert_eq!(world.say(query(text)), "E:53200 Z:I", "{text}");
         memory.set_bytes_max(9 << 20);

@@ -1,6 +1,6 @@
-//! A server on a database of its own, and what speaks to it byte by byte.
+//! A server on a database of its own, and clients that speak to it byte by byte.
 
-// Each test uses some of it.
+// Each test uses a part of it.
 use sardonyx::disk::GroupLimits;
 use sardonyx::{Options as DatabaseOptions, Shape, Tables};
 use sardonyx_server::{Endpoint, Options, Server};
@@ -19,7 +19,7 @@ pub struct Running {
     pub directory: TempDir,
 }
 
-/// How a small database is opened.
+/// Options of a small database.
 pub fn small() -> DatabaseOptions {
     DatabaseOptions::new()
         .segment_bytes(1 << 20)
@@ -36,12 +36,12 @@ pub fn small() -> DatabaseOptions {
 }
 
 impl Running {
-    /// With these options, at ports that the system chooses.
+    /// Starts a server with these options, at ports that the system chooses.
     pub fn start(options: Options) -> Running {
         Running::start_in(tempfile::tempdir().unwrap(), options)
     }
 
-    /// The same on a database in this directory.
+    /// Starts a server on a database in this directory.
     pub fn start_in(directory: TempDir, options: Options) -> Running {
         let tables = small().open_tables(directory.path().join("bank.sdx"));
         let tables = Arc::new(tables.unwrap());
@@ -55,12 +55,12 @@ impl Running {
         }
     }
 
-    /// Where its first endpoint is.
+    /// The address of its first endpoint.
     pub fn address(&self) -> SocketAddr {
         self.address_of(0)
     }
 
-    /// Where one of its endpoints is: PostgreSQL's, Redis', HTTP's, as far as they are served.
+    /// The address of an endpoint by its number: PostgreSQL's, Redis', HTTP's, of those that are served.
     pub fn address_of(&self, number: usize) -> SocketAddr {
         match self.server.as_ref().unwrap().addresses()[number].1 {
             Endpoint::Tcp(address) => address,
@@ -87,7 +87,7 @@ impl Running {
         config.connect(postgres::NoTls)
     }
 
-    /// A socket on which nothing has been said.
+    /// A connected socket without a greeting.
     pub fn socket(&self) -> Socket {
         let stream = TcpStream::connect(self.address()).unwrap();
         stream
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-/// Nothing at Redis' and HTTP's ports.
+/// No ports for Redis and HTTP.
 pub fn postgres_alone() -> Options {
     Options {
         postgres: vec!["127.0.0.1:0".parse().unwrap()],
@@ -116,7 +116,7 @@ impl Socket {
         self.0.write_all(bytes).unwrap();
     }
 
-    /// Begins a session, and reads up to the first time that it is ready.
+    /// Begins a session, and reads up to the first ReadyForQuery.
     pub fn begin(&mut self) {
         let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
         body.extend(b"user\0ada\0database\0bank\0\0");
@@ -125,7 +125,7 @@ impl Socket {
         self.until(b'Z');
     }
 
-    /// The next message: its kind and its body; none at the end of the connection.
+    /// The next message: its kind and its body; `None` at the end of the connection.
     pub fn message(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];
         self.0.read_exact(&mut head).ok()?;
@@ -147,7 +147,7 @@ impl Socket {
         panic!("the connection ended behind {kinds:?}");
     }
 
-    /// The messages that are there until the connection ends.
+    /// The remaining messages until the connection ends.
     pub fn rest(&mut self) -> Vec<(u8, Vec<u8>)> {
         std::iter::from_fn(|| self.message()).collect()
     }
@@ -175,7 +175,7 @@ pub fn query(text: &str) -> Vec<u8> {
     message(b'Q', format!("{text}\0").as_bytes())
 }
 
-/// The end of what belongs together.
+/// A Sync.
 pub fn sync() -> Vec<u8> {
     message(b'S', b"")
 }

@@ -1,4 +1,4 @@
-//! What the tests of both structures share.
+//! Shared parts of the tests of both structures.
 #![allow(dead_code)]
 
 use std::ops::Bound;
@@ -20,7 +20,7 @@ pub mod step {
 }
 use step::Step;
 
-/// How the property tests run: always on the same cases.
+/// The configuration of the property tests: always the same cases.
 pub fn configuration() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -58,7 +58,7 @@ pub fn bound() -> impl Strategy<Value = Bound<u64>> {
     ]
 }
 
-/// Whether a key is within two bounds.
+/// Returns true if a key is within two bounds.
 pub fn inside(key: u64, lower: Bound<u64>, upper: Bound<u64>) -> bool {
     let above = match lower {
         Bound::Included(lower) => key >= lower,
@@ -73,7 +73,7 @@ pub fn inside(key: u64, lower: Bound<u64>, upper: Bound<u64>) -> bool {
     above && below
 }
 
-/// Makes an area larger.
+/// Enlarges an area.
 pub fn grow(pages: &mut Vec<Page>, needed: usize) {
     assert!(needed >= pages.len());
     pages.resize(needed, Page::zeroed());
@@ -119,12 +119,12 @@ pub fn sequences(count: usize) -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// Whether two areas have the same bytes.
+/// Returns true if two areas have the same bytes.
 pub fn equal(one: &[Page], other: &[Page]) -> bool {
     one.len() == other.len() && difference(one, other) == (0, 0)
 }
 
-/// How many pages and bytes differ.
+/// The numbers of pages and bytes that differ.
 pub fn difference(before: &[Page], after: &[Page]) -> (usize, usize) {
     let mut pages = 0;
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Failures: of transactions, of messages, and of those without a place.
+//! Failures of transactions and of messages, and messages that are not allowed in the session's state.
 
 use super::{MessageError, Wants, World, extended, message, query, sync};
 use bytes::BytesMut;
@@ -24,7 +24,7 @@ fn a_transaction_that_failed_takes_nothing_but_its_end() {
     assert_eq!(world.say(query("BEGIN; SELECT 1 / 0")), "C E:22012 Z:E");
     for (bytes, heard) in [
         (parse("", "SELECT 1"), "E:25P02 Z:E"),
-        // The error is that of the transaction, also if the statement has another.
+        // The error is the transaction's, even if the statement has another.
         (parse("", "SELECT * FROM nowhere"), "E:25P02 Z:E"),
         (parse("", "selec 1"), "E:42601 Z:E"),
         (parse("", ""), "1 Z:E"),
@@ -62,11 +62,11 @@ fn what_is_sent_behind_a_failure_that_is_not_seen_yet_is_refused_too() {
     ];
     let heard = "1 2 E:22012 Z:E E:25P02 Z:E E:25P02 Z:E 1 2 C Z:I E:26000 Z:I";
     assert_eq!(world.say(bytes.concat()), heard);
-    // A name that was not heard to be taken is free.
+    // A name is free if the client did not receive the message that it is taken.
     let parsed = || parse("n", "SELECT 1");
     let bytes = [fails(), parsed(), sync(), parsed(), one.clone()].concat();
     assert_eq!(world.say(bytes), "1 2 E:22012 Z:I 1 2 D C Z:I");
-    // A statement whose end was passed over remains.
+    // A statement remains if the message to close it was skipped.
     let bytes = [fails(), message(b'C', b"Sn\0"), sync(), one].concat();
     assert_eq!(world.say(bytes), "1 2 E:22012 Z:I 2 D C Z:I");
 }
@@ -91,7 +91,7 @@ fn a_message_without_a_place_in_a_copy_ends_the_connection() {
             (b'P', parse("", "SELECT 1")),
             (b'p', message(b'p', b"x\0")),
             (b'z', message(b'z', b"")),
-            // As in PostgreSQL: an end within a copy is an error, and nothing is kept.
+            // As in PostgreSQL: the end of the connection within a copy is an error, and no row is kept.
             (b'X', message(b'X', b"")),
             (b'X', [message(b'd', b"9\n"), message(b'X', b"")].concat()),
         ] {
@@ -105,7 +105,7 @@ fn a_message_without_a_place_in_a_copy_ends_the_connection() {
     let waits = [sync(), message(b'H', b""), message(b'c', b"")].concat();
     assert_eq!(world.say(query("COPY t FROM STDIN")), "G");
     assert_eq!(world.say(waits), "C Z:I");
-    // Outside of a copy its messages mean nothing.
+    // Outside of a copy, its messages have no effect.
     let stray = [message(b'd', b"x"), message(b'c', b""), message(b'f', b"x")].concat();
     assert_eq!(world.say([stray, query("SELECT 1")].concat()), "T D C Z:I");
 }
@@ -120,7 +120,7 @@ fn a_message_that_cannot_be_read_is_an_error_and_not_the_end() {
         (message(b'Q', b"SELECT '\xff'\0"), "E:22021 Z:I"),
         (message(b'S', b"x"), "E:08P01 Z:I"),
         (message(b'F', b""), "E:0A000 Z:I"),
-        // Up to the Sync, what belongs together is passed over.
+        // Up to the Sync, the messages are skipped.
         (
             [
                 message(b'B', b"x"),
@@ -145,7 +145,7 @@ fn a_message_that_cannot_be_read_is_an_error_and_not_the_end() {
             format!("{heard} T D C Z:I")
         );
     }
-    // What stands before one that ends the connection is answered.
+    // The messages before one that ends the connection are answered.
     let bytes = [one(), message(b'z', b"")].concat();
     let mut input = BytesMut::from(&bytes[..]);
     assert_eq!(world.session.receive(&mut input).unwrap(), Wants::Run);

@@ -1,4 +1,4 @@
-//! Portals and prepared statements: when they end, how often they run, and the names that they share with SQL's.
+//! Portals and prepared statements: when they end, how often they run, and the names that they share with SQL.
 
 use super::{World, extended, message, query, sync};
 
