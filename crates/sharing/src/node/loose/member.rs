@@ -18,6 +18,8 @@ use crate::node::observer::Observer;
 use crate::node::running::{self, AtLocal, Runs};
 use crate::node::tables::{JournalSource, Known, POOLS, Seat, Seated};
 use crate::node::transaction::Transaction;
+#[cfg(test)]
+use crate::node::work::Progress;
 use crate::node::{NodeError, NodeStatistics};
 use crate::protocol::{
     Division, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, Protocol, TransactionId,
@@ -310,6 +312,26 @@ impl LooseNode {
             misses: shell.local.buffer.misses,
             protocol: *shell.machine().counters(),
         }
+    }
+
+    /// Time passes: so much that what was not acknowledged may be lost.
+    #[cfg(test)]
+    pub(super) fn long_look(&self) {
+        let _ = self.member.shell.lock().tick(true);
+    }
+
+    /// True if it continues as far as it knows now.
+    #[cfg(test)]
+    pub(super) fn check_now(&self) -> Result<(), NodeError> {
+        self.member.shell.lock().check()
+    }
+
+    /// True if a transaction waits for an answer.
+    #[cfg(test)]
+    pub(super) fn is_asking(&self) -> bool {
+        let shell = self.member.shell.lock();
+        let mut works = shell.local.transactions.values();
+        works.any(|work| matches!(work.progress, Progress::Locking { .. }))
     }
 
     /// Leaves in order: the others go on at once.
