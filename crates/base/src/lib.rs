@@ -7,6 +7,7 @@
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
+//! - [`named_lock`]: locks in it that the dead do not keep; [`stopped`]: processes that are stopped while others wait;
 //! - [`lease`]: how a process that is stopped is found, and finds out itself;
 //! - [`signals`]: library threads block signals, which belong to the program;
 //! - [`events`]: what the engine writes for its operators; [`seldom`]: how often it repeats itself;
@@ -47,6 +48,8 @@ pub mod lease;
 pub mod leftovers;
 pub mod listening;
 pub mod memory;
+#[cfg(not(shuttle))]
+pub mod named_lock;
 pub mod parking;
 pub mod process;
 pub mod random;
@@ -54,6 +57,7 @@ pub mod seldom;
 pub mod shared_file;
 pub mod shared_words;
 pub mod signals;
+pub mod stopped;
 pub mod sync;
 pub mod token;
 pub mod transport;

@@ -21,7 +21,7 @@
 //! a node wants it stored. No steal: only committed redo leaves a node, so a node that dies leaves nothing to be
 //! undone.
 //!
-//! - `layout`, `gem`: the shared memory; - `slot_lock`: locks that the dead do not keep;
+//! - `layout`, `gem`: the shared memory, and locks that the dead do not keep;
 //! - `ring`, `commit`, `stored`: redo from its commit to the log and to the stored pages;
 //! - `mailbox`, `coding`, `transfer`: messages and pages across GEM;
 //! - `buffer`, `work`, `local`, `shell`, `requests`: a node without threads; - `recovery`: of those that have failed;
@@ -54,7 +54,6 @@ mod requests;
 mod ring;
 mod running;
 mod shell;
-mod slot_lock;
 mod stored;
 mod tables;
 mod transaction;

@@ -3,7 +3,7 @@
 //!
 //! What a leader that dies leaves behind, and why the next one can go on:
 //! - *Nothing, a part or all of its group on disk, and the end not moved.* Nothing of it was
-//!   acknowledged. The next leader writes a group of the same number over it. The robust lock is
+//!   acknowledged. The next leader writes a group of the same number over it. The writer lock is
 //!   only given on when the dead thread's last system call is over, so the two never write at once.
 //! - *The same, but the next leader has more records (or fewer), so that the group does not go
 //!   where it went before*: it did not fit into its segment any more. Then there would be two
