@@ -10,25 +10,7 @@
 use rustix::process::{Signal, pidfd_send_signal};
 use sardonyx_base::stopped::StoppedProcesses;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// A wait of a transaction, until this is dropped.
-#[derive(Debug)]
-pub(super) struct Waiting<'a>(&'a AtomicU64);
-
-impl<'a> Waiting<'a> {
-    pub fn begin(count: &'a AtomicU64) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Waiting(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// The processes that were found stopped, and since when.
 #[derive(Debug)]
