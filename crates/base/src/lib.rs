@@ -48,7 +48,6 @@ pub mod lease;
 pub mod leftovers;
 pub mod listening;
 pub mod memory;
-#[cfg(not(shuttle))]
 pub mod named_lock;
 pub mod parking;
 pub mod process;

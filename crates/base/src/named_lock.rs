@@ -1,8 +1,8 @@
 //! A lock in memory that processes share, which its holder takes in its own name: so others can find out that the holder
 //! is dead, and take the lock from it (I9).
 //!
-//! Who lives, and by which name, is the caller's: a process on a shared memory has a place in it, and a file lock that ends
-//! with it ([`crate::shared_file`]). A name is used by one life of one place. So a name that is found here is that of the
+//! The caller says by which name a process goes, and if it lives: a process on a shared memory has a place in it, and a file
+//! lock that ends with it ([`crate::shared_file`]). A name is used by one life of one place. So a name that is found here is that of the
 //! holder, or of a dead one; and the kernel frees a file lock only when no thread of the process is in a system call any
 //! more. So two holders never write at once.
 //!
@@ -12,9 +12,7 @@
 //! Invariants: the word is 0, or the holder's name. Its highest bit is set whenever a thread sleeps on it or is about to.
 //! A thread sleeps for a bounded time, so that the death of a holder, or of the thread that was woken, holds up none.
 
-use rustix::thread::futex;
-use rustix::thread::futex::Timespec;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Names are smaller.
@@ -24,7 +22,7 @@ const WAITED_FOR: u32 = 1 << 31;
 
 /// The number of looks at a taken lock before the thread sleeps: a critical section is short, and a wake-up costs
 /// microseconds.
-const LOOKS: u32 = 300;
+const LOOKS: u32 = if cfg!(shuttle) { 1 } else { 300 };
 
 /// The time after which a thread that waits looks whether the holder is dead.
 pub const LOOK_AFTER: Duration = Duration::from_millis(5);
@@ -48,7 +46,8 @@ pub enum Got {
 
 impl NamedLock {
     /// The lock in a word of memory that processes share. All of them use it by this type, and by nothing else.
-    pub fn of(word: &AtomicU64) -> &NamedLock {
+    #[cfg(not(shuttle))]
+    pub fn of(word: &std::sync::atomic::AtomicU64) -> &NamedLock {
         // SAFETY: a `NamedLock` is an atomic of 4 bytes, which any bytes are; it is as long as half the word, aligned
         // less strictly, and borrowed for as long. All accesses to it are atomic.
         unsafe { &*std::ptr::from_ref(word).cast::<NamedLock>() }
@@ -150,8 +149,10 @@ impl NamedLock {
         exchanged.is_ok()
     }
 
+    #[cfg(not(shuttle))]
     fn sleep(&self, seen: u32, at_most: Duration) {
-        let timeout = Timespec {
+        use rustix::thread::futex;
+        let timeout = futex::Timespec {
             tv_sec: 0,
             // Less than a second.
             tv_nsec: at_most.subsec_nanos().into(),
@@ -160,16 +161,72 @@ impl NamedLock {
         let _ = futex::wait(&self.0, futex::Flags::empty(), seen, Some(&timeout));
     }
 
+    #[cfg(not(shuttle))]
     #[cold]
     fn wake(&self) {
+        use rustix::thread::futex;
         let _ = futex::wake(&self.0, futex::Flags::empty(), 1);
+    }
+
+    /// A sleep is bounded, so a model lets it end at once: others run meanwhile.
+    #[cfg(shuttle)]
+    fn sleep(&self, _seen: u32, _at_most: Duration) {
+        crate::sync::thread::yield_now();
+    }
+
+    #[cfg(shuttle)]
+    fn wake(&self) {}
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_models {
+    use super::*;
+    use crate::sync::atomic::AtomicBool;
+    use crate::sync::thread;
+    use std::sync::Arc;
+
+    /// Processes take a lock in turn, and one of them dies with it: one at a time is in, and none waits for ever.
+    #[test]
+    fn shuttle_i9_one_process_at_a_time_has_the_lock_also_when_one_dies_with_it() {
+        let body = || {
+            let lock = Arc::new(NamedLock::default());
+            let (inside, dead) = (
+                Arc::new(AtomicU32::new(0)),
+                Arc::new(AtomicBool::new(false)),
+            );
+            let processes: Vec<_> = (1..=3)
+                .map(|name| {
+                    let (lock, inside, dead) = (lock.clone(), inside.clone(), dead.clone());
+                    thread::spawn(move || {
+                        let lives = |name| name != 1 || !dead.load(Ordering::SeqCst);
+                        for turn in 0..2 {
+                            while lock.lock_within(name, lives).is_none() {}
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two are in");
+                            assert_eq!(lock.holder(), Some(name));
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                            if (name, turn) == (1, 1) {
+                                dead.store(true, Ordering::SeqCst);
+                                return;
+                            }
+                            lock.unlock();
+                        }
+                    })
+                })
+                .collect();
+            for process in processes {
+                process.join().expect("no assertion failed");
+            }
+        };
+        shuttle::check_random(body, 2000);
+        shuttle::check_pct(body, 2000, 3);
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(shuttle)))]
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn one_at_a_time_has_the_lock_and_all_get_it() {

@@ -100,7 +100,7 @@ pub(in crate::node) trait Coupling: Debug + Send + Sized + 'static {
     /// See [`Runs::journal_rows`](super::running::Runs::journal_rows).
     ///
     /// # Errors
-    /// Those of the log's readers.
+    /// The errors of the log's readers.
     fn journal_rows(
         member: &Member<Self>,
         journal: u16,

@@ -122,7 +122,7 @@ pub trait PublishedRedo {
     /// when put together, the position behind them, and [`GroupSize::transactions`].
     ///
     /// # Errors
-    /// Those of `write`; what is there is no frame ([`SharedLogError::Poisoned`]).
+    /// The errors of `write`; what is there is no frame ([`SharedLogError::Poisoned`]).
     fn with_group<R>(
         &self,
         from: u64,
@@ -197,7 +197,7 @@ impl GroupLeader {
     /// one did.
     ///
     /// # Errors
-    /// Those of [`LogLeader::write_group`].
+    /// The errors of [`LogLeader::write_group`].
     pub fn try_lead(&self, redo: &impl PublishedRedo) -> Result<bool, SharedLogError> {
         let words = redo.words();
         let inherited = words
@@ -316,7 +316,7 @@ impl GroupLeader {
     /// Marks the log's end, and returns its place: this is the last process. The caller holds the writer lock, or is alone.
     ///
     /// # Errors
-    /// Those of [`LogLeader::write_end_mark`].
+    /// The errors of [`LogLeader::write_end_mark`].
     pub fn end(&self, state: &LogState) -> Result<LogPosition, SharedLogError> {
         self.leader.lock().write_end_mark(state)
     }

@@ -6,7 +6,7 @@
 //! ([`super::server`]). So no page is ever written, and no copy has to stay: copies are there so that others have the
 //! page from them (NOFORCE; [`PrimaryCopyOptions::stored_at_commit`]).
 //!
-//! What it says to other nodes is in [`super::speaking`]. Invariants: those of the shell.
+//! [`super::speaking`] has its words with other nodes. Invariants: those of the shell.
 
 use super::coding::Letter;
 use super::link::Link;

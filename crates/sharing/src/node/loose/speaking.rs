@@ -42,7 +42,7 @@ impl Shell<Loose> {
                 psn: psn.0,
                 found: 0,
             })?;
-            pages.push(copy.bytes.clone());
+            pages.push(Box::new(**copy.bytes()));
         }
         self.send(to, &Letter::Protocol(message, pages));
         Ok(())

@@ -20,7 +20,6 @@ const CUTS: u64 = 25;
 /// A node that the others find through a proxy only, as it finds the page server.
 fn join(server: &Proxy, members: &Path, update: UpdateStrategy) -> (LooseNode, Proxy) {
     let proxy = Proxy::start();
-    let register = register(members).unwrap();
     let options = LooseOptions {
         update,
         buffer_pages: 8,
@@ -29,7 +28,7 @@ fn join(server: &Proxy, members: &Path, update: UpdateStrategy) -> (LooseNode, P
         called_at: Some(proxy.address()),
         ..LooseOptions::new(server.address())
     };
-    let node = LooseNode::join(register, options).unwrap();
+    let node = super::join(members, &options);
     proxy.lead_to(Some(node.address()));
     (node, proxy)
 }
@@ -141,7 +140,7 @@ fn one_of_a_pair_goes_on(finds_out: usize) {
             called_at: Some(proxy.address()),
             ..LooseOptions::new(server.address())
         };
-        let node = LooseNode::join(register(members.path()).unwrap(), options).unwrap();
+        let node = super::join(members.path(), &options);
         proxy.lead_to(Some(node.address()));
         (node, proxy)
     };
@@ -206,7 +205,7 @@ fn what_waits_too_long_is_undone_with_a_reason() {
             lock_patience,
             ..LooseOptions::new(server.address())
         };
-        LooseNode::join(register(members.path()).unwrap(), options).unwrap()
+        super::join(members.path(), &options)
     };
     let (one, two) = (join(LONG), join(Duration::from_millis(30)));
     one.run(|tx| {
@@ -233,12 +232,11 @@ fn what_waits_too_long_is_undone_with_a_reason() {
 fn a_node_whose_page_server_is_away_beyond_its_patience_stops() {
     let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = serve(database.path(), None);
-    let register = register(members.path()).unwrap();
     let options = LooseOptions {
         patience: Duration::from_millis(100),
         ..LooseOptions::new(server.address())
     };
-    let node = LooseNode::join(register, options).unwrap();
+    let node = super::join(members.path(), &options);
     node.run(|tx| tx.write(3, 0, &[1])).unwrap();
     node.check().unwrap();
     drop(server);
