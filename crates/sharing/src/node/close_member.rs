@@ -9,7 +9,7 @@ use super::close::Close;
 use super::fencing::Fence;
 use super::imposed::sleep;
 use super::layout::{CLIENTS, Common};
-use super::member::{Counted, Facts, Member, Running};
+use super::member::{Counted, Facts, Member, NodeStatistics, Running};
 use super::opening::Here;
 use super::ring::Frame;
 use super::running;
@@ -17,7 +17,7 @@ use super::shell::Shell;
 use super::tables::{JournalSource, LogRows, Seat, Seated};
 use super::transaction::Transaction;
 use crate::lock_table;
-use crate::protocol::{Counters, NodeId, UpdateStrategy};
+use crate::protocol::{NodeId, UpdateStrategy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sardonyx_storage::journal::JournalPosition;
@@ -60,22 +60,6 @@ pub(super) struct CloseHere {
 #[derive(Debug)]
 pub struct Node {
     running: Running<Close>,
-}
-
-/// Counts of a node.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct NodeStatistics {
-    /// Transactions that have changed something and are durable.
-    pub committed: u64,
-    /// Transactions that were run again, as they were chosen to end a deadlock.
-    pub rerun: u64,
-    /// Pages that were granted and that the buffer had in that version.
-    pub hits: u64,
-    /// Pages that were granted and had to be fetched: from another node, or from storage.
-    pub misses: u64,
-    /// The protocol's counts.
-    pub protocol: Counters,
 }
 
 impl Node {

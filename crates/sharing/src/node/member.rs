@@ -3,14 +3,14 @@
 //! Each first use of a page, each change and each end of a transaction takes the shell's lock for a short time; nothing waits
 //! with it. A thread that waits for other nodes looks a while, and then sleeps until the shell has changed.
 
+use super::NodeError;
 use super::coupling::Coupling;
 use super::imposed::{ImposedTimes, sleep};
 use super::observer::Observer;
 use super::running::{AtLocal, Runs, wait_for_change};
 use super::shell::Shell;
 use super::tables::{JournalSource, Known};
-use super::{NodeError, NodeStatistics};
-use crate::protocol::{LockMode, NodeId, Outcome, PageId, TransactionId};
+use crate::protocol::{Counters, LockMode, NodeId, Outcome, PageId, TransactionId};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex, MutexGuard};
 use sardonyx_base::sync::thread::{self, JoinHandle};
@@ -56,6 +56,22 @@ pub(in crate::node) struct Member<C: Coupling> {
     pub process: Process,
     committed: AtomicU64,
     rerun: AtomicU64,
+}
+
+/// Counts of a node.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct NodeStatistics {
+    /// Transactions that have changed something and are durable.
+    pub committed: u64,
+    /// Transactions that were run again, as they were chosen to end a deadlock.
+    pub rerun: u64,
+    /// Pages that were granted and that the buffer had in that version.
+    pub hits: u64,
+    /// Pages that were granted and had to be fetched: from another node, or from storage.
+    pub misses: u64,
+    /// The protocol's counts.
+    pub protocol: Counters,
 }
 
 /// A count of threads, until this is dropped.

@@ -67,9 +67,10 @@ mod work;
 mod tests;
 
 pub use close::WRITE_BACK;
-pub use close_member::{Node, NodeStatistics};
+pub use close_member::Node;
 pub use error::NodeError;
 pub use imposed::ImposedTimes;
+pub use member::NodeStatistics;
 pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
 pub use tables::{
