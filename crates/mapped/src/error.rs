@@ -170,7 +170,7 @@ pub enum SegmentError {
     },
     /// The log cannot be used.
     #[error(transparent)]
-    Log(#[from] SharedLogError),
+    Log(SharedLogError),
     /// An address outside of the segment.
     #[error("{length} bytes at {offset} are not inside of the segment, which has {bytes} bytes")]
     Outside {
@@ -190,6 +190,16 @@ pub enum SegmentError {
     /// The database below cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+}
+
+impl From<SharedLogError> for SegmentError {
+    fn from(error: SharedLogError) -> Self {
+        match error {
+            SharedLogError::Poisoned { reason } => SegmentError::Poisoned { cause: reason },
+            SharedLogError::Full { reason } => SegmentError::LogFull { reason },
+            error => SegmentError::Log(error),
+        }
+    }
 }
 
 impl SegmentError {

@@ -8,10 +8,10 @@ use crate::opening::Here;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
-use crate::shared::robust::Got;
 use crate::shared::stopped::StoppedCallback;
 use crate::shared::versions::{self, SlowReader};
 use crate::version_keeper::VersionKeeper;
+use sardonyx_base::named_lock::Got;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
@@ -161,7 +161,7 @@ impl ProcessState {
             return Err(SegmentError::InsideTransaction);
         }
         let lock = &self.region.control().commit;
-        let got = lock.lock_waiting(self.region.patience(), "the commit lock", waiting)?;
+        let got = self.region.lock_waiting(lock, "the commit lock", waiting)?;
         if got == Got::FromTheDead {
             tracing::warn!("a process died while it was committing; nothing is to be repaired");
             self.region.bury_the_dead();

@@ -14,8 +14,8 @@
 //! - `fold_limit`, `reclaim_limit`: announced before the slots are looked at, as in Dekker's
 //!   algorithm: a session that registers later sees them and registers anew.
 
-use super::robust::RobustLock;
-use sardonyx_base::sync::CacheLine;
+use sardonyx_base::named_lock::NamedLock;
+use sardonyx_base::sync::{CacheLine, ChangesWord};
 use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC_OF_ALL: &[u8] = b"SdxShm";
 
 /// Marks a shared memory of this layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm05");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm06");
 
 /// Sessions at once, of all processes.
 pub const SLOTS: usize = 1024;
@@ -35,12 +35,12 @@ pub const PROCESSES: usize = 256;
 /// [`Slot::snapshot`] of a session in which no transaction runs.
 pub const IDLE: u64 = u64::MAX;
 
-/// The head of the shared memory. All zero bytes are a valid value but for the locks.
+/// The head of the shared memory. All zero bytes are a valid value.
 #[repr(C, align(4096))]
 pub struct Control {
     /// [`MAGIC`]; stored last, when everything else is there.
     pub magic: AtomicU64,
-    /// Bytes of this structure and of a POSIX mutex, which differ between C libraries.
+    /// Bytes of this structure.
     pub layout: AtomicU64,
     /// Bytes of the deep ring, a power of two.
     pub ring_bytes: AtomicU64,
@@ -51,11 +51,11 @@ pub struct Control {
     /// Slots that were ever used.
     pub slots_used: AtomicU32,
     /// Held while a transaction is validated and published, and while records are folded.
-    pub commit: CacheLine<RobustLock>,
+    pub commit: CacheLine<NamedLock>,
     /// Held by the writer of the log.
-    pub writer: CacheLine<RobustLock>,
+    pub writer: CacheLine<NamedLock>,
     /// Held while the segment grows, and while slots are given out.
-    pub growth: CacheLine<RobustLock>,
+    pub growth: CacheLine<NamedLock>,
     // These are written together, by the holder of the commit lock, and read together by who begins:
     // in one cache line, which starts here since what is before is aligned.
     /// The place of the next transaction's records.
@@ -80,11 +80,13 @@ pub struct Control {
     /// The records before it are on stable storage.
     pub durable: CacheLine<AtomicU64>,
     /// Counts the attempts to write a group: a thread that waits for one waits for it to change.
-    pub groups: CacheLine<AtomicU32>,
-    /// Threads that wait for `groups` to change.
-    pub waiting: AtomicU32,
+    pub groups: CacheLine<ChangesWord>,
+    /// Nonzero if a thread may wait for that.
+    pub waited: AtomicU64,
     /// The time of the last group's write, in nanoseconds.
     pub write_nanoseconds: AtomicU64,
+    /// The groups that do not wait for writers, and their number when it was last decided.
+    pub hurried: [AtomicU64; 2],
     /// The slots whose transactions were in the last group, a bit for each.
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// The processes' knowledge of the log.
@@ -108,6 +110,8 @@ pub struct Control {
 pub struct Process {
     /// Its process id; 0 if the place is free.
     pub pid: AtomicU32,
+    /// Counted up whenever a process takes the place: with it, the name of that process in locks.
+    pub life: AtomicU32,
 }
 
 /// A session: one view, used by one thread at a time.
@@ -141,7 +145,7 @@ const _: () = assert!(CONTROL_BYTES.is_multiple_of(PAGE_SIZE));
 
 /// The mark of everything that must be the same in all processes.
 pub fn layout_mark() -> u64 {
-    (CONTROL_BYTES as u64) << 16 | size_of::<libc::pthread_mutex_t>() as u64
+    (CONTROL_BYTES as u64) << 16 | size_of::<LogState>() as u64
 }
 
 const _: () = assert!(

@@ -5,7 +5,6 @@ pub mod backing;
 pub mod control;
 pub mod region;
 pub mod ring;
-pub mod robust;
 pub mod spill;
 pub mod stopped;
 pub mod versions;

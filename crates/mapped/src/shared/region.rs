@@ -24,6 +24,7 @@
 //! ring and the base pages and into them. Their synchronisation is argued at their uses.
 
 mod attaching;
+mod locking;
 mod processes;
 
 use super::backing::{Backing, allocate, give_back, map_shared, map_twice};
@@ -124,6 +125,8 @@ pub struct Region {
     spill: NonNull<u8>,
     /// Its place among the processes; [`PROCESSES`] if it has none.
     process: usize,
+    /// Its name in locks.
+    name: u32,
     /// The process that mapped it.
     mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
@@ -164,6 +167,7 @@ impl Region {
             base,
             spill,
             process: PROCESSES,
+            name: 0,
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
             locked: AtomicBool::new(false),
@@ -172,8 +176,7 @@ impl Region {
     }
 
     fn lock_growth(&self) -> Result<(), SegmentError> {
-        let growth = &self.control().growth;
-        growth.lock(&self.patience, "the lock on the segment's growth")?;
+        self.lock(&self.control().growth, "the lock on the segment's growth")?;
         Ok(())
     }
 

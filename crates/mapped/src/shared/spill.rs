@@ -13,10 +13,10 @@
 
 use super::region::Region;
 use super::ring::{frame_bytes, tidy};
-use super::robust::Got;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::mm::Advice;
+use sardonyx_base::named_lock::Got;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::Ordering;
 
@@ -90,7 +90,7 @@ pub fn try_tidy(region: &Region) {
 #[cold]
 fn tidy_now(region: &Region) {
     let control = region.control();
-    let Some(got) = control.commit.try_lock() else {
+    let Some(got) = region.try_lock(&control.commit) else {
         return;
     };
     tidy(region);

@@ -1,17 +1,12 @@
-//! Processes that are stopped (SIGSTOP, a debugger, a frozen job) while they hold something that all
-//! need: noticed at once, named, and not waited for without end (I13).
+//! Processes that are stopped while they hold something that all need: noticed at once, named, and not waited for without
+//! end (I13). [`sardonyx_base::stopped`] has the reason for waiting at all.
 //!
-//! Locks cannot be taken from a stopped process. It may be between any two instructions, and when it
-//! continues it writes as it was about to, to the ring or to the log's file, in spite of any successor
-//! (I12). A *dead* process never writes again, so what it held is given on at once. Therefore a waiting
-//! thread asks the system after a moment if the holder is stopped. If it is, the program's callback is
+//! A waiting thread asks the system after a moment if the holder is stopped. If it is, the program's callback is
 //! called. After the time that it chose, the wait ends in an error that names the process, so that it can
 //! be continued (SIGCONT) or killed (SIGKILL); either frees the others.
-//!
-//! A holder that runs is waited for as long as it takes.
 
 use crate::error::SegmentError;
-use sardonyx_base::process::Process;
+use sardonyx_base::stopped::StoppedProcesses;
 use sardonyx_base::sync::futex::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,8 +93,8 @@ pub(crate) struct Waiting<'a> {
     holds: &'static str,
     /// When it was looked last. Not before there was something to wait for: a clock is not free.
     asked: Option<Instant>,
-    /// The process that was found stopped, and since when.
-    found: Option<(u32, Instant)>,
+    /// The process that was found stopped.
+    found: StoppedProcesses,
 }
 
 impl<'a> Waiting<'a> {
@@ -108,7 +103,7 @@ impl<'a> Waiting<'a> {
             patience,
             holds,
             asked: None,
-            found: None,
+            found: StoppedProcesses::default(),
         }
     }
 
@@ -123,79 +118,27 @@ impl<'a> Waiting<'a> {
         }
         self.asked = Some(Instant::now());
         let process = holder();
-        let Some(state) = stopped_state(process) else {
-            self.found = None;
+        self.found.retain(|other| other == process);
+        let Some(found) = self.found.look(process) else {
             return Ok(());
         };
-        let (since, first) = match self.found {
-            Some((before, since)) if before == process => (since, false),
-            _ => (Instant::now(), true),
-        };
-        self.found = Some((process, since));
         let stopped = StoppedProcess {
             process,
-            state,
+            state: found.state,
             holds: self.holds,
-            milliseconds: since.elapsed().as_millis() as u64,
+            milliseconds: found.time.as_millis() as u64,
         };
         let policy = self.patience.policy.lock().clone();
-        if first {
+        if found.is_new {
             self.patience.met.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(process, %state, holds = self.holds, "a process is stopped that others wait for");
+            tracing::warn!(process, state = %found.state, holds = self.holds, "a process is stopped that others wait for");
             if let Some(told) = &policy.told {
                 told(&stopped);
             }
         }
-        match since.elapsed() >= policy.wait {
+        match found.time >= policy.wait {
             true => Err(stopped),
             false => Ok(()),
         }
-    }
-}
-
-/// This process' id. Asked of the system once: it is wanted whenever a lock is taken.
-pub(crate) fn this_process() -> u32 {
-    /// The asking process, as [`Process`] numbers them, and its id.
-    static KNOWN: AtomicU64 = AtomicU64::new(0);
-    let number = u64::from(Process::current().number());
-    let known = KNOWN.load(Ordering::Relaxed);
-    if known >> 32 == number {
-        return known as u32;
-    }
-    let id = std::process::id();
-    KNOWN.store(number << 32 | u64::from(id), Ordering::Relaxed);
-    id
-}
-
-/// The state of another process that is stopped.
-fn stopped_state(process: u32) -> Option<char> {
-    match process == this_process() {
-        true => None,
-        false => sardonyx_base::process::stopped_state(process),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_is_stopped_is_known_and_one_that_runs_or_is_gone_is_not() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
-        let process = child.id();
-        assert_eq!(stopped_state(process), None);
-        // SAFETY: sends a signal to a child of this test that was not waited for.
-        unsafe { libc::kill(process as i32, libc::SIGSTOP) };
-        while stopped_state(process).is_none() {
-            std::thread::yield_now();
-        }
-        assert_eq!(stopped_state(process), Some('T'));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(stopped_state(process), None);
-        assert_eq!(stopped_state(std::process::id()), None);
     }
 }

@@ -344,3 +344,22 @@ fn the_places_of_the_dead_are_given_out_again() {
         assert!(sessions.len() >= 1020, "{} sessions", sessions.len());
     });
 }
+
+#[test]
+fn i9_a_process_at_the_place_of_a_dead_one_does_not_have_its_locks() {
+    let shared = bank(MechanismKind::Explicit, "place");
+    let start = |role: &str, number: u64, rest: [&str; 2]| {
+        Worker::start(&[role, "Explicit", &shared.name, rest[0], rest[1]], number)
+    };
+    for step in [Step::CommitLocked, Step::GrowthLocked] {
+        let step = Step::ALL.iter().position(|other| *other == step).unwrap();
+        let mut victim = start("die", 0, [&step.to_string(), "1"]);
+        assert!(!victim.child.wait().unwrap().success());
+        victim.end(false);
+        // The first free place is the victim's, and no other process has looked at its locks.
+        let mut next = start("transfer", 1, ["1", "5"]);
+        next.goes_on(5);
+        next.end(true);
+    }
+    assert_eq!(sum(&shared.segment.snapshot().unwrap(), ACCOUNTS), MONEY);
+}

@@ -14,7 +14,7 @@
 /// The beginning of the memory, in any version.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
 /// The layout's version.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 /// Nodes at once.
 pub const NODES: usize = 64;

@@ -6,73 +6,114 @@
 //! database that processes share ([`sardonyx_storage::engine::Election`]): one of them prepares segments, keeps a DB'
 //! of its own and writes the backup.
 //!
-//! The holder of the writing lock takes the published frames that are not durable, and writes them as a commit group.
-//! If it dies, the next one writes that group again ([`LogLeader`]). Then locks may be given back: a page never
-//! travels ahead of its redo (I2).
+//! [`GroupLeader`] writes the groups. When a frame is durable, locks may be given back: a page never travels ahead of its
+//! redo (I2).
 
 use super::NodeError;
 use super::gem::{Gem, step};
 use super::imposed::sleep;
-use super::layout::{Common, WRITER_WORDS};
+use super::layout::{CLIENTS, Common, WRITER_WORDS};
 use super::ring::Frame;
+use crate::lock_table::layout::NODES;
 use crate::protocol::NodeId;
-use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::log::{LogLayout, LogLeader, LogPosition, SharedLogError};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use sardonyx_base::named_lock::NamedLock;
+use sardonyx_base::sync::ChangesWord;
+use sardonyx_storage::log::{
+    GroupLeader, GroupSize, GroupWords, LeaderStep, LogLeader, LogPosition, LogState,
+    PublishedRedo, SharedLogError,
+};
+use std::time::Duration;
 
-/// A waiting thread looks after who writes so often: that one may have died.
-const LOOK_AFTER: Duration = Duration::from_millis(5);
-
-/// After so many looks a waiting thread sleeps.
+/// After so many looks a thread that publishes sleeps.
 const LOOKS: u32 = 200;
 
-/// The writer waits for the clients of the last group for this part of the time that writing it took, but not longer
-/// than [`GATHER_MAX`]. They were acknowledged just now and will be back soon, and a group with them costs no more.
-const GATHER_PART: u64 = 2;
-const GATHER_MAX: Duration = Duration::from_micros(100);
+const _: () = assert!(WRITER_WORDS * 64 == NODES * CLIENTS);
 
-/// If they do not come, as of two nodes that change one page in turn, so many groups do not wait: one, two, four, and
-/// at most so many.
-const HURRIED_MAX: u64 = 64;
+/// The redo ring, as a node uses it.
+struct Ring<'a> {
+    gem: &'a Gem,
+    node: NodeId,
+    imposed: Duration,
+}
 
-/// Waits a moment until those who were in the last group are in this one. Returns who is.
-fn gather(gem: &Gem, from: u64) -> [u64; WRITER_WORDS] {
-    let mut writers = [0; WRITER_WORDS];
-    let mut seen = from;
-    let took = gem.common(Common::WriteTime).load(Ordering::Relaxed);
-    let at_most = Duration::from_nanos(took / GATHER_PART).min(GATHER_MAX);
-    let (mut began, mut looks) = (None, 0);
-    let (hurried, in_vain) = gem.hurried_groups();
-    loop {
-        let to = gem.get(Common::Tail);
-        while seen < to {
-            let (writer, end) = gem.writer(seen);
-            writers[writer / 64] |= 1 << (writer % 64);
-            seen = end;
+impl PublishedRedo for Ring<'_> {
+    type Error = NodeError;
+    type Looks<'a>
+        = ()
+    where
+        Self: 'a;
+
+    fn words(&self) -> GroupWords<'_> {
+        let gem = self.gem;
+        let (hurried, in_vain) = gem.hurried_groups();
+        GroupWords {
+            writer: NamedLock::of(gem.common(Common::Writing)),
+            durable: gem.common(Common::Durable),
+            groups: ChangesWord::of(gem.common(Common::Groups)),
+            waited: gem.common(Common::GroupsWaited),
+            write_time: gem.common(Common::WriteTime),
+            hurried,
+            in_vain,
+            last_writers: gem.last_writers(),
         }
-        let missing = |n: usize| gem.last_writers(n).load(Ordering::Relaxed) & !writers[n] != 0;
-        if !(0..WRITER_WORDS).any(missing) {
-            if began.is_some() {
-                in_vain.store(0, Ordering::Relaxed);
+    }
+
+    fn log_state(&self) -> &LogState {
+        self.gem.log_state()
+    }
+
+    fn tail(&self) -> u64 {
+        self.gem.get(Common::Tail)
+    }
+
+    fn name(&self) -> u32 {
+        Gem::name(self.node)
+    }
+
+    fn lives(&self, name: u32) -> bool {
+        self.gem.lives_by_name(name)
+    }
+
+    fn frame_writer(&self, at: u64) -> (usize, u64) {
+        self.gem.writer(at)
+    }
+
+    fn with_group<R>(
+        &self,
+        from: u64,
+        to: u64,
+        size: &mut GroupSize,
+        write: impl FnOnce(&[&[u8]], u64, u32) -> Result<R, SharedLogError>,
+    ) -> Result<R, SharedLogError> {
+        let (mut records, mut end) = (Vec::new(), from);
+        let mut frame = Frame::default();
+        while end < to {
+            let next = self.gem.frame(end, &mut frame).map_err(|error| {
+                let state = self.gem.log_state();
+                state.poison(&error.to_string());
+                state.check().expect_err("it is poisoned")
+            })?;
+            if !size.takes(frame.records.len()) {
+                break;
             }
-            return writers;
+            records.extend_from_slice(&frame.records);
+            end = next;
         }
-        let left = hurried.load(Ordering::Relaxed);
-        if left > 0 {
-            hurried.store(left - 1, Ordering::Relaxed);
-            return writers;
-        }
-        if began.get_or_insert_with(Instant::now).elapsed() >= at_most {
-            let more = (2 * in_vain.load(Ordering::Relaxed)).clamp(1, HURRIED_MAX);
-            in_vain.store(more, Ordering::Relaxed);
-            hurried.store(more, Ordering::Relaxed);
-            return writers;
-        }
-        looks += 1;
-        match looks % LOOKS {
-            0 => std::thread::yield_now(),
-            _ => std::hint::spin_loop(),
+        write(&[&records], end, size.transactions())
+    }
+
+    fn looks(&self) {}
+
+    /// A stopped leader is fenced by who watches the processes; a dead one is found here.
+    fn has_waited(&self, (): &mut ()) -> Result<(), NodeError> {
+        self.gem.segment().find_dead();
+        Ok(())
+    }
+
+    fn step(&self, which: LeaderStep) {
+        step();
+        if which == LeaderStep::Leading {
+            sleep(self.imposed);
         }
     }
 }
@@ -80,11 +121,7 @@ fn gather(gem: &Gem, from: u64) -> [u64; WRITER_WORDS] {
 /// This process' use of the common log.
 #[derive(Debug)]
 pub(super) struct CommitLog {
-    leader: Mutex<LogLeader>,
-    layout: LogLayout,
-    group_bytes_max: usize,
-    /// True if the writer waits a moment for the clients of the last group.
-    gathers: bool,
+    leader: GroupLeader,
     /// Slept before each group's write.
     imposed: Duration,
 }
@@ -92,11 +129,7 @@ pub(super) struct CommitLog {
 impl CommitLog {
     pub fn new(leader: LogLeader) -> Self {
         CommitLog {
-            layout: leader.layout(),
-            // So that the frames of a ring that is full, and one more, become few groups.
-            group_bytes_max: leader.group_bytes_max() / 2,
-            leader: Mutex::new(leader),
-            gathers: true,
+            leader: GroupLeader::new(leader),
             imposed: Duration::ZERO,
         }
     }
@@ -110,69 +143,30 @@ impl CommitLog {
     #[cfg(test)]
     pub fn without_clocks(self) -> Self {
         CommitLog {
-            gathers: false,
+            leader: self.leader.without_clocks(),
             ..self
         }
     }
 
     /// The most bytes of redo records of one transaction.
     pub fn transaction_bytes_max(&self, gem: &Gem) -> usize {
-        (gem.frame_words_max() * 8 / 2).min(self.group_bytes_max / 2)
+        let group_bytes_max = usize::try_from(self.leader.group_bytes_max());
+        (gem.frame_words_max() * 8 / 2).min(group_bytes_max.unwrap_or(usize::MAX) / 2)
+    }
+
+    fn ring<'a>(&self, gem: &'a Gem, node: NodeId) -> Ring<'a> {
+        Ring {
+            gem,
+            node,
+            imposed: self.imposed,
+        }
     }
 
     /// Writes one group with the published frames that are not durable, unless another node does. Returns true unless
     /// another node did.
     pub fn try_lead(&self, gem: &Gem, node: NodeId) -> Result<bool, SharedLogError> {
-        if !gem.try_lock(Common::Writing, node) {
-            return Ok(false);
-        }
-        let led = self.lead(gem);
-        gem.unlock(Common::Writing);
-        gem.tell_groups();
-        led.map(|()| true)
-    }
-
-    fn lead(&self, gem: &Gem) -> Result<(), SharedLogError> {
-        let state = gem.log_state();
-        let from = state.durable_tail();
-        // An earlier writer may have died between the log's end and this.
-        gem.common(Common::Durable)
-            .fetch_max(from, Ordering::SeqCst);
-        if from == gem.get(Common::Tail) {
-            return Ok(());
-        }
-        let writers = self.gathers.then(|| gather(gem, from));
-        let to = gem.get(Common::Tail);
-        let (mut records, mut count, mut end) = (Vec::new(), 0, from);
-        let mut frame = Frame::default();
-        while end < to {
-            let next = gem.frame(end, &mut frame).map_err(|error| {
-                state.poison(&error.to_string());
-                state.check().expect_err("it is poisoned")
-            })?;
-            if records.len() + frame.records.len() > self.group_bytes_max && count > 0 {
-                break;
-            }
-            records.extend_from_slice(&frame.records);
-            count += 1;
-            end = next;
-        }
         step();
-        let began = self.gathers.then(Instant::now);
-        sleep(self.imposed);
-        self.leader
-            .lock()
-            .write_group(state, count, &[&records], end)?;
-        step();
-        gem.common(Common::Durable).store(end, Ordering::SeqCst);
-        if let (Some(began), Some(writers)) = (began, writers) {
-            let took = began.elapsed().as_nanos() as u64;
-            gem.common(Common::WriteTime).store(took, Ordering::Relaxed);
-            for (n, bits) in writers.into_iter().enumerate() {
-                gem.last_writers(n).store(bits, Ordering::Relaxed);
-            }
-        }
-        Ok(())
+        self.leader.try_lead(&self.ring(gem, node))
     }
 
     /// Publishes a transaction's frame, if the log and the ring have room for it now.
@@ -182,17 +176,17 @@ impl CommitLog {
         node: NodeId,
         frame: &Frame,
     ) -> Result<Option<u64>, SharedLogError> {
-        let state = gem.log_state();
+        let (state, layout) = (gem.log_state(), self.leader.layout());
         state.check()?;
         // In this order: others publish and write meanwhile, and what is durable was published.
         let durable = gem.get(Common::Durable);
         let pending = (gem.get(Common::Tail) - durable) * 8;
         let pending = pending + frame.words() as u64 * 8;
-        if pending > self.layout.segment_bytes / 2 {
+        if pending > layout.segment_bytes / 2 {
             return Ok(None);
         }
-        if !state.admits(self.layout, pending) {
-            state.want_room(self.layout, pending);
+        if !state.admits(layout, pending) {
+            state.want_room(layout, pending);
             return Ok(None);
         }
         if !gem.try_lock(Common::Publishing, node) {
@@ -229,36 +223,12 @@ impl CommitLog {
 
     /// Returns when everything before this position is durable.
     pub fn wait(&self, gem: &Gem, node: NodeId, position: u64) -> Result<(), NodeError> {
-        let is_durable = || gem.get(Common::Durable) >= position;
-        let mut looks = 0;
-        while !is_durable() {
-            gem.log_state().check()?;
-            match self.try_lead(gem, node) {
-                Ok(true) => looks = 0,
-                Ok(false) => {}
-                Err(SharedLogError::NoRoom) => {
-                    // The driver is preparing a segment, or freeing one.
-                    let state = gem.log_state();
-                    let seen = state.changes();
-                    state.notify();
-                    state.wait(seen + 1, LOOK_AFTER);
-                }
-                Err(error) => return Err(error.into()),
-            }
-            looks += 1;
-            if looks < LOOKS {
-                std::hint::spin_loop();
-            } else if !is_durable() {
-                gem.wait_for_group(LOOK_AFTER, is_durable);
-                gem.segment().find_dead();
-            }
-        }
-        Ok(())
+        self.leader.wait(&self.ring(gem, node), position)
     }
 
     /// Marks the log's end: this is the last node. Returns where it is.
     pub fn end(&self, gem: &Gem) -> Result<LogPosition, SharedLogError> {
         // The published frames of a node that died, which were not acknowledged, may be written or not.
-        self.leader.lock().write_end_mark(gem.log_state())
+        self.leader.end(gem.log_state())
     }
 }

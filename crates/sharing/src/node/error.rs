@@ -335,6 +335,18 @@ impl From<DiskError> for NodeError {
 }
 
 impl NodeError {
+    /// The error of every call on a node that this one has stopped.
+    pub(super) fn of_a_stopped_node(&self) -> Self {
+        match self {
+            NodeError::Fenced(_) | NodeError::Stopped { .. } | NodeError::ShutOut { .. } => {
+                self.clone()
+            }
+            other => NodeError::Stopped {
+                reason: other.to_string(),
+            },
+        }
+    }
+
     /// For an error of the operating system.
     pub(super) fn system(operation: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| NodeError::System {

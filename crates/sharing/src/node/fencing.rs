@@ -1,48 +1,29 @@
 //! Processes that are stopped (SIGSTOP, a debugger, a frozen job) while others wait: fenced, never robbed.
 //!
-//! Locks cannot be taken from a stopped process. It may be between any two instructions, and when it continues it
-//! swaps, publishes or applies as it was about to (I12). So it is killed, after the time that was chosen
-//! ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any other.
-//! The signal goes to its pidfd, so that it can meet no other process that was given the same number.
+//! [`sardonyx_base::stopped`] says why locks cannot be taken from a stopped process. So it is killed, after the time that
+//! was chosen ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any
+//! other. The signal goes to its pidfd, so that it can meet no other process that was given the same number.
 //!
 //! The waits of single transactions are not looked up. If at every look since a node found another one stopped, some
 //! transaction of its own has waited (for a lock, the log, a recovery), it waits for that one as far as it can know.
 
 use rustix::process::{Signal, pidfd_send_signal};
-use sardonyx_base::process::stopped_state;
+use sardonyx_base::stopped::StoppedProcesses;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// A wait of a transaction, until this is dropped.
-#[derive(Debug)]
-pub(super) struct Waiting<'a>(&'a AtomicU64);
-
-impl<'a> Waiting<'a> {
-    pub fn begin(count: &'a AtomicU64) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Waiting(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
+use std::time::Duration;
 
 /// The processes that were found stopped, and since when.
 #[derive(Debug)]
 pub(super) struct Fence {
     wait: Duration,
-    found: Vec<(u32, Instant)>,
+    found: StoppedProcesses,
 }
 
 impl Fence {
     pub fn new(wait: Duration) -> Self {
         Fence {
             wait,
-            found: Vec::new(),
+            found: StoppedProcesses::default(),
         }
     }
 
@@ -50,25 +31,17 @@ impl Fence {
     /// waits.
     pub fn look(&mut self, processes: &[(u32, OwnedFd)], waits: bool) {
         let is_there = |process: u32| processes.iter().any(|(other, _)| *other == process);
-        self.found
-            .retain(|(process, _)| waits && is_there(*process));
+        self.found.retain(|process| waits && is_there(process));
         if !waits {
             return;
         }
         for (process, handle) in processes {
-            let known = self.found.iter().position(|(other, _)| other == process);
-            let Some(state) = stopped_state(*process) else {
-                if let Some(known) = known {
-                    self.found.swap_remove(known);
-                }
+            let Some(found) = self.found.look(*process) else {
                 continue;
             };
-            let Some(known) = known else {
-                tracing::warn!(process, %state, "a node's process is stopped while this one waits");
-                self.found.push((*process, Instant::now()));
-                continue;
-            };
-            if self.found[known].1.elapsed() >= self.wait {
+            if found.is_new {
+                tracing::warn!(process, state = %found.state, "a node's process is stopped while this one waits");
+            } else if found.time >= self.wait {
                 let killed = pidfd_send_signal(handle, Signal::KILL);
                 tracing::warn!(process, ?killed, "a stopped node's process is killed");
             }

@@ -4,15 +4,20 @@
 //! are copied in and out word by word (GEM paper, section 2: GEM is no main memory; what is changed is
 //! changed beside and written back).
 //!
+//! Locks there are held in the name of a node ([`NamedLock`]). Liveness is that of the slots of the global lock table
+//! ([`crate::lock_table::segment`]): a dead node's lock is taken from it, and one that is stopped keeps its locks.
+//!
 //! [`step`] precedes each act that others could see: tests let nodes die there.
 
 use super::NodeError;
 use super::layout::{
     AreaShape, Common, HEAD_WORDS, PAGE_WORDS, SLOT_MAIL, SLOT_TOLD, SLOT_WAITS, SLOT_WAKE,
+    WRITER_WORDS,
 };
 use crate::lock_table::Segment;
 use crate::lock_table::layout::NODES;
 use crate::protocol::NodeId;
+use sardonyx_base::named_lock::NamedLock;
 use sardonyx_base::sync::ChangesWord;
 use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -98,27 +103,50 @@ impl Gem {
         (self.word(at + 1), self.word(at + 2))
     }
 
-    /// The clients in the last commit group: a word of them.
-    pub fn last_writers(&self, n: usize) -> &AtomicU64 {
-        self.word(self.shape.common(Common::LastWriters) + n)
+    /// The clients in the last commit group: a bit for each.
+    pub fn last_writers(&self) -> &[AtomicU64] {
+        let at = self.shape.common(Common::LastWriters);
+        &self.words()[at..at + WRITER_WORDS]
     }
 
-    /// Tells everybody who waits for a commit group.
-    pub fn tell_groups(&self) {
-        if self.get(Common::GroupsWaited) != 0 {
-            self.common(Common::GroupsWaited).store(0, Ordering::SeqCst);
-            ChangesWord::of(self.common(Common::Groups)).change();
+    /// A node's name in locks. A node's number is never used again.
+    pub fn name(node: NodeId) -> u32 {
+        u32::from(node.0) + 1
+    }
+
+    /// True if the node of a name continues, as far as is known.
+    pub fn lives_by_name(&self, name: u32) -> bool {
+        let node = name
+            .checked_sub(1)
+            .and_then(|node| u16::try_from(node).ok());
+        node.is_some_and(|node| self.lives(NodeId(node)))
+    }
+
+    /// Takes a lock for a node, if it is free or a dead node's.
+    pub fn try_lock(&self, lock: Common, node: NodeId) -> bool {
+        step();
+        let lock = NamedLock::of(self.common(lock));
+        let got = lock.try_inherit(Gem::name(node), |name| self.lives_by_name(name));
+        got.is_some()
+    }
+
+    /// Takes a lock for a node; waits for it.
+    pub fn lock(&self, lock: Common, node: NodeId) {
+        step();
+        let (name, lock) = (Gem::name(node), NamedLock::of(self.common(lock)));
+        let lives = |name| self.lives_by_name(name);
+        if lock.lock_soon(name, lives).is_some() {
+            return;
+        }
+        while lock.lock_within(name, lives).is_none() {
+            self.segment().find_dead();
         }
     }
 
-    /// Waits until a group was written, unless `is_over`; at most so long.
-    pub fn wait_for_group(&self, at_most: Duration, is_over: impl Fn() -> bool) {
-        let groups = ChangesWord::of(self.common(Common::Groups));
-        let seen = groups.value();
-        self.common(Common::GroupsWaited).store(1, Ordering::SeqCst);
-        if !is_over() {
-            groups.wait(seen, at_most);
-        }
+    /// Gives a lock back. The caller holds it.
+    pub fn unlock(&self, lock: Common) {
+        step();
+        NamedLock::of(self.common(lock)).unlock();
     }
 
     fn slot_word(&self, slot: usize, word: usize) -> &AtomicU64 {

@@ -1,78 +1,61 @@
-//! A node that runs: its shell, the threads that use it, and one of its own. That one hears the other nodes, looks
-//! after failed ones, and looks for deadlocks.
+//! A node that runs, of any coupling: its shell, the threads that use it, and those of its own.
 //!
-//! One more thread watches the processes of the other nodes. Its pidfd reports the end of a process at once, and its
-//! advisory lock decides that it is dead ([`Segment::find_dead`](crate::lock_table::Segment::find_dead)).
+//! Each first use of a page, each change and each end of a transaction takes the shell's lock for a short time; nothing waits
+//! with it. A thread that waits for other nodes looks a while, and then sleeps until the shell has changed.
 
 use super::NodeError;
-use super::fencing::{Fence, Waiting};
-use super::imposed::sleep;
-use super::layout::{CLIENTS, Common};
+use super::coupling::Coupling;
+use super::imposed::{ImposedTimes, sleep};
 use super::observer::Observer;
-use super::opening::Here;
-use super::running::{self, AtLocal, Runs};
+use super::running::{AtLocal, Runs, wait_for_change};
 use super::shell::Shell;
-use super::tables::{JournalSource, Known, LogRows, Seat, Seated};
-use super::transaction::Transaction;
-use crate::lock_table;
-use crate::protocol::{
-    Counters, LockMode, NodeId, Outcome, PageId, Protocol, TransactionId, UpdateStrategy,
-};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use sardonyx_base::sync::futex::{Condvar, Mutex};
-use sardonyx_base::sync::thread;
+use super::tables::{JournalSource, Known};
+use crate::protocol::{Counters, LockMode, NodeId, Outcome, PageId, TransactionId};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::{Condvar, Mutex, MutexGuard};
+use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_storage::journal::JournalPosition;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
-/// The longest sleep of the node's thread: while transactions wait, and while none does.
-const BUSY: Duration = Duration::from_millis(2);
-const IDLE: Duration = Duration::from_millis(20);
+/// After so many looks a waiting thread sleeps.
+const LOOKS: u32 = 2000;
 
-/// A transaction that has waited for so long may be in a deadlock.
-const SUSPECT_AFTER: Duration = Duration::from_millis(4);
-
-/// The interval at which the watch looks for processes.
-const WATCH: Duration = Duration::from_millis(20);
-
-/// The clients so far: each thread that commits is one.
-static NEXT_CLIENT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static CLIENT: usize = NEXT_CLIENT.fetch_add(1, Ordering::Relaxed) % CLIENTS;
+/// The facts of a node and its database that are known when it begins.
+#[derive(Debug)]
+pub(in crate::node) struct Facts {
+    /// Pages that there may be.
+    pub pages: u64,
+    /// The database's identity.
+    pub database: u64,
+    /// The most bytes of redo records of a transaction.
+    pub transaction_bytes_max: usize,
+    /// Times of devices that are not there.
+    pub imposed: ImposedTimes,
+    /// The observer of the pages that transactions refer to.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 /// The state that the threads of a node share.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub here: Arc<Here>,
+pub(in crate::node) struct Member<C: Coupling> {
+    pub here: C::Here,
+    pub facts: Facts,
     /// The tables that it has read of.
-    pub known: Known,
-    pub shell: Mutex<Shell>,
+    known: Known,
+    pub shell: Mutex<Shell<C>>,
     /// A transaction may have what it waited for.
     pub changed: Condvar,
-    stopping: AtomicBool,
-    /// The node has stopped: no thread may begin to write to shared memory.
-    stopped: AtomicBool,
-    /// Threads that publish, write the log or apply redo in the node's name: as long as there is one, the node
-    /// must not be taken for dead.
-    writing: AtomicU64,
+    /// Its threads end.
+    pub stopping: Arc<AtomicBool>,
     /// Threads that wait for other nodes, or for those that have failed to be recovered.
     pub waiting: AtomicU64,
+    /// The process that it belongs to.
+    pub process: Process,
     committed: AtomicU64,
     rerun: AtomicU64,
-}
-
-/// A node of a database that several share. Dropped, it leaves: what it has committed is there, what runs on it
-/// is undone, and the others free what it held.
-#[derive(Debug)]
-pub struct Node {
-    member: Arc<Member>,
-    threads: Vec<thread::JoinHandle<()>>,
 }
 
 /// Counts of a node.
@@ -91,182 +74,121 @@ pub struct NodeStatistics {
     pub protocol: Counters,
 }
 
-impl Node {
-    pub(super) fn start(here: Arc<Here>, entries: lock_table::Node) -> Result<Self, NodeError> {
-        let options = &here.options;
-        let mut shell = Shell::new(
-            here.gem.clone(),
-            entries,
-            options.update,
-            options.read_authorisation,
-            options.buffer_pages,
-        );
-        // Before anything else, so that no dead node gets a request.
-        shell.look_after_failures()?;
-        let member = Arc::new(Member {
+/// A count of threads, until this is dropped.
+#[derive(Debug)]
+pub(in crate::node) struct Counted<'a>(&'a AtomicU64);
+
+impl<'a> Counted<'a> {
+    pub fn begin(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Counted(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl<C: Coupling> Member<C> {
+    pub fn new(
+        here: C::Here,
+        facts: Facts,
+        shell: Shell<C>,
+        stopping: Arc<AtomicBool>,
+        process: Process,
+    ) -> Self {
+        Member {
             here,
+            facts,
             known: Known::default(),
             shell: Mutex::new(shell),
             changed: Condvar::new(),
-            stopping: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            writing: AtomicU64::new(0),
+            stopping,
             waiting: AtomicU64::new(0),
+            process,
             committed: AtomicU64::new(0),
             rerun: AtomicU64::new(0),
-        });
-        let mut node = Node {
-            member: member.clone(),
-            threads: Vec::new(),
-        };
-        let refused = NodeError::system("start a thread");
-        let (hearing, watching) = (member.clone(), member);
-        for (name, body) in [
-            (
-                "node",
-                Box::new(move || hearing.serve()) as Box<dyn FnOnce() + Send>,
-            ),
-            ("node-watch", Box::new(move || watching.watch())),
-        ] {
-            let started = thread::Builder::new().name(name.into()).spawn(body);
-            node.threads.push(started.map_err(&refused)?);
         }
-        Ok(node)
     }
 
-    /// Its slot.
-    pub fn slot(&self) -> usize {
-        self.member.shell.lock().slot
+    pub fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Its name: one life of the slot.
-    pub fn id(&self) -> NodeId {
-        self.member.shell.lock().node
-    }
-
-    /// Runs a transaction: when this returns without an error it has happened, and is on stable storage. A
-    /// deadlock's victim is run again; so the closure must not have other effects.
-    ///
-    /// # Errors
-    /// The closure's: the transaction is undone. [`NodeError::Log`]: the log has no room, or it failed and the
-    /// transaction's outcome is unknown. [`NodeError::Stopped`].
-    pub fn run<R, E: From<NodeError>>(
+    /// The transaction has the lock and the page when this returns.
+    fn lock_page(
         &self,
-        work: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        running::run(&*self.member, work)
-    }
-
-    /// True if it continues. If not it never does, and is to be dropped.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn check(&self) -> Result<(), NodeError> {
-        match self.member.stopped.load(Ordering::SeqCst) {
-            true => self.member.shell.lock().check(),
-            false => Ok(()),
+        transaction: TransactionId,
+        page: PageId,
+        mode: LockMode,
+    ) -> Result<MutexGuard<'_, Shell<C>>, NodeError> {
+        let pages = self.facts.pages;
+        if page.0 >= pages {
+            // Refused before any other node gets a request.
+            let page = page.0;
+            return Err(NodeError::NoPage { page, pages });
         }
-    }
-
-    /// Its statistics.
-    pub fn statistics(&self) -> NodeStatistics {
-        let shell = self.member.shell.lock();
-        NodeStatistics {
-            committed: self.member.committed.load(Ordering::Relaxed),
-            rerun: self.member.rerun.load(Ordering::Relaxed),
-            hits: shell.local.buffer.hits,
-            misses: shell.local.buffer.misses,
-            protocol: *shell.machine.counters(),
-        }
-    }
-
-    fn leave(&mut self) -> Result<(), NodeError> {
-        let mut shell = self.member.shell.lock();
+        let mut shell = self.shell.lock();
         shell.check()?;
-        shell.write_back(usize::MAX)
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        if !self.member.here.process.is_current() {
-            self.threads.drain(..).for_each(std::mem::forget);
-            std::mem::forget(self.member.clone());
-            return;
-        }
-        if let Err(error) = self.leave() {
-            tracing::warn!(%error, "a node leaves without having written its pages back");
-        }
-        self.member.stopping.store(true, Ordering::SeqCst);
-        let (gem, slot) = (self.member.here.gem.clone(), self.slot());
-        gem.wake(slot);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-        // From here on it is as dead: the others free what it held.
-        self.member.shell.lock().leave();
-        gem.tell_failures();
-    }
-}
-
-/// A thread that writes to what all share, in the node's name.
-struct Writing<'a>(&'a Member);
-
-impl<'a> Writing<'a> {
-    fn begin(member: &'a Member) -> Result<Self, NodeError> {
-        member.writing.fetch_add(1, Ordering::SeqCst);
-        let writing = Writing(member);
-        match member.stopped.load(Ordering::SeqCst) {
-            false => Ok(writing),
-            true => member.shell.lock().check().map(|()| writing),
+        shell.lock(transaction, page, mode)?;
+        let (mut looks, mut until) = (0, None);
+        loop {
+            shell.check()?;
+            if shell.local.has_answer(transaction)? {
+                let imposed = self.facts.imposed.page_read;
+                if !imposed.is_zero() && shell.local.was_fetched(transaction) {
+                    MutexGuard::unlocked(&mut shell, || sleep(imposed));
+                    shell.check()?;
+                }
+                return Ok(shell);
+            }
+            if looks < LOOKS {
+                looks += 1;
+                MutexGuard::unlocked(&mut shell, std::hint::spin_loop);
+                if C::look(&mut shell)? {
+                    self.changed.notify_all();
+                }
+                continue;
+            }
+            if let Some(patience) = C::patience(&self.here) {
+                let now = Instant::now();
+                if now >= *until.get_or_insert(now + patience) {
+                    let seconds = patience.as_secs();
+                    return Err(NodeError::TimedOut { seconds });
+                }
+            }
+            let _waiting = Counted::begin(&self.waiting);
+            wait_for_change(&self.changed, &mut shell, until)?;
         }
     }
 }
 
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        self.0.writing.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Runs for Member {
+impl<C: Coupling> Runs for Member<C> {
     fn begin(&self) -> Result<TransactionId, NodeError> {
-        self.here.process.check()?;
+        self.process.check()?;
         let mut shell = self.shell.lock();
         shell.check()?;
         Ok(shell.begin())
     }
 
     fn commit(&self, number: TransactionId, ended: &mut bool) -> Result<(), NodeError> {
-        let here = &*self.here;
-        let (frame, node, update) = {
-            let mut shell = self.shell.lock();
-            (shell.frame(number), shell.node, shell.update())
-        };
-        let Some(mut frame) = frame else {
+        let frame = self.shell.lock().local.frame(number);
+        let Some(frame) = frame else {
             // The data that it has read is durable, since others keep their locks until then: only its locks are to be
             // released.
-            return Ok(());
+            return C::check_read(self);
         };
-        frame.client = CLIENT.with(|client| *client);
-        let writing = Writing::begin(self)?;
-        let end = here.log.publish(&here.gem, node, &frame)?;
-        *ended = true;
-        let durable = here
-            .log
-            .wait(&here.gem, node, end)
-            .and_then(|()| match update {
-                UpdateStrategy::Force => here.gem.apply(node, end).inspect(|()| {
-                    let pages = frame.pages.len() as u32;
-                    sleep(here.options.imposed.page_write * pages);
-                }),
-                UpdateStrategy::NoForce => Ok(()),
-            });
-        drop(writing);
+        let durable = C::make_durable(self, frame, ended);
         let mut shell = self.shell.lock();
         if let Err(error) = durable {
-            // It has happened and may be lost: no transaction may continue from it here.
-            shell.stop(error.clone());
+            if *ended {
+                // It has happened and may be lost: no transaction may continue from it here.
+                shell.stop(&error);
+                drop(shell);
+                self.changed.notify_all();
+            }
             return Err(error);
         }
         shell.end(number, Outcome::Committed)?;
@@ -277,10 +199,8 @@ impl Runs for Member {
     }
 
     fn undo(&self, number: TransactionId) {
-        let mut shell = self.shell.lock();
         // If the node has stopped its locks are recovered by others.
-        let _ = shell.end(number, Outcome::Aborted);
-        drop(shell);
+        let _ = self.shell.lock().end(number, Outcome::Aborted);
         self.changed.notify_all();
     }
 
@@ -305,19 +225,19 @@ impl Runs for Member {
     }
 
     fn slot(&self) -> usize {
-        self.shell.lock().slot
+        C::pool(&self.shell.lock())
     }
 
     fn pages(&self) -> u64 {
-        self.here.gem.shape().pages as u64
+        self.facts.pages
     }
 
     fn database(&self) -> u64 {
-        self.here.manifest.identity
+        self.facts.database
     }
 
     fn transaction_bytes_max(&self) -> usize {
-        self.here.log.transaction_bytes_max(&self.here.gem)
+        self.facts.transaction_bytes_max
     }
 
     fn known(&self) -> &Known {
@@ -325,7 +245,7 @@ impl Runs for Member {
     }
 
     fn observer(&self) -> Option<&dyn Observer> {
-        self.here.options.observer.as_deref()
+        self.facts.observer.as_deref()
     }
 
     fn journal_rows(
@@ -333,123 +253,72 @@ impl Runs for Member {
         journal: u16,
         range: Range<JournalPosition>,
     ) -> Result<Box<dyn JournalSource>, NodeError> {
-        self.here.process.check()?;
-        let here = &*self.here;
-        let before_group = here.gem.log_state().end().position.group;
-        let rows = LogRows::open(&here.disk, &here.manifest, journal, range, before_group)?;
-        Ok(Box::new(rows))
+        self.process.check()?;
+        C::journal_rows(self, journal, range)
     }
 }
 
-impl Seat for Node {
-    fn member(&self) -> Seated<'_> {
-        Seated(&*self.member)
-    }
+/// A member and its threads: a node of any coupling.
+#[derive(Debug)]
+pub(in crate::node) struct Running<C: Coupling> {
+    pub member: Arc<Member<C>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-impl Member {
-    fn stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
-
-    /// The body of the node's thread.
-    fn serve(&self) {
-        let gem = &self.here.gem;
-        let slot = self.shell.lock().slot;
-        let (mut failures, mut looked, mut busy) = (u64::MAX, Instant::now(), false);
-        while !self.stopping() {
-            let news = || gem.get(Common::Failures) != failures || self.stopping();
-            gem.sleep(slot, if busy { BUSY } else { IDLE }, news);
-            let serving = Waiting::begin(&self.waiting);
-            let mut shell = self.shell.lock();
-            let now = gem.get(Common::Failures);
-            let served = self.serve_once(&mut shell, now != failures, &mut looked);
-            failures = now;
-            busy = shell.local.transactions.values().any(|work| work.waits())
-                || !shell.outbox.is_empty()
-                || !shell.failed.is_empty();
-            let goes_on = served.and_then(|()| shell.check());
-            if let Err(error) = goes_on {
-                shell.stop(error);
-                let node = shell.node;
-                drop(shell);
-                self.changed.notify_all();
-                self.stopped.store(true, Ordering::SeqCst);
-                while self.writing.load(Ordering::SeqCst) > 0 {
-                    std::thread::sleep(BUSY);
-                }
-                // As dead: the others need what it holds.
-                gem.segment().table().fail(node);
-                gem.tell_failures();
-                return;
-            }
-            drop(shell);
-            self.changed.notify_all();
-            drop(serving);
+impl<C: Coupling> Running<C> {
+    pub fn new(member: Arc<Member<C>>) -> Self {
+        Running {
+            member,
+            threads: Vec::new(),
         }
     }
 
-    fn serve_once(
-        &self,
-        shell: &mut Shell,
-        failures: bool,
-        looked: &mut Instant,
+    /// Starts a thread that ends when the member is [stopping](Member::stopping).
+    ///
+    /// # Errors
+    /// [`NodeError::System`].
+    pub fn start(
+        &mut self,
+        name: &str,
+        body: impl FnOnce() + Send + 'static,
     ) -> Result<(), NodeError> {
-        shell.poll()?;
-        if failures || !shell.failed.is_empty() {
-            shell.look_after_failures()?;
-            shell.recover(&self.here.log)?;
-            shell.finish_recovery()?;
-        }
-        if looked.elapsed() >= SUSPECT_AFTER {
-            *looked = Instant::now();
-            shell.suspect()?;
-        }
+        let started = thread::Builder::new().name(name.into()).spawn(body);
+        self.threads
+            .push(started.map_err(NodeError::system("start a thread"))?);
         Ok(())
     }
 
-    /// The body of the thread that watches the others' processes.
-    fn watch(&self) {
-        let gem = &self.here.gem;
-        let mut watched: Vec<(u32, OwnedFd)> = Vec::new();
-        let mut known: Vec<NodeId> = Vec::new();
-        let mut fence = Fence::new(self.here.options.stopped_process_wait);
-        while !self.stopping() {
-            let own = std::process::id();
-            let there: Vec<u32> = gem
-                .living()
-                .map(|slot| gem.segment().process_of(slot))
-                .filter(|&process| process != own)
-                .collect();
-            watched.retain(|(process, _)| there.contains(process));
-            for process in there {
-                let pid = Pid::from_raw(process as i32);
-                if let Some(pid) =
-                    pid.filter(|_| watched.iter().all(|(other, _)| *other != process))
-                    && let Ok(file) = pidfd_open(pid, PidfdFlags::empty())
-                {
-                    watched.push((process, file));
-                }
-            }
-            let mut files: Vec<PollFd<'_>> = watched
-                .iter()
-                .map(|(_, file)| PollFd::new(file, PollFlags::IN))
-                .collect();
-            let timeout = Timespec {
-                tv_sec: 0,
-                tv_nsec: WATCH.subsec_nanos().into(),
-            };
-            let _ = poll(&mut files, Some(&timeout));
-            drop(files);
-            let waits = self.waiting.load(Ordering::Relaxed) > 0
-                || self.writing.load(Ordering::Relaxed) > 0
-                || !known.is_empty();
-            fence.look(&watched, waits);
-            let dead = gem.segment().find_dead();
-            if dead.iter().any(|node| !known.contains(node)) {
-                gem.tell_failures();
-            }
-            known = dead;
+    /// The node's number, in this life.
+    pub fn number(&self) -> NodeId {
+        self.member.shell.lock().node()
+    }
+
+    /// The node's statistics.
+    pub fn statistics(&self) -> NodeStatistics {
+        let shell = self.member.shell.lock();
+        NodeStatistics {
+            committed: self.member.committed.load(Ordering::Relaxed),
+            rerun: self.member.rerun.load(Ordering::Relaxed),
+            hits: shell.local.buffer.hits,
+            misses: shell.local.buffer.misses,
+            protocol: shell.coupling.counters(),
+        }
+    }
+
+    /// In a forked child nothing may be touched: threads and locks are the parent's. Returns true there.
+    pub fn is_left_to_parent(&mut self) -> bool {
+        let forked = !self.member.process.is_current();
+        if forked {
+            self.threads.drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.member.clone());
+        }
+        forked
+    }
+
+    /// Waits for the threads, which were asked to end.
+    pub fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
     }
 }

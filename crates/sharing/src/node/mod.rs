@@ -21,11 +21,12 @@
 //! a node wants it stored. No steal: only committed redo leaves a node, so a node that dies leaves nothing to be
 //! undone.
 //!
-//! - `layout`, `gem`: the shared memory; - `slot_lock`: locks that the dead do not keep;
+//! - `layout`, `gem`: the shared memory, and locks that the dead do not keep;
 //! - `ring`, `commit`, `stored`: redo from its commit to the log and to the stored pages;
 //! - `mailbox`, `coding`, `transfer`: messages and pages across GEM;
-//! - `buffer`, `work`, `local`, `shell`, `requests`: a node without threads; - `recovery`: of those that have failed;
-//! - `opening`, `member`, `page_lock`: processes and threads; - `running`, `transaction`: transactions, of
+//! - `buffer`, `work`, `local`, `shell`: a node of any coupling without threads; `member`: with them; `coupling`: the
+//!   difference between couplings; - `close`: that of this one; - `recovery`: of those that have failed;
+//! - `opening`, `close_member`: processes and threads; - `running`, `transaction`, `granted`: transactions, of
 //!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
 //! - [`leftovers`]: shared memory of dead processes; - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
 //!
@@ -33,11 +34,15 @@
 //! so one page allows one commit a sync. A transaction that waits for another of its own thread waits for ever.
 
 mod buffer;
+mod close;
+mod close_member;
 mod coding;
 mod commit;
+mod coupling;
 mod error;
 mod fencing;
 mod gem;
+mod granted;
 mod imposed;
 mod kinds;
 mod layout;
@@ -48,13 +53,10 @@ mod mailbox;
 mod member;
 mod observer;
 mod opening;
-mod page_lock;
 mod recovery;
-mod requests;
 mod ring;
 mod running;
 mod shell;
-mod slot_lock;
 mod stored;
 mod tables;
 mod transaction;
@@ -64,12 +66,13 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+pub use close::WRITE_BACK;
+pub use close_member::Node;
 pub use error::NodeError;
 pub use imposed::ImposedTimes;
-pub use member::{Node, NodeStatistics};
+pub use member::NodeStatistics;
 pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
-pub use requests::WRITE_BACK;
 pub use tables::{
     FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows, NodeMark, NodeRange,
     NodeRows, NodeTables, OwnedRow, PagesInUse, TableIndex, TableNode, TableRange,

@@ -7,11 +7,11 @@
 //! these the last process knows that it is the last: it marks the log's end and removes the file.
 
 use super::NodeError;
+use super::close_member::Node;
 use super::commit::CommitLog;
 use super::gem::{Gem, PageBytes};
 use super::imposed::ImposedTimes;
 use super::layout::{AreaShape, RING_BYTES};
-use super::member::Node;
 use super::observer::Observer;
 use crate::lock_table::layout::NODES;
 use crate::lock_table::{LockTableError, Segment, SegmentOptions};

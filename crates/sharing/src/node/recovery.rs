@@ -13,6 +13,7 @@
 //! way, which finds nothing to redo. Meanwhile only those wait who want what the failed node held.
 
 use super::NodeError;
+use super::close::Close;
 use super::commit::CommitLog;
 use super::gem::slot_of;
 use super::layout::Common;
@@ -28,31 +29,35 @@ pub(super) struct Recovery {
     left: IntegerSet<(PageId, NodeId)>,
 }
 
-impl Shell {
+impl Shell<Close> {
     /// Looks who has failed, and who is recovered.
     pub fn look_after_failures(&mut self) -> Result<(), NodeError> {
-        let gem = self.gem.clone();
-        let own = self.slot;
+        let gem = self.coupling.gem.clone();
+        let own = self.coupling.slot;
         for slot in (0..gem.shape().slots).filter(|&slot| slot != own) {
             let now = gem.node_of(slot);
-            let known = self.failed.iter().position(|&node| slot_of(node) == slot);
-            if let Some(place) = known.filter(|&place| self.failed[place] != now) {
-                let node = self.failed.remove(place);
+            let known = self
+                .coupling
+                .failed
+                .iter()
+                .position(|&node| slot_of(node) == slot);
+            if let Some(place) = known.filter(|&place| self.coupling.failed[place] != now) {
+                let node = self.coupling.failed.remove(place);
                 self.feed(Input::NodeRecovered { node })?;
             }
-            if gem.segment().table().has_failed(slot) && !self.failed.contains(&now) {
+            if gem.segment().table().has_failed(slot) && !self.coupling.failed.contains(&now) {
                 self.hear(slot)?;
-                self.outbox.forget(now);
+                self.coupling.outbox.forget(now);
                 self.forget_puts_for(now);
-                gem.free_frames(self.slot, now);
-                gem.free_frames(slot, self.node);
-                self.failed.push(now);
+                gem.free_frames(self.coupling.slot, now);
+                gem.free_frames(slot, self.local.node);
+                self.coupling.failed.push(now);
                 self.feed(Input::NodeFailed { node: now })?;
-                gem.tell(self.slot, now);
+                gem.tell(self.coupling.slot, now);
             }
         }
-        if gem.segment().table().has_failed(self.slot) {
-            self.stop(NodeError::Stopped {
+        if gem.segment().table().has_failed(self.coupling.slot) {
+            self.stop(&NodeError::Stopped {
                 reason: "others have found it dead".into(),
             });
         }
@@ -61,20 +66,20 @@ impl Shell {
 
     /// Recovers those who have failed, if that is for this node to do, and as far as it can be done now.
     pub fn recover(&mut self, log: &CommitLog) -> Result<(), NodeError> {
-        let gem = self.gem.clone();
-        if self.failed.is_empty() || self.recovery.is_some() {
+        let gem = self.coupling.gem.clone();
+        if self.coupling.failed.is_empty() || self.coupling.recovery.is_some() {
             return Ok(());
         }
-        if gem.living().next() != Some(self.slot) {
+        if gem.living().next() != Some(self.coupling.slot) {
             return Ok(());
         }
-        let nodes = self.failed.clone();
+        let nodes = self.coupling.failed.clone();
         let knows =
             |slot: usize, node: NodeId| gem.told(slot, slot_of(node)) == u64::from(node.0) + 1;
         let all_know = gem
             .living()
             .all(|slot| nodes.iter().all(|&node| knows(slot, node)));
-        if !all_know || !gem.try_lock(Common::Recovering, self.node) {
+        if !all_know || !gem.try_lock(Common::Recovering, self.local.node) {
             return Ok(());
         }
         match self.bring_to_storage(log) {
@@ -96,7 +101,7 @@ impl Shell {
             left: all.clone().collect(),
             nodes: nodes.clone(),
         };
-        self.recovery = Some(recovery);
+        self.coupling.recovery = Some(recovery);
         for (page, node) in all {
             self.feed(Input::Recover { page, node })?;
         }
@@ -105,10 +110,10 @@ impl Shell {
 
     /// All that is published becomes durable and is applied. Returns whether it is.
     fn bring_to_storage(&mut self, log: &CommitLog) -> Result<bool, NodeError> {
-        let gem = self.gem.clone();
+        let gem = self.coupling.gem.clone();
         let tail = gem.get(Common::Tail);
         for _ in 0..2 {
-            match log.try_lead(&gem, self.node) {
+            match log.try_lead(&gem, self.local.node) {
                 Ok(_) | Err(SharedLogError::NoRoom) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -116,7 +121,7 @@ impl Shell {
         if gem.get(Common::Durable) < tail {
             return Ok(false);
         }
-        gem.apply(self.node, tail)?;
+        gem.apply(self.local.node, tail)?;
         Ok(true)
     }
 
@@ -125,7 +130,7 @@ impl Shell {
     /// is of a node that has not released its lock.
     pub(super) fn recover_page(&mut self, page: PageId, node: NodeId) -> Result<(), NodeError> {
         let entry = self.entries()?.read(page)?;
-        let stored = self.gem.stored_psn(page)?;
+        let stored = self.coupling.gem.stored_psn(page)?;
         let psn = match entry.is_write_locked_by(node) {
             true => stored,
             false => stored.min(entry.psn()),
@@ -135,15 +140,18 @@ impl Shell {
     }
 
     pub(super) fn entry_recovered(&mut self, page: PageId, node: NodeId) {
-        if let Some(recovery) = &mut self.recovery {
+        if let Some(recovery) = &mut self.coupling.recovery {
             recovery.left.remove(&(page, node));
         }
     }
 
     /// When all entries are free, the slots are.
     pub fn finish_recovery(&mut self) -> Result<(), NodeError> {
-        let gem = self.gem.clone();
-        let done = self.recovery.take_if(|recovery| recovery.left.is_empty());
+        let gem = self.coupling.gem.clone();
+        let done = self
+            .coupling
+            .recovery
+            .take_if(|recovery| recovery.left.is_empty());
         let Some(recovery) = done else {
             return Ok(());
         };

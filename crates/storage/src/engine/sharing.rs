@@ -3,7 +3,7 @@
 //!
 //! The processes share memory (made by the code that runs transactions, not here). Committed transactions leave
 //! their redo records in it, and it has the log's state ([`LogState`]). **The first waiting process writes for
-//! all:** under a robust lock it takes everything that is published and not yet durable, and writes it as one commit
+//! all:** under a lock that the dead do not keep it takes everything that is published and not yet durable, and writes it as one commit
 //! group ([`crate::log::LogLeader`]). If it is killed at any instruction, the next holder of the lock writes that
 //! group again. One process at a time drives the work behind the log ([`super::Driver`], [`super::Election`]).
 //!

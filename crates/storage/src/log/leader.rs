@@ -3,7 +3,7 @@
 //!
 //! The remains of a leader that dies, and the reasons why the next one can go on:
 //! - *Nothing, a part or all of its group is on disk, and the end has not moved.* Nothing of it was acknowledged. The
-//!   next leader writes a group of the same number over it. The robust lock is passed on only when the dead thread's
+//!   next leader writes a group of the same number over it. The writer lock is passed on only when the dead thread's
 //!   last system call is over, so the two never write at once.
 //! - *The same, but the next leader has more records (or fewer). The group does not fit into its segment any more and
 //!   has another place.* Then there would be two groups of one number, and a reader would believe the wrong one and

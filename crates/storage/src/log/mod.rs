@@ -18,7 +18,7 @@
 //! - [`published`]: the end of the durable log, for readers in other processes;
 //! - [`recent`]: the newest groups in memory, for the carrier of the log to a store;
 //! - [`LogState`]: the state of one log that several parties share, as atomics in private or shared memory;
-//! - [`LogLeader`]: writes groups for all processes of a shared log;
+//! - [`LogLeader`]: writes groups for all processes of a shared log; `group_leader`: which thread does, and who waits;
 //! - [`reader`]: reading it back, and distinguishing the log's end from corruption.
 //!
 //! Source: TPK paper, section 2, "Logging".
@@ -27,6 +27,8 @@ pub mod durable;
 mod error;
 pub mod follow;
 pub mod group;
+#[cfg(not(shuttle))]
+mod group_leader;
 mod leader;
 pub(crate) mod open_group;
 pub mod policy;
@@ -49,6 +51,8 @@ mod waiting;
 pub mod writer;
 
 pub use error::LogError;
+#[cfg(not(shuttle))]
+pub use group_leader::{GroupLeader, GroupSize, GroupWords, LOOK_AFTER, LeaderStep, PublishedRedo};
 pub use leader::LogLeader;
 pub use shared_error::SharedLogError;
 pub use state::{LogState, SharedEnd};

@@ -56,12 +56,6 @@ impl Region {
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
-        // SAFETY: no other process can have mapped the file: it has no name.
-        unsafe {
-            control.commit.initialise();
-            control.writer.initialise();
-            control.growth.initialise();
-        }
         control.magic.store(MAGIC, Ordering::Release);
         region.register()?;
         Ok(region)
@@ -155,7 +149,7 @@ impl Region {
             ));
         }
         if word(1) != layout_mark() {
-            let reason = "it was made by a program with another C library or version; build all \
+            let reason = "it was made by a program of another build; build all \
                           programs that share a segment alike";
             return Err(incompatible(reason.into()));
         }

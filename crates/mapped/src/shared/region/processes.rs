@@ -3,7 +3,8 @@
 //!
 //! A process holds an advisory lock on its place for as long as it lives; the kernel gives the lock back
 //! however the process ends. A process that takes the lock on a place, or sees that it is free, buries the
-//! earlier holder. Places and slots are given out under the lock on the segment's growth.
+//! earlier holder. With the place it has a name, by which it takes the segment's other locks. Slots are given out under
+//! the lock on the segment's growth.
 
 use super::Region;
 use crate::error::SegmentError;
@@ -16,22 +17,23 @@ use std::sync::atomic::Ordering;
 impl Region {
     /// Takes a place among the processes.
     pub(super) fn register(&mut self) -> Result<(), SegmentError> {
-        let control = self.control();
-        self.lock_growth()?;
         let found = (0..PROCESSES).find(|n| self.lock_place(*n));
-        if let Some(n) = found {
-            // The earlier holder of the place is dead, since the lock on it was free.
-            self.bury(n);
-            control.processes[n]
-                .pid
-                .store(std::process::id(), Ordering::SeqCst);
-            planted::step(Step::ProcessRegistered);
-        }
-        control.growth.unlock();
-        self.process = found.ok_or(SegmentError::TooMany {
+        let n = found.ok_or(SegmentError::TooMany {
             what: "processes",
             limit: PROCESSES,
         })?;
+        self.take_name(n);
+        self.lock_growth()?;
+        let control = self.control();
+        // The earlier holder of the place is dead, since the lock on it was free. Another process may have been about to
+        // bury it, so that this one is there only when it has the lock.
+        self.bury(n);
+        control.processes[n]
+            .pid
+            .store(std::process::id(), Ordering::SeqCst);
+        planted::step(Step::ProcessRegistered);
+        control.growth.unlock();
+        self.process = n;
         Ok(())
     }
 
@@ -69,7 +71,7 @@ impl Region {
     /// process is at it, or stopped while it was, that is left to the next time.
     pub fn bury_the_dead(&self) -> bool {
         let control = self.control();
-        if control.growth.lock_soon().is_none() {
+        if self.lock_soon(&control.growth).is_none() {
             return false;
         }
         let mut found = false;

@@ -52,7 +52,7 @@ fn foreign_damaged_and_cut_tables_are_refused_with_a_sentence() {
         other,
         LockTableError::Version {
             found: 1,
-            expected: 2,
+            expected: 3,
             ..
         }
     ));

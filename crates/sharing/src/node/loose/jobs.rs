@@ -1,9 +1,9 @@
 //! The threads that ask the page server for what a node's shell wants.
 
 use super::call::{Answer, Question};
-use super::member::Member;
+use super::coupling::Job;
+use super::member::LooseMember;
 use super::remote::Remote;
-use super::shell::Job;
 use crate::node::NodeError;
 use crate::protocol::{Input, membership};
 use sardonyx_base::sync::futex::Mutex;
@@ -14,7 +14,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The body of such a thread.
-pub fn run(member: &Member, jobs: &Mutex<Receiver<Job>>, mut server: Remote) {
+pub fn run(member: &LooseMember, jobs: &Mutex<Receiver<Job>>, mut server: Remote) {
     while !member.stopping() {
         let job = jobs.lock().recv_timeout(LOOK);
         let job = match job {
@@ -29,7 +29,7 @@ pub fn run(member: &Member, jobs: &Mutex<Receiver<Job>>, mut server: Remote) {
     }
 }
 
-fn work(member: &Member, job: Job, server: &mut Remote) -> Result<(), NodeError> {
+fn work(member: &LooseMember, job: Job, server: &mut Remote) -> Result<(), NodeError> {
     let question = match &job {
         Job::Page(_, held) => Question::Page {
             page: held.page,

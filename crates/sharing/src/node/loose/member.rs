@@ -1,30 +1,31 @@
-//! A loosely coupled node that runs: its shell and the threads that use it.
+//! A loosely coupled node that runs: its options, and its threads.
 //!
 //! One hears those who connect, and one for each of them what it sends; two ask the page server for pages; one looks into
 //! the register; one watches the time. The thread that commits first writes for all that wait ([`super::commit`]).
 
 use super::commit::CommitLog;
+use super::coupling::{Loose, RegisterJob};
 use super::frame::Frame;
 use super::remote::Remote;
 use super::rows::RemoteRows;
 use super::serve::CONNECTIONS_MAX;
-use super::shell::{RegisterJob, Shell};
 use super::store::Register;
 use super::wire::{self, Hello, Trust, Welcome};
 use super::{jobs, watching};
 use crate::node::imposed::{self, ImposedTimes};
 use crate::node::local::Local;
+use crate::node::member::{Facts, Member, Running};
 use crate::node::observer::Observer;
-use crate::node::running::{self, AtLocal, Runs};
-use crate::node::tables::{JournalSource, Known, POOLS, Seat, Seated};
+use crate::node::ring;
+use crate::node::running;
+use crate::node::tables::{JournalSource, Seat, Seated};
 use crate::node::transaction::Transaction;
+#[cfg(test)]
+use crate::node::work::Progress;
 use crate::node::{NodeError, NodeStatistics};
-use crate::protocol::{
-    Division, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, Protocol, TransactionId,
-    UpdateStrategy, membership,
-};
+use crate::protocol::{Division, NodeId, PageId, PrimaryCopyOptions, UpdateStrategy, membership};
 use sardonyx_base::process::Process;
-use sardonyx_base::sync::futex::{Condvar, Mutex};
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_base::token::Token;
 use sardonyx_base::transport::{Plain, Transport};
@@ -32,7 +33,7 @@ use sardonyx_storage::journal::JournalPosition;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -98,38 +99,27 @@ impl LooseOptions {
     }
 }
 
-/// The state that the threads of a node share.
+/// A loosely coupled node's member.
+pub type LooseMember = Member<Loose>;
+
+/// The process' part for a loosely coupled node.
 #[derive(Debug)]
-pub struct Member {
+pub(in crate::node) struct LooseHere {
     pub options: LooseOptions,
-    pub shell: Mutex<Shell>,
-    /// A transaction may have what it waited for.
-    pub changed: Condvar,
-    pub log: CommitLog,
-    /// The tables that it has read of.
-    known: Known,
-    /// The page server's database.
-    database: u64,
-    pub pages: u64,
-    transaction_bytes_max: usize,
-    pub stopping: Arc<AtomicBool>,
+    log: CommitLog,
     /// The time until which no other node takes this one for failed, if that is known.
     pub lease: Mutex<Option<Instant>>,
     pub register: Sender<RegisterJob>,
     incoming: Mutex<Vec<TcpStream>>,
     trust: Trust,
-    process: Process,
-    committed: AtomicU64,
-    rerun: AtomicU64,
 }
 
 /// A loosely coupled node. Dropped, it leaves: what it has committed is there, what runs on it is undone, and the
 /// others take what it had the authority for.
 #[derive(Debug)]
 pub struct LooseNode {
-    member: Arc<Member>,
+    running: Running<Loose>,
     address: SocketAddr,
-    threads: Vec<JoinHandle<()>>,
 }
 
 impl LooseNode {
@@ -165,7 +155,7 @@ impl LooseNode {
             stored_at_commit: true,
         };
         let local = Local::new(node, options.buffer_pages);
-        let shell = Shell::new(
+        let shell = Loose::shell(
             local,
             protocol,
             (options.division.clone(), options.place),
@@ -175,61 +165,54 @@ impl LooseNode {
         )
         .unreachable_after(watching::long_looks(options.unreachable_wait));
         let asking: Vec<Remote> = (0..ASKING).map(|_| server()).collect();
-        let member = Arc::new(Member {
+        let facts = Facts {
+            pages: welcome.pages,
+            database: welcome.database,
+            transaction_bytes_max,
+            imposed: options.imposed,
+            observer: options.observer.clone(),
+        };
+        let here = LooseHere {
             log: CommitLog::new(node, transaction_bytes_max, commits)
                 .imposing(options.imposed.log_write),
-            shell: Mutex::new(shell),
-            changed: Condvar::new(),
-            known: Known::default(),
-            database: welcome.database,
-            pages: welcome.pages,
-            transaction_bytes_max,
-            stopping,
             lease: Mutex::new(register.stay()?),
             register: register_jobs,
             incoming: Mutex::new(Vec::new()),
             trust: trust.clone(),
-            process: Process::current(),
-            committed: AtomicU64::new(0),
-            rerun: AtomicU64::new(0),
             options,
-        });
+        };
+        let process = Process::current();
+        let member = Arc::new(Member::new(here, facts, shell, stopping, process));
         let mut joining = LooseNode {
-            member: member.clone(),
+            running: Running::new(member.clone()),
             address,
-            threads: Vec::new(),
         };
         let asked = Arc::new(Mutex::new(asked));
         for server in asking {
             let (member, asked) = (member.clone(), asked.clone());
-            joining.thread("asking", move || jobs::run(&member, &asked, server))?;
+            joining
+                .running
+                .start("asking", move || jobs::run(&member, &asked, server))?;
         }
         let hears = member.clone();
-        joining.thread("listening", move || listen(&hears, &listener))?;
+        joining
+            .running
+            .start("listening", move || listen(&hears, &listener))?;
         let looks = member.clone();
-        joining.thread("register", move || {
+        joining.running.start("register", move || {
             watching::register(&looks, &at_register, register)
         })?;
         let ticks = member.clone();
-        joining.thread("time", move || watching::time(&ticks))?;
+        joining
+            .running
+            .start("time", move || watching::time(&ticks))?;
         joining.wait_until_member()?;
         Ok(joining)
     }
 
-    fn thread(
-        &mut self,
-        name: &str,
-        body: impl FnOnce() + Send + 'static,
-    ) -> Result<(), NodeError> {
-        let started = thread::Builder::new().name(name.into()).spawn(body);
-        self.threads
-            .push(started.map_err(NodeError::system("start a thread"))?);
-        Ok(())
-    }
-
     fn wait_until_member(&self) -> Result<(), NodeError> {
-        let member = &*self.member;
-        let until = Instant::now() + member.options.patience;
+        let member = &*self.running.member;
+        let until = Instant::now() + member.here.options.patience;
         let mut shell = member.shell.lock();
         shell.tell_membership(membership::Input::Join)?;
         while !shell.membership().is_member() {
@@ -247,7 +230,7 @@ impl LooseNode {
 
     /// The node's number, in this life.
     pub fn number(&self) -> NodeId {
-        self.member.shell.lock().node()
+        self.running.number()
     }
 
     /// Its address.
@@ -257,18 +240,18 @@ impl LooseNode {
 
     /// Pages that there are.
     pub fn pages(&self) -> u64 {
-        self.member.pages
+        self.running.member.facts.pages
     }
 
     /// Nodes that take part, as far as this one knows.
     pub fn members(&self) -> Vec<NodeId> {
-        let shell = self.member.shell.lock();
+        let shell = self.running.member.shell.lock();
         shell.membership().view().members.keys().copied().collect()
     }
 
     /// The node with the lock authority for a page, as far as this one knows.
     pub fn authority(&self, page: u64) -> Option<NodeId> {
-        let shell = self.member.shell.lock();
+        let shell = self.running.member.shell.lock();
         let part = shell.membership().view().assignment.part(PageId(page));
         part.map(|part| part.authority)
     }
@@ -278,8 +261,8 @@ impl LooseNode {
     /// # Errors
     /// Why not: [`NodeError::Fenced`], [`NodeError::ShutOut`] or [`NodeError::Stopped`].
     pub fn check(&self) -> Result<(), NodeError> {
-        let member = &*self.member;
-        let until = Instant::now() + member.options.patience;
+        let member = &*self.running.member;
+        let until = Instant::now() + member.here.options.patience;
         let mut shell = member.shell.lock();
         while shell.is_in_doubt() && Instant::now() < until {
             member.changed.wait_until(&mut shell, until);
@@ -297,24 +280,37 @@ impl LooseNode {
         &self,
         work: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        running::run(&*self.member, work)
+        running::run(&*self.running.member, work)
     }
 
     /// Its statistics.
     pub fn statistics(&self) -> NodeStatistics {
-        let shell = self.member.shell.lock();
-        NodeStatistics {
-            committed: self.member.committed.load(Ordering::Relaxed),
-            rerun: self.member.rerun.load(Ordering::Relaxed),
-            hits: shell.local.buffer.hits,
-            misses: shell.local.buffer.misses,
-            protocol: *shell.machine().counters(),
-        }
+        self.running.statistics()
+    }
+
+    /// Time passes: so much that what was not acknowledged may be lost.
+    #[cfg(test)]
+    pub(super) fn long_look(&self) {
+        let _ = self.running.member.shell.lock().tick(true);
+    }
+
+    /// True if it continues as far as it knows now.
+    #[cfg(test)]
+    pub(super) fn check_now(&self) -> Result<(), NodeError> {
+        self.running.member.shell.lock().check()
+    }
+
+    /// True if a transaction waits for an answer.
+    #[cfg(test)]
+    pub(super) fn is_asking(&self) -> bool {
+        let shell = self.running.member.shell.lock();
+        let mut works = shell.local.transactions.values();
+        works.any(|work| matches!(work.progress, Progress::Locking { .. }))
     }
 
     /// Leaves in order: the others go on at once.
     fn leave(&self) {
-        let member = &*self.member;
+        let member = &*self.running.member;
         let until = Instant::now() + Duration::from_secs(2);
         let mut shell = member.shell.lock();
         if shell.tell_membership(membership::Input::Leave).is_ok() {
@@ -327,142 +323,63 @@ impl LooseNode {
 
 impl Drop for LooseNode {
     fn drop(&mut self) {
-        if !self.member.process.is_current() {
-            self.threads.drain(..).for_each(std::mem::forget);
-            std::mem::forget(self.member.clone());
+        if self.running.is_left_to_parent() {
             return;
         }
         self.leave();
-        self.member.stop();
+        self.running.member.stop();
         // A call notifies the listening thread.
         let _ = TcpStream::connect(self.address);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Runs for Member {
-    fn begin(&self) -> Result<TransactionId, NodeError> {
-        self.process.check()?;
-        let mut shell = self.shell.lock();
-        shell.check()?;
-        Ok(shell.local.begin())
-    }
-
-    fn commit(&self, number: TransactionId, ended: &mut bool) -> Result<(), NodeError> {
-        let frame = self.shell.lock().local.frame(number);
-        let Some(frame) = frame else {
-            // The data that it has read is durable, since others keep their locks until then. It is the newest, unless
-            // others continued without this node. Its locks are to be given back.
-            return self.check_lease();
-        };
-        *ended = true;
-        let pages = frame.pages.len() as u32;
-        if let Err(error) = self.log.append(frame) {
-            // It has happened, or never will: no transaction may continue from it here.
-            self.shell.lock().stop(&error);
-            self.changed.notify_all();
-            return Err(error);
-        }
-        if self.options.update == UpdateStrategy::Force {
-            imposed::sleep(self.options.imposed.page_write * pages);
-        }
-        self.shell.lock().end(number, Outcome::Committed)?;
-        self.changed.notify_all();
-        self.committed.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn undo(&self, number: TransactionId) {
-        // If the node has stopped its locks are recovered by others.
-        let _ = self.shell.lock().end(number, Outcome::Aborted);
-        self.changed.notify_all();
-    }
-
-    fn runs_again(&self) {
-        self.rerun.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn with_page(
-        &self,
-        transaction: TransactionId,
-        page: PageId,
-        mode: LockMode,
-        then: AtLocal<'_>,
-    ) -> Result<(), NodeError> {
-        then(&mut self.lock_page(transaction, page, mode)?.local)
-    }
-
-    fn with_local(&self, then: AtLocal<'_>) -> Result<(), NodeError> {
-        let mut shell = self.shell.lock();
-        shell.check()?;
-        then(&mut shell.local)
-    }
-
-    /// The number of members of the view with a lower number. So each member of the view has a pool of its own, and
-    /// those of former nodes are others'. Two who know different views may have the same for a while; then they wait
-    /// for each other's lock on its page, and nothing worse.
-    fn slot(&self) -> usize {
-        let shell = self.shell.lock();
-        let members = &shell.membership().view().members;
-        members.range(..shell.node()).count() % POOLS
-    }
-
-    fn pages(&self) -> u64 {
-        self.pages
-    }
-
-    fn database(&self) -> u64 {
-        self.database
-    }
-
-    fn transaction_bytes_max(&self) -> usize {
-        self.transaction_bytes_max
-    }
-
-    fn known(&self) -> &Known {
-        &self.known
-    }
-
-    fn observer(&self) -> Option<&dyn Observer> {
-        self.options.observer.as_deref()
-    }
-
-    fn journal_rows(
-        &self,
-        journal: u16,
-        range: Range<JournalPosition>,
-    ) -> Result<Box<dyn JournalSource>, NodeError> {
-        self.process.check()?;
-        self.shell.lock().check()?;
-        let rows = RemoteRows::open(self.page_server(), journal, range)?;
-        Ok(Box::new(rows))
+        self.running.join();
     }
 }
 
 impl Seat for LooseNode {
     fn member(&self) -> Seated<'_> {
-        Seated(&*self.member)
+        Seated(&*self.running.member)
     }
 }
 
-impl Member {
-    /// A way to the page server that is not connected yet.
-    fn page_server(&self) -> Remote {
+impl LooseHere {
+    /// See [`Coupling::journal_rows`](crate::node::coupling::Coupling::journal_rows).
+    pub fn journal_rows(
+        &self,
+        stopping: &Arc<AtomicBool>,
+        journal: u16,
+        range: Range<JournalPosition>,
+    ) -> Result<Box<dyn JournalSource>, NodeError> {
         let (address, trust) = (self.options.page_server, self.trust.clone());
-        Remote::new(address, trust, self.options.patience, self.stopping.clone())
+        let server = Remote::new(address, trust, self.options.patience, stopping.clone());
+        let rows = RemoteRows::open(server, journal, range)?;
+        Ok(Box::new(rows))
     }
 
-    /// Checks that the node may acknowledge data that it has only read.
-    fn check_lease(&self) -> Result<(), NodeError> {
-        let until = Instant::now() + self.options.lock_patience;
+    /// See [`Coupling::make_durable`](crate::node::coupling::Coupling::make_durable).
+    pub fn make_durable(
+        member: &LooseMember,
+        frame: ring::Frame,
+        ended: &mut bool,
+    ) -> Result<(), NodeError> {
+        *ended = true;
+        let pages = frame.pages.len() as u32;
+        // It has happened, or never will.
+        member.here.log.append(frame)?;
+        if member.here.options.update == UpdateStrategy::Force {
+            imposed::sleep(member.facts.imposed.page_write * pages);
+        }
+        Ok(())
+    }
+
+    /// Checks that the node may acknowledge data that it has only read. It is the newest, unless others continued without
+    /// this node.
+    pub fn check_lease(member: &LooseMember) -> Result<(), NodeError> {
+        let until = Instant::now() + member.here.options.lock_patience;
         loop {
-            let lease = *self.lease.lock();
+            let lease = *member.here.lease.lock();
             if lease.is_none_or(|lease| Instant::now() < lease) {
-                return self.shell.lock().check();
+                return member.shell.lock().check();
             }
-            self.shell.lock().check()?;
+            member.shell.lock().check()?;
             if Instant::now() >= until {
                 let reason = "this node's lease has run out, and cannot be renewed".into();
                 return Err(NodeError::Membership { reason });
@@ -471,11 +388,9 @@ impl Member {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+}
 
-    pub fn stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
-
+impl LooseMember {
     /// All threads end.
     fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
@@ -485,13 +400,13 @@ impl Member {
         shell.stop_links();
         drop(shell);
         self.changed.notify_all();
-        for stream in self.incoming.lock().iter() {
+        for stream in self.here.incoming.lock().iter() {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 }
 
-fn listen(member: &Arc<Member>, listener: &TcpListener) {
+fn listen(member: &Arc<LooseMember>, listener: &TcpListener) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for stream in listener.incoming() {
         if member.stopping() {
@@ -514,9 +429,9 @@ fn listen(member: &Arc<Member>, listener: &TcpListener) {
 }
 
 /// Hears a node that has connected, until that ends.
-fn hear(member: &Member, socket: TcpStream) {
+fn hear(member: &LooseMember, socket: TcpStream) {
     let own = member.shell.lock().node();
-    let accepted = wire::accept(socket, &member.trust, |hello| match hello {
+    let accepted = wire::accept(socket, &member.here.trust, |hello| match hello {
         Hello::Node { from, to } if to == own => {
             member.shell.lock().hears(from).map(|()| Welcome::default())
         }
@@ -535,7 +450,7 @@ fn hear(member: &Member, socket: TcpStream) {
         return;
     };
     let place = again.peer_addr().ok();
-    member.incoming.lock().push(again);
+    member.here.incoming.lock().push(again);
     let mut stream = std::io::BufReader::with_capacity(64 << 10, stream);
     while !member.stopping() {
         let heard = Frame::read(&mut stream).map_err(NodeError::from);
@@ -546,6 +461,6 @@ fn hear(member: &Member, socket: TcpStream) {
             break;
         }
     }
-    let mut incoming = member.incoming.lock();
+    let mut incoming = member.here.incoming.lock();
     incoming.retain(|other| other.peer_addr().ok() != place);
 }

@@ -30,27 +30,28 @@
 //!
 //! - `frame`, `coding`, `call`, `wire`: what travels; - `link`, `peer`: the way to another node;
 //! - `server`, `serve`: the page server; `remote`, `commit`, `jobs`: a node's end of it; `rows`: of journals;
-//! - `shell`: a node without threads; `member`, `watching`, `page_lock`: with them;
+//! - `coupling`, `speaking`, `absence`: a node's part below its shell; `member`, `watching`: its threads;
 //! - `store`: who takes part, as a trait; `one_host`: on one host. Another implementation is `sardonyx-etcd`.
 //!
 //! Bounds (I10): a frame, a backlog and a group have a most. Messages under way to a node are a window. Connections to
 //! the page server and to a node are counted. Waiting for a page, for the server and for a greeting ends with an error.
 
+mod absence;
 mod call;
 mod coding;
 mod commit;
+mod coupling;
 mod frame;
 mod jobs;
 mod link;
 mod member;
 mod one_host;
-mod page_lock;
 mod peer;
 mod remote;
 mod rows;
 mod serve;
 mod server;
-mod shell;
+mod speaking;
 mod store;
 mod watching;
 mod wire;

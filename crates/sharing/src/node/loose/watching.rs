@@ -1,7 +1,8 @@
 //! The threads that look into the register, and at the time.
 
-use super::member::Member;
-use super::shell::{RegisterJob, out_of_lease};
+use super::absence::out_of_lease;
+use super::coupling::RegisterJob;
+use super::member::LooseMember;
 use super::store::Register;
 use crate::node::NodeError;
 use crate::protocol::Epoch;
@@ -33,7 +34,11 @@ pub fn long_looks(time: Duration) -> u32 {
 }
 
 /// The body of the thread that uses the register. When the node has stopped it is there no more.
-pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box<dyn Register>) {
+pub fn register(
+    member: &LooseMember,
+    jobs: &Receiver<RegisterJob>,
+    mut register: Box<dyn Register>,
+) {
     let (mut looked, usually) = (Instant::now(), register.look_every());
     let mut absent = Vec::new();
     let mut failed_since: Option<Instant> = None;
@@ -71,7 +76,7 @@ pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box
             Err(error) => {
                 tracing::warn!(%error, "the register of who takes part");
                 let since = *failed_since.get_or_insert_with(Instant::now);
-                if since.elapsed() > member.options.patience {
+                if since.elapsed() > member.here.options.patience {
                     member.shell.lock().stop(&error);
                 }
                 std::thread::sleep(AGAIN_AFTER);
@@ -85,7 +90,7 @@ pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box
 }
 
 /// Asks whether this node still takes part, if that says why it has stopped.
-fn settle_doubt(member: &Member, register: &mut dyn Register) {
+fn settle_doubt(member: &LooseMember, register: &mut dyn Register) {
     let node = {
         let shell = member.shell.lock();
         match shell.is_in_doubt() {
@@ -109,14 +114,14 @@ fn settle_doubt(member: &Member, register: &mut dyn Register) {
     }
 }
 
-fn read(member: &Member, register: &mut dyn Register) -> Result<(), NodeError> {
+fn read(member: &LooseMember, register: &mut dyn Register) -> Result<(), NodeError> {
     let view = register.read()?;
     // If the node has stopped the loop sees that.
     let _ = member.shell.lock().tell_membership(Input::ViewRead(view));
     Ok(())
 }
 
-fn swap(member: &Member, expected: Epoch, view: &View, register: &mut dyn Register) {
+fn swap(member: &LooseMember, expected: Epoch, view: &View, register: &mut dyn Register) {
     let is_swapped = register.swap(expected, view).unwrap_or_else(|error| {
         // It may have been replaced, by this node.
         tracing::warn!(%error, "a view may have been put into the register or not");
@@ -129,12 +134,12 @@ fn swap(member: &Member, expected: Epoch, view: &View, register: &mut dyn Regist
 /// Looks who is there; who is not, twice, has failed. A node that is not present itself has been stopped or without
 /// the register for too long. Others may have continued, so it acknowledges nothing more.
 fn look(
-    member: &Member,
+    member: &LooseMember,
     register: &mut dyn Register,
     absent: &mut Vec<(crate::protocol::NodeId, Instant)>,
 ) -> Result<(), NodeError> {
     let lease = register.stay()?;
-    *member.lease.lock() = lease;
+    *member.here.lease.lock() = lease;
     let present = register.present()?;
     let mut shell = member.shell.lock();
     if shell.check().is_err() {
@@ -168,21 +173,21 @@ fn look(
 }
 
 /// The body of the thread that watches the time. It starts the threads of new links, too.
-pub fn time(member: &Arc<Member>) {
+pub fn time(member: &Arc<LooseMember>) {
     let mut ticks = 0;
     let mut links = Vec::new();
     while !member.stopping() {
         std::thread::sleep(TICK);
         ticks += 1;
         let mut shell = member.shell.lock();
-        let new_links = std::mem::take(&mut shell.new_links);
+        let new_links = std::mem::take(&mut shell.coupling.new_links);
         // If the node has stopped, waiting threads are notified.
         let _ = shell.tick(ticks % LONG == 0);
         let _ = shell.suspect();
         drop(shell);
         member.changed.notify_all();
         for (node, link) in new_links {
-            let _ = member.register.send(RegisterJob::Look);
+            let _ = member.here.register.send(RegisterJob::Look);
             let told = member.clone();
             let body = move || link.run(|| told.shell.lock().connected(node));
             links.extend(thread::Builder::new().name("link".into()).spawn(body));

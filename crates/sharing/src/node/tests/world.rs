@@ -5,8 +5,9 @@
 //! by byte, with the truth. So an update that is lost, seen too early or only half visible is detected at once.
 
 use super::mortal::mortal;
+use crate::node::close::Close;
 use crate::node::commit::CommitLog;
-use crate::node::gem::Gem;
+use crate::node::gem::{Gem, PageBytes};
 use crate::node::layout::Common;
 use crate::node::opening::{NodeOptions, make_memory};
 use crate::node::ring::Frame;
@@ -48,6 +49,8 @@ pub(in crate::node) struct Script {
     pub stage: Stage,
     /// The pages that it has changed, as they are then.
     pub changed: BTreeMap<PageId, Page>,
+    /// The pages that it was granted, as they were then.
+    pub granted: Vec<(PageId, Arc<PageBytes>)>,
     /// Its operations on rows, instead of pages.
     pub rows: Option<RowScript>,
 }
@@ -62,7 +65,7 @@ pub struct World {
     pub(in crate::node) manifest: Manifest,
     pub(in crate::node) driver: Driver,
     pub(in crate::node) logs: Vec<CommitLog>,
-    pub nodes: Vec<Option<Shell>>,
+    pub nodes: Vec<Option<Shell<Close>>>,
     pub(in crate::node) scripts: BTreeMap<TransactionId, Script>,
     pub(in crate::node) truth: BTreeMap<PageId, (Page, Psn)>,
     pub died: u32,
@@ -174,7 +177,7 @@ impl World {
             ..
         } = self.options;
         let gem = self.gem.clone();
-        let mut shell = Shell::new(gem, entries, update, read_authorisation, buffer_pages);
+        let mut shell = Close::shell(gem, entries, update, read_authorisation, buffer_pages);
         shell.look_after_failures().unwrap();
         self.nodes[slot] = Some(shell);
     }
@@ -188,7 +191,7 @@ impl World {
     pub(in crate::node) fn at<T>(
         &mut self,
         slot: usize,
-        part: impl FnOnce(&mut Shell, &CommitLog) -> T,
+        part: impl FnOnce(&mut Shell<Close>, &CommitLog) -> T,
     ) -> Option<T> {
         let table = self.gem.segment().table();
         let others = self.living().len() > 1
@@ -273,6 +276,7 @@ impl World {
                 steps,
                 stage: Stage::Ask,
                 changed: BTreeMap::new(),
+                granted: Vec::new(),
                 rows: None,
             };
             self.scripts.insert(transaction, script);
@@ -300,7 +304,7 @@ impl World {
             Stage::Asked => self.asked(transaction, script),
             Stage::Publish(frame) => {
                 let published = self.at(slot, |shell, log| {
-                    log.try_publish(&shell.gem, shell.node, &frame)
+                    log.try_publish(&shell.coupling.gem, shell.node(), &frame)
                 });
                 match published {
                     Some(Ok(Some(end))) => {
@@ -309,7 +313,9 @@ impl World {
                     }
                     Some(Ok(None)) => {
                         self.lead(slot);
-                        self.at(slot, |shell, _| shell.gem.apply(shell.node, u64::MAX));
+                        self.at(slot, |shell, _| {
+                            shell.coupling.gem.apply(shell.node(), u64::MAX)
+                        });
                         self.drive();
                     }
                     Some(Err(error)) => panic!("{}: {error}", self.what),
@@ -321,7 +327,8 @@ impl World {
                     return self.lead(slot);
                 }
                 if self.options.update == UpdateStrategy::Force {
-                    let applied = self.at(slot, |shell, _| shell.gem.apply(shell.node, end));
+                    let applied =
+                        self.at(slot, |shell, _| shell.coupling.gem.apply(shell.node(), end));
                     if let Some(Err(error)) = applied {
                         panic!("{}: {error}", self.what);
                     }
@@ -334,7 +341,7 @@ impl World {
 
     /// It has done all that it does.
     pub(in crate::node) fn prepare(&mut self, transaction: TransactionId, slot: usize) {
-        match self.at(slot, |shell, _| shell.frame(transaction)) {
+        match self.at(slot, |shell, _| shell.local.frame(transaction)) {
             Some(Some(frame)) => self.stage(transaction, Stage::Publish(frame)),
             _ => self.end(transaction, Outcome::Aborted),
         }
@@ -363,7 +370,8 @@ impl World {
         }
         let &(page, mode) = script.steps.last().expect("it was asked for");
         let mut found = vec![0; PAGE_SIZE];
-        shell.local.read(page, 0, &mut found).unwrap();
+        let granted = shell.local.page(page).unwrap();
+        found.copy_from_slice(&granted[..]);
         let truth = &self.truth[&page].0;
         let expected = script.changed.get(&page).unwrap_or(truth);
         assert!(
@@ -394,10 +402,26 @@ impl World {
         if self.random.chance(1, 20) {
             return self.end(transaction, Outcome::Aborted);
         }
+        self.check_granted(&script);
         if let Some(script) = self.scripts.get_mut(&transaction) {
             script.steps.pop();
+            script.granted.push((page, granted));
             script.changed.extend(changed);
             script.stage = Stage::Ask;
+        }
+    }
+
+    /// A transaction may read again what it was granted and has not changed, without asking anyone: it is the truth still.
+    fn check_granted(&self, script: &Script) {
+        let unchanged = script.granted.iter();
+        let unchanged = unchanged
+            .filter(|(page, _)| script.rows.is_none() && !script.changed.contains_key(page));
+        for (page, granted) in unchanged {
+            assert!(
+                granted[..] == self.truth[page].0[..],
+                "{}: {page:?} has changed under a lock",
+                self.what
+            );
         }
     }
 
@@ -418,7 +442,9 @@ impl World {
     }
 
     pub fn lead(&mut self, slot: usize) {
-        match self.at(slot, |shell, log| log.try_lead(&shell.gem, shell.node)) {
+        match self.at(slot, |shell, log| {
+            log.try_lead(&shell.coupling.gem, shell.node())
+        }) {
             None | Some(Ok(_)) => {}
             Some(Err(SharedLogError::NoRoom)) => self.drive(),
             Some(Err(error)) => panic!("{}: {error}", self.what),
@@ -482,7 +508,9 @@ impl World {
             28 => self.look(slot),
             29 => self.write_back(slot, 1),
             30 => {
-                let applied = self.at(slot, |shell, _| shell.gem.apply(shell.node, u64::MAX));
+                let applied = self.at(slot, |shell, _| {
+                    shell.coupling.gem.apply(shell.node(), u64::MAX)
+                });
                 self.check(applied);
             }
             _ => {
@@ -509,7 +537,7 @@ impl World {
                 self.advance(transaction);
             }
             let shells = || self.nodes.iter().flatten();
-            let outstanding = shells().any(|shell| !shell.failed.is_empty())
+            let outstanding = shells().any(|shell| !shell.coupling.failed.is_empty())
                 || self.living().iter().any(|&slot| self.gem.has_mail(slot))
                 || (0..self.nodes.len()).any(|slot| self.gem.segment().table().has_failed(slot));
             if self.scripts.is_empty() && !outstanding {
@@ -519,7 +547,10 @@ impl World {
         for shell in self.nodes.iter().flatten() {
             println!(
                 "slot {}: knows {:?} failed, recovers {:?}; {:?}",
-                shell.slot, shell.failed, shell.recovery, shell.machine
+                shell.coupling.slot,
+                shell.coupling.failed,
+                shell.coupling.recovery,
+                shell.coupling.machine
             );
         }
         let recovering = self.gem.get(Common::Recovering);
@@ -532,16 +563,18 @@ impl World {
     pub fn check_at_rest(&mut self) {
         for slot in self.living() {
             self.lead(slot);
-            let applied = self.at(slot, |shell, _| shell.gem.apply(shell.node, u64::MAX));
+            let applied = self.at(slot, |shell, _| {
+                shell.coupling.gem.apply(shell.node(), u64::MAX)
+            });
             self.check(applied);
             let shell = self.nodes[slot].as_mut().unwrap();
             assert!(shell.local.buffer.is_at_rest(), "{}: pins", self.what);
-            self.asked_for += shell.machine.counters().page_requests;
+            self.asked_for += shell.coupling.machine.counters().page_requests;
             assert!(
-                shell.machine.is_idle(),
+                shell.coupling.machine.is_idle(),
                 "{}: {:?}",
                 self.what,
-                shell.machine
+                shell.coupling.machine
             );
         }
         let table = self.gem.segment().table();

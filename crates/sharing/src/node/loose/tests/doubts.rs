@@ -1,16 +1,17 @@
 //! A node that has stopped since a page was in another version than it should be. The register shows if that is an
 //! error of the program, or the others have continued without the node.
 
-use super::super::shell::{RegisterJob, Shell};
+use super::super::coupling::{Loose, RegisterJob};
 use super::super::wire::Trust;
 use crate::node::NodeError;
 use crate::node::local::Local;
+use crate::node::shell::Shell;
 use crate::protocol::{Division, NodeId, PrimaryCopyOptions, UpdateStrategy};
 use sardonyx_base::transport::Plain;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-fn stopped() -> Shell {
+fn stopped() -> Shell<Loose> {
     let options = PrimaryCopyOptions {
         update: UpdateStrategy::Force,
         read_optimisation: true,
@@ -26,7 +27,7 @@ fn stopped() -> Shell {
     let (register, asked) = channel();
     let local = Local::new(NodeId(1), 8);
     let division = (Division::spread(4), None);
-    let mut shell = Shell::new(local, options, division, trust, jobs, register);
+    let mut shell = Loose::shell(local, options, division, trust, jobs, register);
     shell.stop(&NodeError::PageLost {
         page: 70,
         psn: 2402,

@@ -10,7 +10,7 @@ mod questions;
 mod together;
 
 use crate::node::NodeError;
-use crate::node::loose::OneHost;
+use crate::node::loose::{FrameError, LooseNode, LooseOptions, OneHost};
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,4 +21,14 @@ pub const LONG: Duration = Duration::from_secs(600);
 pub fn register(members: impl AsRef<Path>) -> Result<Box<OneHost>, NodeError> {
     let register = OneHost::open(members)?;
     Ok(Box::new(register.with_stopped_process_wait(LONG)))
+}
+
+/// Joins with a node; again, if a busy machine let the time of a greeting pass.
+pub fn join(members: impl AsRef<Path>, options: &LooseOptions) -> LooseNode {
+    loop {
+        match LooseNode::join(register(&members).unwrap(), options.clone()) {
+            Err(NodeError::Unreachable { .. } | NodeError::Frame(FrameError::Silent)) => {}
+            joined => return joined.unwrap(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! changes. At rest, and after a restart, every page of the tables is checked.
 
 use crate::node::NodeError;
+use crate::node::close::Close;
 use crate::node::shell::Shell;
 use crate::node::tables::access::{Access, Change};
 use crate::node::tables::check::check;
@@ -76,7 +77,7 @@ impl RowScript {
 
 /// A transaction that has some locks.
 pub(super) struct Granted<'a> {
-    shell: &'a mut Shell,
+    shell: &'a mut Shell<Close>,
     transaction: TransactionId,
     rows: &'a mut RowScript,
     changed: &'a mut BTreeMap<PageId, Page>,
@@ -100,11 +101,11 @@ impl Granted<'_> {
 
 impl Access for Granted<'_> {
     fn slot(&self) -> usize {
-        self.shell.slot
+        self.shell.coupling.slot
     }
 
     fn pages(&self) -> u64 {
-        self.shell.gem.shape().pages as u64
+        self.shell.coupling.gem.shape().pages as u64
     }
 
     fn read_page(
@@ -167,7 +168,7 @@ impl Access for Granted<'_> {
         let local = &mut self.shell.local;
         local.roll_back(self.transaction, to);
         for (page, copy) in self.changed.iter_mut() {
-            local.read(*page, 0, copy)?;
+            copy.copy_from_slice(&local.page(*page)?[..]);
             let (_, own) = self.rows.copies.get_mut(&page.0).expect("it is locked");
             own.clone_from(copy);
         }
@@ -195,6 +196,7 @@ impl World {
                 steps: Vec::new(),
                 stage: Stage::Ask,
                 changed: BTreeMap::new(),
+                granted: Vec::new(),
                 rows: Some(RowScript::new(steps)),
             };
             self.scripts.insert(transaction, script);
@@ -229,7 +231,7 @@ impl World {
         let root = self.root;
         let changed = &mut script.changed;
         let done = self.at(slot, |shell, log| {
-            let bytes_max = log.transaction_bytes_max(&shell.gem);
+            let bytes_max = log.transaction_bytes_max(&shell.coupling.gem);
             let mut access = Granted {
                 shell,
                 transaction,

@@ -3,8 +3,9 @@
 //! Invariant: a log is closed only when its node is there no more. Such a node acknowledges nothing, not even what it has
 //! only read: its lease has ended, or it has stopped before it left the register.
 
-use super::{Job, Shell};
+use super::coupling::{Job, Loose};
 use crate::node::NodeError;
+use crate::node::shell::Shell;
 use crate::protocol::NodeId;
 use crate::protocol::membership::View;
 
@@ -17,25 +18,25 @@ pub fn out_of_lease() -> NodeError {
     }
 }
 
-impl Shell {
+impl Shell<Loose> {
     /// True if the reason for the node's stop is still to be read from the register.
     pub fn is_in_doubt(&self) -> bool {
-        self.doubt.is_some()
+        self.coupling.doubt.is_some()
     }
 
     /// The register's answer: whether this node still takes part. A node that does not may have granted to itself what
     /// others have changed since, and a page in another version is no error then. `None`: there is no answer.
     pub fn settle_doubt(&mut self, takes_part: Option<bool>) {
-        let Some(lost) = self.doubt.take() else {
+        let Some(lost) = self.coupling.doubt.take() else {
             return;
         };
         match takes_part {
             None => {}
             Some(true) => {
                 let reason = lost.to_string();
-                self.stopped = Some(NodeError::Stopped { reason });
+                self.has_stopped_since(NodeError::Stopped { reason });
             }
-            Some(false) => self.stopped = Some(out_of_lease()),
+            Some(false) => self.has_stopped_since(out_of_lease()),
         }
     }
 
@@ -43,19 +44,20 @@ impl Shell {
     pub fn are_absent(&mut self, absent: &[NodeId]) {
         let View {
             members, shut_out, ..
-        } = self.membership.view();
-        self.absent
+        } = self.coupling.membership.view();
+        self.coupling
+            .absent
             .retain(|node| members.contains_key(node) || shut_out.contains_key(node));
         for &node in absent {
-            self.absent.insert(node);
-            if let Some(epoch) = self.closing.remove(&node) {
-                self.job(Job::CloseLog(node, epoch));
+            self.coupling.absent.insert(node);
+            if let Some(epoch) = self.coupling.closing.remove(&node) {
+                self.coupling.job(Job::CloseLog(node, epoch));
             }
         }
     }
 
     /// True if a log waits to be closed until its node is absent.
     pub fn awaits_absence(&self) -> bool {
-        !self.closing.is_empty()
+        !self.coupling.closing.is_empty()
     }
 }
