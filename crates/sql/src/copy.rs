@@ -70,7 +70,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     match (of, to) {
         (Of::Table(name, columns), _) => {
             let relation = match to {
@@ -119,7 +119,7 @@ pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, 
     match parts(prepared)?.0 {
         Of::Table(name, _) => {
             let mut parameters = Parameters::default();
-            let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+            let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
             Ok(planning.relation_to_change(name)?.number)
         }
         Of::Query(_) => Err(SqlError::syntax("COPY FROM needs a table")),
@@ -204,7 +204,7 @@ pub(crate) fn to_client(
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {

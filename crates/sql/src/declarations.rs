@@ -19,6 +19,7 @@ use crate::schemas::schemas;
 use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::UserTypes;
 use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
 use sardonyx::rows::ReadRows;
@@ -29,7 +30,7 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
@@ -59,6 +60,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
         found: Vec::new(),
     };
     written.schemas()?;
+    written.types()?;
     written.sequences(&relations);
     let is_table = |relation: &&Relation| relation.notes.materialized.is_none();
     for relation in relations.iter().filter(is_table) {
@@ -109,6 +111,21 @@ impl Writing<'_> {
                 ),
             };
             self.add("schema", &name, sql);
+        }
+        Ok(())
+    }
+
+    fn types(&mut self) -> Result<(), SqlError> {
+        for (name, there) in &UserTypes::of(self.source)?.types {
+            let labels = there.labels.iter();
+            let labels = labels.map(|label| format!("'{}'", label.name.replace('\'', "''")));
+            let labels: Vec<_> = labels.collect();
+            let sql = format!(
+                "CREATE TYPE {} AS ENUM ({});",
+                crate::path::written(name),
+                labels.join(", ")
+            );
+            self.add("type", name, sql);
         }
         Ok(())
     }
@@ -370,7 +387,7 @@ fn literal(value: &Value, kind: SqlType) -> String {
     crate::text::encode_text(kind, &value.as_ref(), &mut text);
     match value {
         Value::Bool(value) => value.to_string(),
-        Value::Int(_) | Value::U128(_) | Value::Decimal(..) => text,
+        Value::Int(_) | Value::U128(_) | Value::Decimal(..) if kind.is_number() => text,
         _ => format!("'{}'", text.replace('\'', "''")),
     }
 }

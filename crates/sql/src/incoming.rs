@@ -47,7 +47,7 @@ impl Incoming {
         columns: &[String],
     ) -> Result<Incoming, SqlError> {
         let mut parameters = crate::expression::Parameters::default();
-        let mut planning = Planning::new(source, &mut parameters, rights);
+        let mut planning = Planning::new(source, &mut parameters, rights)?;
         // What is not given has its default.
         let text = format!("insert into {table} default values");
         let plan = match &crate::parse::parse_kept(&text)?.pop() {

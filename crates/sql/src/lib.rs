@@ -91,6 +91,7 @@ mod temporary;
 mod text;
 mod types;
 mod underway;
+mod user_types;
 mod values;
 mod views;
 mod violations;

@@ -8,12 +8,14 @@ mod limits;
 mod procedure;
 mod signal;
 mod tables;
+mod type_command;
 
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use tables::{LIKE, UNSAID};
+pub(crate) use type_command::{TypeChange, TypeCommand};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
@@ -25,6 +27,7 @@ use fetch::{is_fetch, parse_fetch};
 use limits::with_limits;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
+use type_command::{is_type_command, parse_type_command};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
@@ -57,6 +60,8 @@ pub(crate) enum Parsed {
     Constraints(SetConstraints),
     /// `COMMENT ON`, of which it knows too little.
     Comment(Comment),
+    /// `ALTER TYPE`, of which it knows too little.
+    Type(TypeCommand),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
 }
@@ -100,6 +105,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
+            false if is_type_command(&parser) => {
+                Parsed::Type(parse_type_command(text, &mut parser)?)
+            }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
@@ -132,6 +140,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",
+        )),
+        Parsed::Type(_) => Err(SqlError::unsupported(
+            "ALTER TYPE is of clients: procedures do not have it",
         )),
         Parsed::Comment(_) => Err(SqlError::unsupported(
             "COMMENT is of clients: procedures do not have it",

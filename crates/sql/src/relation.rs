@@ -11,6 +11,7 @@ use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, local, schema_of, split};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ pub(crate) mod kind {
     pub const VIEW: &str = "view";
     pub const COMMENT: &str = "comment";
     pub const SCHEMA: &str = "schema";
+    pub const TYPES: &str = "types";
 }
 
 /// What the engine's schema does not say of a table.
@@ -186,11 +188,29 @@ impl Relation {
             return Err(SqlError::unknown_table(&format!("number {number}")));
         };
         let notes = notes_of(source, number, &definition.name)?;
-        Ok(Relation::of(number, &definition.name, schema, notes))
+        let mut kinds = notes.columns.values();
+        let types = match kinds.any(|noted| is_of_user(noted.kind)) {
+            true => UserTypes::of(source)?,
+            false => Arc::default(),
+        };
+        Relation::of(number, &definition.name, schema, notes, &types)
     }
 
     /// The table of a schema, and of what is noted beside it.
-    pub fn of(number: u16, name: &str, schema: Arc<Schema>, notes: TableNotes) -> Relation {
+    fn of(
+        number: u16,
+        name: &str,
+        schema: Arc<Schema>,
+        notes: TableNotes,
+        types: &UserTypes,
+    ) -> Result<Relation, SqlError> {
+        let mut kinds = BTreeMap::new();
+        for noted in notes.columns.values() {
+            if let Some(kind) = types.numbered(noted.kind)? {
+                kinds.insert(noted.kind, kind);
+            }
+        }
+        let kind_of = |oid: u32| kinds.get(&oid).copied().or_else(|| SqlType::from_oid(oid));
         let columns = schema.live_columns();
         let columns = columns.filter(|(place, _)| !is_hidden(&schema, *place));
         let columns = columns.map(|(place, column)| {
@@ -207,7 +227,7 @@ impl Relation {
                 ..ColumnNotes::default()
             });
             let spec = noted.or(own.as_ref()).and_then(|noted| {
-                let kind = SqlType::from_oid(noted.kind)?;
+                let kind = kind_of(noted.kind)?;
                 let modifier = noted.modifier;
                 Some(TypeSpec { kind, modifier })
             });
@@ -241,14 +261,14 @@ impl Relation {
             noted.and_then(|noted| noted.place).unwrap_or(column.number)
         };
         columns.sort_by_key(place);
-        Relation {
+        Ok(Relation {
             number,
             name: name.to_string(),
             columns,
             notes,
             schema,
             rows: None,
-        }
+        })
     }
 
     /// Its name in its schema.

@@ -81,6 +81,17 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
+        SqlType::Enum(of) => match of.position(text) {
+            Some(position) => Ok(Value::Int(position.into())),
+            None => Err(SqlError::new(
+                code::INVALID_TEXT,
+                format!(
+                    "invalid input value for enum {}: \"{}\"",
+                    kind.name(),
+                    shortened(text)
+                ),
+            )),
+        },
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
         SqlType::OneChar => stored_text(first_character(text)),
@@ -306,6 +317,11 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
                 let _ = write!(out, "{byte:02x}");
             }
         }
+        (ValueRef::Int(value), SqlType::Enum(of)) => match of.label(value) {
+            Some(label) => out.push_str(label),
+            // Another program stored a number that is no label's.
+            None => encode_integer(value, out),
+        },
         (ValueRef::Int(value), _) => encode_integer(value, out),
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),

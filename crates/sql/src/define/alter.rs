@@ -23,11 +23,18 @@ use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::TypeSpec;
+use crate::text::text_of;
+use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Owner,
     RenameTableNameKind,
 };
+
+/// A text as a literal of SQL.
+pub(super) fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
 
 const WORD: &str = "ALTER TABLE";
 
@@ -189,7 +196,7 @@ fn add_column(
     column: &ColumnDef,
     path: &SearchPath,
 ) -> Result<(), SqlError> {
-    let mut column = declared(column)?;
+    let mut column = declared(column, &TypeNames::of(tx.view(), path)?)?;
     name_sequences(tx.view(), path, &relation.name, &mut column.notes.default)?;
     if relation.column(&column.name).is_ok() {
         return Err(SqlError::new(
@@ -318,12 +325,17 @@ fn alter_column(
                 .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."));
         }
         AlterColumnOperation::SetDefault { value } => {
-            let (constant, mut text) = default_of(value, column.spec)?;
+            let names = TypeNames::of(tx.view(), path)?;
+            let (constant, mut text) = default_of(value, column.spec, &names)?;
             name_sequences(tx.view(), path, &relation.name, &mut text)?;
             let of = notes_of_column(&mut notes, column);
             // Rows that are there may have the schema's default, so that stays.
             of.default = Some(text.unwrap_or_else(|| match &constant {
                 Value::Null => "null".to_string(),
+                _ if is_of_user(column.spec.kind.oid()) => {
+                    let label = text_of(column.spec.kind, constant.as_ref());
+                    quoted_text(&label.unwrap_or_default())
+                }
                 _ => value.to_string(),
             }));
             of.sequence = None;
@@ -336,8 +348,9 @@ fn alter_column(
         AlterColumnOperation::SetDataType {
             data_type, using, ..
         } => {
-            let to = TypeSpec::of_data_type(data_type)?;
-            return retype_column(tx, relation, column, (to, using.as_ref()));
+            let names = TypeNames::of(tx.view(), path)?;
+            let to = TypeSpec::of_data_type(data_type, &names)?;
+            return retype_column(tx, relation, column, (to, using.as_ref()), &names);
         }
         other => {
             return Err(SqlError::unsupported(format!(

@@ -10,6 +10,7 @@ use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::TypeNames;
 use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
@@ -64,7 +65,7 @@ pub(super) enum Constraint {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
+pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared, SqlError> {
     let ColumnDef {
         name,
         data_type,
@@ -72,7 +73,7 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
     } = column;
     let name = name_of(name);
     check_column_name(&name)?;
-    let (spec, draws) = type_of(data_type)?;
+    let (spec, draws) = type_of(data_type, names)?;
     let mut declared = Declared {
         notes: ColumnNotes {
             kind: spec.kind.oid(),
@@ -92,7 +93,7 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
     };
     check_options(&declared.name, options, draws)?;
     for ColumnOptionDef { name, option } in options {
-        declared.option(option, name.as_ref().map(name_of))?;
+        declared.option(option, name.as_ref().map(name_of), names)?;
     }
     Ok(declared)
 }
@@ -161,7 +162,7 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
 }
 
 /// The type of a column, and whether it is one of `serial`s.
-fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
+fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), SqlError> {
     if let DataType::Custom(name, modifiers) = data_type
         && modifiers.is_empty()
     {
@@ -175,7 +176,7 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
             return Ok((TypeSpec::plain(kind), true));
         }
     }
-    let spec = TypeSpec::of_data_type(data_type)?;
+    let spec = TypeSpec::of_data_type(data_type, names)?;
     let has_length = spec.kind.element().is_some() && spec.modifier >= 0;
     match spec.kind.is_of_columns() && !has_length {
         true => Ok((spec, false)),
@@ -193,9 +194,13 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn default_of(tree: &Tree, spec: TypeSpec) -> Result<(Value, Option<String>), SqlError> {
+pub(super) fn default_of(
+    tree: &Tree,
+    spec: TypeSpec,
+    names: &TypeNames,
+) -> Result<(Value, Option<String>), SqlError> {
     let scope = Scope::default();
-    let mut parameters = Parameters::default();
+    let mut parameters = Parameters::default().naming(names.clone());
     let mut compiler = Compiler::new(&scope, &mut parameters);
     let typed = compiler.compile(tree)?;
     match compiler.coerce(typed, spec, Coercion::Assignment)? {
@@ -221,7 +226,12 @@ pub(super) fn name_sequences(
 }
 
 impl Declared {
-    fn option(&mut self, option: &ColumnOption, name: Option<String>) -> Result<(), SqlError> {
+    fn option(
+        &mut self,
+        option: &ColumnOption,
+        name: Option<String>,
+        names: &TypeNames,
+    ) -> Result<(), SqlError> {
         let own = || vec![(self.name.clone(), false)];
         match option {
             ColumnOption::Null => {}
@@ -239,7 +249,7 @@ impl Declared {
                 check_collation(collation)?;
             }
             ColumnOption::Default(tree) => {
-                let (value, text) = default_of(tree, self.spec)?;
+                let (value, text) = default_of(tree, self.spec, names)?;
                 self.default = value;
                 self.notes.default = text;
             }

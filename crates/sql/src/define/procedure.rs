@@ -13,6 +13,7 @@ use crate::rights::Rights;
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::TypeSpec;
+use crate::user_types::TypeNames;
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ pub(super) fn drop(
 /// The types of arguments.
 fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
     let types = arguments.iter().map(|argument| match argument.mode {
-        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type),
+        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type, &TypeNames::default()),
         _ => Err(SqlError::unsupported("parameters of procedures are IN")),
     });
     types.collect()

@@ -4,7 +4,7 @@ use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
 use super::functions::{
-    JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, all, function_number,
+    JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Expr, Function, Typed};
@@ -36,7 +36,7 @@ impl Compiler<'_> {
     }
 
     pub(super) fn cast(&mut self, tree: &Tree, of: &DataType) -> Result<Typed, SqlError> {
-        let to = TypeSpec::of_data_type(of)?;
+        let to = TypeSpec::of_data_type(of, self.parameters.types())?;
         if let (Some(_), Tree::Array(array)) = (to.kind.element(), tree)
             && array.elem.is_empty()
         {
@@ -44,11 +44,18 @@ impl Compiler<'_> {
         }
         let typed = self.compile(tree)?;
         if let Expr::Literal(Value::Text(name)) = &typed.expr
-            && is_regproc(of)
+            && is_named(of, "regproc")
             && name.parse::<u32>().is_err()
         {
             let number = Expr::Literal(Value::Int(numbered(name)?.into()));
             return Ok(Typed::new(number, SqlType::Oid));
+        }
+        // A type's name, which is looked up when it is run.
+        if is_named(of, "regtype") && (typed.kind() == SqlType::Unknown || typed.kind().is_text()) {
+            let text = TypeSpec::plain(SqlType::Text);
+            let text = self.coerce(typed, text, Coercion::Explicit)?;
+            let call = Expr::Call(Function(&TYPE_NUMBER), vec![text]);
+            return Ok(Typed::new(call, SqlType::Oid));
         }
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
         Ok(Typed { expr, spec: to })
@@ -167,7 +174,7 @@ pub(super) fn padded(typed: Typed) -> Expr {
 /// an array bytes, of an interval its length, of a `jsonb` bytes.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
-        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let kind = Expr::Literal(Value::Int(element.number().into()));
         return Expr::Call(Function(&KEY), vec![typed.expr, kind]);
     }
     match typed.kind() {
@@ -185,12 +192,12 @@ pub(crate) fn ordered(typed: Typed) -> Expr {
     }
 }
 
-/// Whether a type is `regproc`: a function's number, by its name.
-fn is_regproc(of: &DataType) -> bool {
+/// Whether a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
+fn is_named(of: &DataType, known: &str) -> bool {
     let DataType::Custom(name, _) = of else {
         return false;
     };
-    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == "regproc"))
+    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == known))
 }
 
 /// A value of a type with the length, or the digits, of it.

@@ -2,6 +2,7 @@
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::user_types::TypeNames;
 use std::sync::Arc;
 
 /// The most parameters of a statement: what PostgreSQL's protocol can number.
@@ -13,6 +14,8 @@ pub(crate) struct Parameters {
     types: Vec<Option<SqlType>>,
     /// Of a procedure's: they stand for what no column has the name of.
     names: Arc<[String]>,
+    /// The types that the statement may name, beside PostgreSQL's own.
+    type_names: TypeNames,
 }
 
 impl Parameters {
@@ -22,7 +25,24 @@ impl Parameters {
         Parameters {
             types: types.iter().map(known).collect(),
             names: Arc::default(),
+            type_names: TypeNames::default(),
         }
+    }
+
+    /// With the types that the statement may name.
+    pub fn naming(mut self, types: TypeNames) -> Self {
+        self.type_names = types;
+        self
+    }
+
+    /// The types that the statement may name from now on.
+    pub fn set_types(&mut self, types: TypeNames) {
+        self.type_names = types;
+    }
+
+    /// The types that the statement may name.
+    pub fn types(&self) -> &TypeNames {
+        &self.type_names
     }
 
     /// With names.

@@ -5,6 +5,7 @@ use super::syntax;
 use crate::error::SqlError;
 use crate::names::{name_of, of_public};
 use crate::types::TypeSpec;
+use crate::user_types::TypeNames;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::ArgMode;
 use sqlparser::keywords::Keyword;
@@ -71,7 +72,7 @@ fn parse_parameters(
                 "parameters of procedures are IN, and have no defaults",
             ));
         }
-        let spec = TypeSpec::of_data_type(&parameter.data_type)?;
+        let spec = TypeSpec::of_data_type(&parameter.data_type, &TypeNames::default())?;
         parameters.push((name_of(&parameter.name), spec.kind.oid(), spec.modifier));
     }
     Ok(parameters)

@@ -12,6 +12,7 @@ use crate::rights::Rights;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::store::runs_on_node;
+use crate::user_types::TypeNames;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sardonyx_base::channels::Listening;
@@ -138,7 +139,8 @@ fn act(
             state.check_new_name(&name)?;
             let mut types = Vec::with_capacity(data_types.len());
             for data_type in data_types {
-                types.push(Some(TypeSpec::of_data_type(data_type)?.kind));
+                let spec = TypeSpec::of_data_type(data_type, &TypeNames::default());
+                types.push(Some(spec.map_err(of_parameter)?.kind));
             }
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
@@ -172,6 +174,16 @@ fn act(
             Ok(Complete::of(Tag::plain("PREPARE")))
         }
         _ => Err(SqlError::unsupported("this statement is not supported")),
+    }
+}
+
+/// That a parameter has a type that is none of PostgreSQL's own.
+fn of_parameter(error: SqlError) -> SqlError {
+    match error.code {
+        code::UNKNOWN_OBJECT => error.hint(
+            "A user-defined type cannot be named here: without types, each parameter has that of where it stands.",
+        ),
+        _ => error,
     }
 }
 

@@ -13,11 +13,13 @@ use crate::relation::{comment_of_schema, kind, object, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Int4, Oid, Text};
 use crate::views::views;
+use crate::user_types::UserTypes;
 use sardonyx::schema::Value;
 
 /// Numbers of the catalogue's tables that comments are about.
 const PG_CLASS: u32 = 1259;
 const PG_CONSTRAINT: u32 = 2606;
+const PG_TYPE: u32 = 1247;
 const PG_NAMESPACE: u32 = 2615;
 const PG_DATABASE: u32 = 1262;
 /// The number of the database.
@@ -113,6 +115,9 @@ fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, 
     for (name, number) in sequence_names(source)? {
         let of_sequence = comment(&comment_name(kind::SEQUENCE, &name, None))?;
         add(PG_CLASS, number, 0, of_sequence.as_ref());
+    }
+    for there in UserTypes::of(source)?.types.values() {
+        add(PG_TYPE, there.oid, 0, there.comment.as_ref());
     }
     for (schema, number) in schema_numbers(source)? {
         let of_schema = comment(&comment_of_schema(&schema))?;

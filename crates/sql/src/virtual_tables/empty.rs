@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Bytea, Float4, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray,
+    self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray,
     Text, TextArray,
 };
 
@@ -97,16 +97,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("inhparent", Oid),
             ("inhseqno", Int4),
             ("inhdetachpending", Bool),
-        ],
-    ),
-    empty(
-        "pg_enum",
-        3501,
-        &[
-            ("oid", Oid),
-            ("enumtypid", Oid),
-            ("enumsortorder", Float4),
-            ("enumlabel", Name),
         ],
     ),
     empty(

@@ -146,6 +146,7 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         yes(true),
         text(match spec.kind.element() {
             Some(_) => "ARRAY",
+            None if matches!(spec.kind, SqlType::Enum(_)) => "USER-DEFINED",
             None => spec.kind.name(),
         }),
         int(spec.length().map(|length| length as i128)),

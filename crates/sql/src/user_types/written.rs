@@ -1,9 +1,12 @@
 //! Types as SQL writes them, with lengths, precisions and scales.
 
-use super::{SqlType, TypeSpec};
+use super::TypeNames;
 use crate::error::{SqlError, code};
+use crate::names::qualified;
+use crate::path::OF_CATALOGUE;
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
     TypeModifier,
 };
 
@@ -12,7 +15,7 @@ impl TypeSpec {
     ///
     /// # Errors
     /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
-    pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
+    pub(crate) fn of_data_type(data_type: &DataType, names: &TypeNames) -> Result<TypeSpec, SqlError> {
         let plain = |kind| Ok(TypeSpec::plain(kind));
         match data_type {
             DataType::SmallInt(Some(_))
@@ -76,7 +79,7 @@ impl TypeSpec {
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                let element = TypeSpec::of_data_type(element)?;
+                let element = TypeSpec::of_data_type(element, names)?;
                 let is_dimension = element.kind.element().is_some();
                 match is_dimension {
                     true => plain(element.kind),
@@ -94,7 +97,7 @@ impl TypeSpec {
                     }),
                 }
             }
-            DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
+            DataType::Custom(name, modifiers) => named(name, modifiers, data_type, names),
             other => Err(SqlError::unsupported(format!(
                 "the type {other} is not supported"
             ))),
@@ -119,14 +122,17 @@ fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
 }
 
 fn named(
-    name: &[ObjectNamePart],
+    name: &ObjectName,
     modifiers: &[TypeModifier],
     whole: &DataType,
+    names: &TypeNames,
 ) -> Result<TypeSpec, SqlError> {
-    let text = match name.last() {
-        Some(ObjectNamePart::Identifier(name)) => name.value.to_ascii_lowercase(),
-        _ => String::new(),
-    };
+    let (schema, text) = qualified(name)?;
+    let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
+    if schema.is_some() {
+        let kind = names.named(schema.as_deref(), &text)?;
+        return without_modifiers(TypeSpec::plain(kind), modifiers, whole);
+    }
     let number = modifiers.first().and_then(|modifier| match modifier {
         TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
         _ => None,
@@ -146,15 +152,19 @@ fn named(
             match found {
                 Some(kind) if timed => moment(kind, number)?,
                 Some(kind) => TypeSpec::plain(kind),
-                None => {
-                    return Err(SqlError::new(
-                        code::UNKNOWN_OBJECT,
-                        format!("type \"{whole}\" does not exist"),
-                    ));
-                }
+                None => TypeSpec::plain(names.named(None, &text)?),
             }
         }
     };
+    without_modifiers(spec, modifiers, whole)
+}
+
+/// A type for which no length or digits are said, unless it has them.
+fn without_modifiers(
+    spec: TypeSpec,
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
     match modifiers.is_empty() || spec.modifier >= 0 {
         true => Ok(spec),
         false => Err(no_modifier(whole)),

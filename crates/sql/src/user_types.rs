@@ -1,0 +1,197 @@
+//! Types that users define, as the database keeps them and as statements name them.
+//!
+//! All of them are one object of `sql.objects`, so that a statement is planned with one lookup however many there are, and
+//! where there is none the lookup is all that they cost.
+
+mod written;
+
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::path::{PUBLIC, kept};
+use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
+use crate::search_path::SearchPath;
+use crate::source::Source;
+use crate::types::{EnumType, Label, SqlType};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The name of the object.
+const ALL: &str = "all";
+/// The first of the types' numbers in the catalogue; each type has two, the second of its arrays, and each label one.
+const FIRST_OID: u32 = 8 << 24;
+
+/// A type as the database keeps it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct UserType {
+    /// Its number in `pg_type`; the next one is that of its arrays.
+    pub oid: u32,
+    /// In their order.
+    pub labels: Vec<Label>,
+    /// `COMMENT ON TYPE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+/// All types that users defined, by the names under which they are kept.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct UserTypes {
+    pub types: BTreeMap<String, UserType>,
+}
+
+impl UserTypes {
+    /// Those of a database.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn of(source: &dyn Source) -> Result<Arc<UserTypes>, SqlError> {
+        thread_local! {
+            /// The text that was read last, which most often is read again.
+            static LAST: RefCell<(String, Arc<UserTypes>)> = RefCell::default();
+        }
+        let Some(body) = object(source, kind::TYPES, ALL)? else {
+            return Ok(Arc::default());
+        };
+        LAST.with(|last| {
+            let mut last = last.borrow_mut();
+            if last.0 != body {
+                let types = parsed(&body)?;
+                *last = (body, Arc::new(types));
+            }
+            Ok(last.1.clone())
+        })
+    }
+
+    /// Stores them.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn store(&self, tx: &mut dyn DefineTarget) -> Result<(), SqlError> {
+        match self.types.is_empty() {
+            true => delete_object(tx, kind::TYPES, ALL).map(drop),
+            false => put_object(tx, kind::TYPES, ALL, &printed(self)?),
+        }
+    }
+
+    /// The type of a number of the catalogue, built in or not.
+    ///
+    /// # Errors
+    /// `54000` if the process has seen too many types.
+    pub fn numbered(&self, oid: u32) -> Result<Option<SqlType>, SqlError> {
+        if oid < FIRST_OID {
+            return Ok(SqlType::from_oid(oid));
+        }
+        for (name, there) in &self.types {
+            if there.oid == oid {
+                return Ok(Some(SqlType::Enum(there.handle(name)?)));
+            }
+            if there.oid + 1 == oid {
+                return Ok(Some(SqlType::EnumArray(there.handle(name)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// So many free numbers, one behind the other.
+    pub fn free_oids(&self, count: u32) -> u32 {
+        let used = self.types.values().flat_map(|there| {
+            let labels = there.labels.iter().map(|label| label.oid);
+            labels.chain([there.oid, there.oid + 1])
+        });
+        let mut used: Vec<u32> = used.collect();
+        used.sort_unstable();
+        let mut first = FIRST_OID;
+        for oid in used {
+            if oid.saturating_sub(first) >= count {
+                break;
+            }
+            first = oid + 1;
+        }
+        first
+    }
+}
+
+impl UserType {
+    /// Its handle.
+    ///
+    /// # Errors
+    /// `54000` if the process has seen too many types.
+    pub fn handle(&self, name: &str) -> Result<EnumType, SqlError> {
+        EnumType::of(self.oid, name, &self.labels)
+    }
+}
+
+/// True if a number of the catalogue is one that users' types have.
+pub(crate) fn is_of_user(oid: u32) -> bool {
+    oid >= FIRST_OID
+}
+
+/// The types that a statement may name, and where it looks for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TypeNames {
+    types: Arc<UserTypes>,
+    path: Arc<SearchPath>,
+}
+
+impl TypeNames {
+    /// Those of a database, of a session that looks up names so.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn of(source: &dyn Source, path: &SearchPath) -> Result<TypeNames, SqlError> {
+        let types = UserTypes::of(source)?;
+        let path = match types.types.is_empty() {
+            true => Arc::default(),
+            false => Arc::new(path.clone()),
+        };
+        Ok(TypeNames { types, path })
+    }
+
+    /// Those of a database, named as what is kept there names them: with their schemas, or without `public`.
+    pub fn all(types: &Arc<UserTypes>) -> TypeNames {
+        TypeNames {
+            types: types.clone(),
+            path: Arc::default(),
+        }
+    }
+
+    /// The type of a name, and the name under which it is kept.
+    pub fn find(&self, schema: Option<&str>, name: &str) -> Option<(&str, &UserType)> {
+        if self.types.types.is_empty() {
+            return None;
+        }
+        let found = match schema {
+            Some(schema) => Some(kept(schema, name)),
+            None => {
+                let is_there = |kept: &str| self.types.types.contains_key(kept);
+                self.path.find_local(name, is_there)
+            }
+        };
+        let (kept, found) = self.types.types.get_key_value(&found?)?;
+        Some((kept, found))
+    }
+
+    /// The type of a name.
+    ///
+    /// # Errors
+    /// `42704` if there is none.
+    pub fn named(&self, schema: Option<&str>, name: &str) -> Result<SqlType, SqlError> {
+        match self.find(schema, name) {
+            Some((kept, found)) => Ok(SqlType::Enum(found.handle(kept)?)),
+            None => Err(unknown_type(schema, name)),
+        }
+    }
+}
+
+/// That there is no type of a name.
+pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
+    let shown = match schema {
+        Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
+        _ => name.to_string(),
+    };
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!("type \"{shown}\" does not exist"),
+    )
+}
