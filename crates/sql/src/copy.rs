@@ -19,7 +19,8 @@ use crate::prepared::Prepared;
 use crate::relation::StoredColumn;
 use crate::result::CopyData;
 use crate::source::Source;
-use crate::text::encode_text;
+use crate::text::encode_text_in;
+use crate::values::zones::SessionZone;
 use crate::write_target::WriteTarget;
 use binary::Tuples;
 use fields::{Field, Records, write_field};
@@ -171,6 +172,7 @@ pub(crate) fn from_client(
         CopyFormat::Text | CopyFormat::Csv => {
             let text = as_text(&data.0)?;
             let mut records = Records::new(text, &options);
+            let zone = with.context.zone();
             if options.header && records.next().transpose()?.is_some() {
                 line.set(1);
             }
@@ -180,7 +182,7 @@ pub(crate) fn from_client(
                 Some(record.and_then(|fields| {
                     let fields = fields.into_iter().map(Field::into_text).collect();
                     let decode = |column: &StoredColumn, text: Cow<'_, str>| {
-                        value_of(column, &text).map_err(|error| placed(column, error))
+                        value_of(column, &text, zone.as_ref()).map_err(|error| placed(column, error))
                     };
                     incoming.row(fields, decode, with)
                 }))
@@ -237,7 +239,10 @@ pub(crate) fn to_client(
     let rows = table.values.chunks(table.width.max(1));
     let data = match options.format {
         CopyFormat::Binary => binary_of(columns, rows)?,
-        CopyFormat::Text | CopyFormat::Csv => text_of(columns, rows, &options).into_bytes(),
+        CopyFormat::Text | CopyFormat::Csv => {
+            let zone = with.context.zone();
+            text_of(columns, rows, &options, zone.as_ref()).into_bytes()
+        }
     };
     Ok((table.rows, CopyData(data)))
 }
@@ -262,6 +267,7 @@ fn text_of<'r>(
     columns: &[ResultColumn],
     rows: impl Iterator<Item = &'r [Value]>,
     options: &Options,
+    zone: Option<&SessionZone>,
 ) -> String {
     let mut out = String::new();
     if options.header {
@@ -281,7 +287,7 @@ fn text_of<'r>(
             }
             field.clear();
             let value = value.as_ref();
-            encode_text(column.spec.kind, &value, &mut field);
+            encode_text_in(column.spec.kind, &value, zone, &mut field);
             let is_null = value == ValueRef::Null;
             write_field((!is_null).then_some(&*field), options, &mut out);
         }

@@ -1,7 +1,7 @@
 //! The rows of a result, given to the client in portions: those that the SQL layer has given, then those of its stream.
 
 use sardonyx::schema::Value;
-use sardonyx_sql::{RowStream, Rows, Share, SqlError, cover_portion};
+use sardonyx_sql::{RowStream, Rows, SessionZone, Share, SqlError, cover_portion};
 
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
@@ -17,6 +17,8 @@ pub struct Portions {
     more: Option<RowStream>,
     /// What the rows take of the memory of all clients, until they are dropped: the most of all portions so far.
     memory: Option<Share>,
+    /// The time zone in which moments are shown; UTC if there is none.
+    zone: Option<SessionZone>,
 }
 
 /// Some rows.
@@ -25,6 +27,7 @@ pub struct Portion<'a> {
     values: &'a [Value],
     width: usize,
     rows: usize,
+    zone: Option<&'a SessionZone>,
 }
 
 impl Portions {
@@ -37,6 +40,7 @@ impl Portions {
             given: 0,
             more: rows.more,
             memory,
+            zone: rows.zone,
         }
     }
 
@@ -79,6 +83,7 @@ impl Portions {
             values: &self.values[start..start + rows * self.width],
             width: self.width,
             rows,
+            zone: self.zone.as_ref(),
         }))
     }
 
@@ -93,6 +98,11 @@ impl<'a> Portion<'a> {
     pub fn rows(&self) -> impl Iterator<Item = &'a [Value]> + use<'a> {
         let (values, width) = (self.values, self.width);
         (0..self.rows).map(move |row| &values[row * width..(row + 1) * width])
+    }
+
+    /// The time zone in which moments are shown; UTC if there is none.
+    pub fn zone(&self) -> Option<&'a SessionZone> {
+        self.zone
     }
 
     /// How many.

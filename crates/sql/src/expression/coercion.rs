@@ -1,7 +1,7 @@
 //! An expression as a value of another type: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
-use super::cast::{Coercion, can_cast};
+use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::compile::Compiler;
 use super::functions::{
     JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
@@ -10,7 +10,7 @@ use super::operators::no_operator;
 use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::names::parts_of;
-use crate::text::decode_text;
+use crate::text::{decode_text, decode_text_in};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{DataType, Expr as Tree};
@@ -89,7 +89,7 @@ impl Compiler<'_> {
                     let value = match to.kind {
                         // Its blanks are kept, if no length says how many there are.
                         SqlType::Char => Value::Text(text.clone()),
-                        _ => decode_text(to.kind, &text)?,
+                        _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
                     };
                     if matches!(value, Value::Float(value) if value.is_nan()) {
                         // Equal expressions are to be found equal, and NaN is not equal to itself.
@@ -130,9 +130,11 @@ impl Compiler<'_> {
             };
         }
         self.crosses_zone |= crosses_zone(from.kind, to.kind);
+        let is_utc = self.parameters.zone().is_none();
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
-            || to.fraction_digits().is_none()
+            || is_utc
+                && to.fraction_digits().is_none()
                 && matches!(
                     (from.kind, to.kind),
                     (SqlType::Timestamp, SqlType::Timestamptz)
@@ -141,22 +143,21 @@ impl Compiler<'_> {
             || from.kind.is_integer()
                 && to.kind.is_integer()
                 && can_cast(from.kind, to.kind, Coercion::Implicit);
-        match is_free {
-            true => Ok(typed.expr),
-            false => Ok(folded(Expr::Cast(
-                Box::new(typed.expr),
-                from.kind,
-                to,
-                how == Coercion::Explicit,
-            ))),
+        if is_free {
+            return Ok(typed.expr);
         }
+        let is_explicit = how == Coercion::Explicit;
+        let value = match &typed.expr {
+            Expr::Literal(value) => {
+                let zone = self.parameters.zone();
+                let cast = cast_in(value.as_ref(), from.kind, to, is_explicit, zone);
+                cast.ok()
+            }
+            _ => None,
+        };
+        let cast = |expr| Expr::Cast(Box::new(expr), from.kind, to, is_explicit);
+        Ok(value.map_or_else(|| cast(typed.expr), Expr::Literal))
     }
-}
-
-/// Whether a cast from a type to another depends on the session's time zone.
-pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
-    let has_zone = |kind| kind == SqlType::Timestamptz;
-    has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
 /// A `char(n)` with its blanks; others are as they are.

@@ -48,7 +48,8 @@ pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
     scope_of_columns, stored_check, stored_expression,
 };
-pub(crate) use coercion::{crosses_zone, literal_as, ordered};
+pub(crate) use crate::values::cast::crosses_zone;
+pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
@@ -63,6 +64,7 @@ pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::shown_check;
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
+pub(crate) use time_operators::interval_of;
 pub(crate) use trees::parts_of_tree;
 
 pub(crate) use crate::values::Comparison;

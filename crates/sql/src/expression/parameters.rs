@@ -3,6 +3,7 @@
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::user_types::TypeNames;
+use crate::values::zones::SessionZone;
 use std::sync::Arc;
 
 /// The most parameters of a statement: what PostgreSQL's protocol can number.
@@ -16,6 +17,8 @@ pub(crate) struct Parameters {
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
+    /// The session's time zone; UTC if there is none.
+    zone: Option<SessionZone>,
 }
 
 impl Parameters {
@@ -24,8 +27,7 @@ impl Parameters {
         let known = |kind: &Option<SqlType>| kind.filter(|kind| *kind != SqlType::Unknown);
         Parameters {
             types: types.iter().map(known).collect(),
-            names: Arc::default(),
-            type_names: TypeNames::default(),
+            ..Parameters::default()
         }
     }
 
@@ -38,6 +40,16 @@ impl Parameters {
     /// The types that the statement may name from now on.
     pub fn set_types(&mut self, types: TypeNames) {
         self.type_names = types;
+    }
+
+    /// In a session's time zone from now on.
+    pub fn set_zone(&mut self, zone: Option<SessionZone>) {
+        self.zone = zone;
+    }
+
+    /// The session's time zone; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.zone.as_ref()
     }
 
     /// The types that the statement may name.

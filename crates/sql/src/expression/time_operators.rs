@@ -153,7 +153,7 @@ fn no_argument(name: &str) -> SqlError {
 ///
 /// # Errors
 /// Those of [`Compiler::interval`].
-pub(super) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
+pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
     let ast::Interval {
         value,
         leading_field,

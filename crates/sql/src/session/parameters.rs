@@ -5,6 +5,7 @@ use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::expression::interval_of;
 use crate::names::{name_of, quoted};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Rows, Tag};
@@ -14,6 +15,7 @@ use crate::settings::Settings;
 use crate::store::runs_on_node;
 use crate::user_types::TypeNames;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::Listening;
 use sqlparser::ast::{
@@ -266,7 +268,26 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             state.settings.set(&name, &values.join(", "), local)
         }
         Set::SetTimeZone { value, local } => {
-            let value = value_text(value);
+            if let Expr::Identifier(word) = value
+                && word.quote_style.is_none()
+                && ["local", "default"].contains(&&*word.value.to_lowercase())
+            {
+                return state.settings.reset("TimeZone", *local);
+            }
+            let value = match value {
+                Expr::Interval(interval) => {
+                    let distance = interval_of(interval)?;
+                    let name = (distance.months == 0 && distance.days == 0)
+                        .then(|| SessionZone::name_of_distance(distance.micros));
+                    name.flatten().ok_or_else(|| {
+                        SqlError::new(
+                            code::INVALID_PARAMETER_VALUE,
+                            "a time zone is less than 168 hours from UTC, without months or days",
+                        )
+                    })?
+                }
+                other => value_text(other),
+            };
             state.settings.set("TimeZone", &value, *local)
         }
         Set::SetNames {
@@ -403,6 +424,7 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
         values,
         columns,
         more: None,
+        zone: None,
     });
     Ok(complete)
 }

@@ -48,8 +48,6 @@ pub(crate) struct Definition {
     /// Its number among those of the process.
     number: u32,
     pub oid: u32,
-    /// The name under which the database keeps it.
-    pub kept: String,
     /// As SQL writes it, and its arrays.
     pub name: String,
     pub array_name: String,
@@ -122,7 +120,6 @@ impl EnumType {
         let definition: &'static Definition = Box::leak(Box::new(Definition {
             number: known.all.len() as u32,
             oid,
-            kept: kept.to_string(),
             name: written(kept),
             array_name: format!("{}[]", written(kept)),
             array_internal_name: format!("_{internal}"),

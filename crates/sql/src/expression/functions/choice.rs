@@ -4,7 +4,7 @@
 //! called, too: PostgreSQL refuses `left('abc', 2::bigint)`.
 
 use super::definition::{Function, Kind};
-use super::named;
+use super::{JSON_MOMENT, named};
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
 use crate::expression::compile::Compiler;
@@ -198,6 +198,10 @@ fn called(
     let mut array = SqlType::Unknown;
     let one_of = kinds.iter().find(|kind| matches!(kind, SqlType::Enum(_)));
     for (at, typed) in arguments.into_iter().enumerate() {
+        let typed = match argument(function, at) {
+            Kind::Any | Kind::Element => in_session(compiler, of.name, typed)?,
+            _ => typed,
+        };
         match argument(function, at) {
             Kind::Of(to) => {
                 let part = as_argument(compiler, function, typed, to);
@@ -255,6 +259,33 @@ fn called(
         Kind::Array | Kind::Any => array,
     };
     Ok(Typed::new(call, result))
+}
+
+/// A moment as a function has it that writes texts: in the session's time zone. Others are as they are.
+///
+/// # Errors
+/// None of a moment.
+pub(in crate::expression) fn in_session(
+    compiler: &mut Compiler<'_>,
+    function: &str,
+    typed: Typed,
+) -> Result<Typed, SqlError> {
+    let is_json = function.contains("json");
+    if compiler.parameters.zone().is_none()
+        || typed.kind() != SqlType::Timestamptz
+        || !is_json && !function.starts_with("concat")
+    {
+        return Ok(typed);
+    }
+    let text = TypeSpec::plain(SqlType::Text);
+    let shown = compiler.coerce(typed, text, Coercion::Explicit)?;
+    Ok(Typed::new(
+        match is_json {
+            true => Expr::Call(Function(&JSON_MOMENT), vec![shown]),
+            false => shown,
+        },
+        SqlType::Text,
+    ))
 }
 
 fn as_argument(

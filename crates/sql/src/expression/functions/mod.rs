@@ -27,6 +27,8 @@ pub(super) use choice::{concatenated, element_number, resolve};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use intervals::LENGTH;
+pub(super) use choice::in_session;
+pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use session::NEXT;
