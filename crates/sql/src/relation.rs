@@ -99,6 +99,21 @@ pub(crate) struct ReferenceNotes {
     /// `MATCH FULL`.
     #[serde(default)]
     pub full: bool,
+    /// `ON UPDATE` with an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_update: Option<UpdateAction>,
+}
+
+/// What becomes of rows whose referenced row gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UpdateAction {
+    /// They get it, too.
+    Cascade,
+    /// Their columns become null.
+    SetNull,
+    /// Their columns get their defaults.
+    SetDefault,
 }
 
 /// What the engine's schema does not say of a column.

@@ -60,6 +60,11 @@ impl SearchPath {
         self
     }
 
+    /// True if it is a session's.
+    pub fn is_of_session(&self) -> bool {
+        self.is_of_session
+    }
+
     /// The session's time zone; UTC if there is none.
     pub fn zone(&self) -> Option<&SessionZone> {
         self.zone.as_ref()

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
-const KNOWN: [(&str, &str); 41] = [
+const KNOWN: [(&str, &str); 42] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
@@ -24,7 +24,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
-    ("default_transaction_isolation", "serializable"),
+    (USUAL_ISOLATION, "serializable"),
     (READ_ONLY, "off"),
     ("escape_string_warning", "on"),
     ("extra_float_digits", "1"),
@@ -55,6 +55,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("synchronize_seqscans", "on"),
     ("synchronous_commit", "on"),
     (TIME_ZONE, UTC),
+    (ISOLATION, "serializable"),
     ("xmloption", "content"),
 ];
 
@@ -71,6 +72,10 @@ const STATEMENT_TIMEOUT: &str = "statement_timeout";
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
 /// The same outside of one.
 const IDLE: &str = "idle_session_timeout";
+
+/// The level of isolation that a transaction asked for; of one that did not, and of the next ones, the usual level.
+const ISOLATION: &str = "transaction_isolation";
+const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
 /// In which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";
@@ -341,6 +346,9 @@ impl Settings {
         }
         let (known, usual) = known(name).ok_or_else(|| unknown(name))?;
         let value = self.values().get(known);
+        if value.is_none() && *known == ISOLATION {
+            return self.get(USUAL_ISOLATION);
+        }
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
     }
 
@@ -433,6 +441,18 @@ impl Settings {
         let values = self.values();
         let schema = values.temporary.as_deref();
         schema.filter(|_| values.ends_at_commit)
+    }
+
+    /// Notes the level of isolation that the transaction asks for, until its end.
+    pub fn isolate(&mut self, level: &str) {
+        self.values_mut()
+            .put(ISOLATION, Some(level.to_string()), true);
+    }
+
+    /// Notes the level that later transactions ask for.
+    pub fn isolate_usually(&mut self, level: &str) {
+        self.values_mut()
+            .put(USUAL_ISOLATION, Some(level.to_string()), false);
     }
 
     /// When constraints are checked.

@@ -12,6 +12,7 @@ use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::{EnumType, Label, SqlType};
+use crate::values::zones::SessionZone;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -127,11 +128,14 @@ pub(crate) fn is_of_user(oid: u32) -> bool {
     oid >= FIRST_OID
 }
 
-/// The types that a statement may name, and where it looks for them.
+/// The meaning of types and literals in a statement: the types that it may name, where it looks for them, and the session's
+/// time zone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeNames {
     types: Arc<UserTypes>,
     path: Arc<SearchPath>,
+    zone: Option<SessionZone>,
+    is_in_utc: bool,
 }
 
 impl TypeNames {
@@ -141,19 +145,36 @@ impl TypeNames {
     /// What cannot be read.
     pub fn of(source: &dyn Source, path: &SearchPath) -> Result<TypeNames, SqlError> {
         let types = UserTypes::of(source)?;
+        let zone = path.zone().cloned();
+        let is_in_utc = path.is_of_session() && zone.is_none();
         let path = match types.types.is_empty() {
             true => Arc::default(),
             false => Arc::new(path.clone()),
         };
-        Ok(TypeNames { types, path })
+        Ok(TypeNames {
+            types,
+            path,
+            zone,
+            is_in_utc,
+        })
     }
 
     /// Those of a database, named as what is kept there names them: with their schemas, or without `public`.
     pub fn all(types: &Arc<UserTypes>) -> TypeNames {
         TypeNames {
             types: types.clone(),
-            path: Arc::default(),
+            ..TypeNames::default()
         }
+    }
+
+    /// The time zone in which literals are read; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.zone.as_ref()
+    }
+
+    /// True if the statement runs in UTC only: it is a session's, which has no other zone.
+    pub fn is_in_utc(&self) -> bool {
+        self.is_in_utc
     }
 
     /// The type of a name, and the name under which it is kept.

@@ -22,7 +22,7 @@ use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 use crate::text::text_of;
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
@@ -332,9 +332,12 @@ fn alter_column(
             // Rows that are there may have the schema's default, so that stays.
             of.default = Some(text.unwrap_or_else(|| match &constant {
                 Value::Null => "null".to_string(),
-                _ if is_of_user(column.spec.kind.oid()) => {
-                    let label = text_of(column.spec.kind, constant.as_ref());
-                    quoted_text(&label.unwrap_or_default())
+                // The text of another session, or of a label's new name, would say something else.
+                _ if is_of_user(column.spec.kind.oid())
+                    || column.spec.kind == SqlType::Timestamptz =>
+                {
+                    let text = text_of(column.spec.kind, constant.as_ref());
+                    quoted_text(&text.unwrap_or_default())
                 }
                 _ => value.to_string(),
             }));

@@ -4,7 +4,7 @@ use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::{check_collation, name_of};
-use crate::relation::{ColumnNotes, ReferenceNotes};
+use crate::relation::{ColumnNotes, ReferenceNotes, UpdateAction};
 use crate::search_path::SearchPath;
 use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
@@ -456,14 +456,6 @@ pub(super) fn foreign(
         Some(ReferentialAction::SetNull) => OnDelete::SetNull,
         Some(ReferentialAction::SetDefault) => OnDelete::SetDefault,
     };
-    if !matches!(
-        on_update,
-        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict)
-    ) {
-        return Err(SqlError::unsupported(
-            "ON UPDATE is supported with NO ACTION and RESTRICT only",
-        ));
-    }
     Ok(Constraint::Foreign {
         name: name.or_else(|| own_name.as_ref().map(name_of)),
         columns,
@@ -476,6 +468,12 @@ pub(super) fn foreign(
             delete_restricts: *on_delete == Some(ReferentialAction::Restrict),
             update_restricts: *on_update == Some(ReferentialAction::Restrict),
             full: *match_kind == Some(ConstraintReferenceMatchKind::Full),
+            on_update: match on_update {
+                None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => None,
+                Some(ReferentialAction::Cascade) => Some(UpdateAction::Cascade),
+                Some(ReferentialAction::SetNull) => Some(UpdateAction::SetNull),
+                Some(ReferentialAction::SetDefault) => Some(UpdateAction::SetDefault),
+            },
         },
     })
 }

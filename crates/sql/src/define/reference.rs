@@ -112,6 +112,11 @@ pub(super) fn reference_of<'c>(
     let sets = matches!(on_delete, OnDelete::SetNull | OnDelete::SetDefault);
     for column in columns {
         let column = relation.column(column)?;
+        if notes.on_update.is_some() && column.is_generated {
+            return Err(SqlError::syntax(
+                "invalid ON UPDATE action for foreign key constraint containing generated column",
+            ));
+        }
         if sets && column.is_generated {
             return Err(SqlError::syntax(
                 "invalid ON DELETE action for foreign key constraint containing generated column",

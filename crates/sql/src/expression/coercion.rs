@@ -130,7 +130,7 @@ impl Compiler<'_> {
             };
         }
         self.crosses_zone |= crosses_zone(from.kind, to.kind);
-        let is_utc = self.parameters.zone().is_none();
+        let is_utc = self.parameters.types().is_in_utc();
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
             || is_utc

@@ -17,8 +17,6 @@ pub(crate) struct Parameters {
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
-    /// The session's time zone; UTC if there is none.
-    zone: Option<SessionZone>,
 }
 
 impl Parameters {
@@ -42,14 +40,9 @@ impl Parameters {
         self.type_names = types;
     }
 
-    /// In a session's time zone from now on.
-    pub fn set_zone(&mut self, zone: Option<SessionZone>) {
-        self.zone = zone;
-    }
-
     /// The session's time zone; UTC if there is none.
     pub fn zone(&self) -> Option<&SessionZone> {
-        self.zone.as_ref()
+        self.type_names.zone()
     }
 
     /// The types that the statement may name.

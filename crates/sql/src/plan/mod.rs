@@ -5,7 +5,8 @@
 
 pub(crate) mod access;
 pub(crate) mod choice;
-pub(crate) mod collect;
+pub(crate) mod cascades;
+mod collect;
 mod draft;
 pub(crate) mod expansion;
 mod expected;

@@ -73,7 +73,6 @@ impl<'a> Planning<'a> {
         rights: &Arc<Rights>,
     ) -> Result<Planning<'a>, SqlError> {
         parameters.set_types(TypeNames::of(source, rights.path())?);
-        parameters.set_zone(rights.path().zone().cloned());
         Ok(Planning {
             source,
             parameters,

@@ -1,6 +1,6 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
-use super::control::is_read_only;
+use super::control::{is_read_only, isolation};
 use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
@@ -251,7 +251,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 return Err(SqlError::unsupported("SET GLOBAL is not supported"));
             }
             let name = plain_name(&variable.to_string());
-            let local = matches!(scope, Some(ContextModifier::Local));
+            // A transaction's level ends with it, whichever way it is set.
+            let is_level = name.eq_ignore_ascii_case("transaction_isolation");
+            let local = is_level || matches!(scope, Some(ContextModifier::Local));
             if let [Expr::Identifier(word)] = values.as_slice()
                 && word.quote_style.is_none()
                 && word.value.eq_ignore_ascii_case("default")
@@ -318,6 +320,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             let has_access =
                 |mode: &TransactionMode| matches!(mode, TransactionMode::AccessMode(_));
             if *session {
+                if let Some(level) = isolation(modes) {
+                    state.settings.isolate_usually(level);
+                }
                 let value = if read_only { "on" } else { "off" };
                 return match modes.iter().any(has_access) {
                     true => state
@@ -328,6 +333,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             if let TransactionState::Open(open) = &mut state.transaction {
                 set_modes(open, is_read_only(modes, open.read_only))?;
+                if let Some(level) = isolation(modes) {
+                    state.settings.isolate(level);
+                }
             }
             Ok(())
         }
@@ -408,7 +416,6 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
             all.flat_map(|(name, value)| [name, value, String::new()].map(Value::Text))
                 .collect()
         }
-        "transaction_isolation" => vec![Value::from("serializable")],
         "transaction_read_only" => vec![Value::from(match &state.transaction {
             TransactionState::Open(open) if open.read_only => "on",
             TransactionState::Idle if state.usually_reads() => "on",

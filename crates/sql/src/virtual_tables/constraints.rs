@@ -10,7 +10,9 @@ use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
 use crate::names::{is_full_match, quoted};
 use crate::path::{name_in, written, written_whole};
-use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed, table_oid};
+use crate::relation::{
+    ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid,
+};
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::source::Source;
@@ -170,14 +172,20 @@ pub(crate) fn constraints_of(
             OnDelete::Restrict if notes.delete_restricts => ("r", " ON DELETE RESTRICT"),
             OnDelete::Restrict => ("a", ""),
         };
+        let on_update = match notes.on_update {
+            Some(UpdateAction::Cascade) => " ON UPDATE CASCADE",
+            Some(UpdateAction::SetNull) => " ON UPDATE SET NULL",
+            Some(UpdateAction::SetDefault) => " ON UPDATE SET DEFAULT",
+            None if notes.update_restricts => " ON UPDATE RESTRICT",
+            None => "",
+        };
         let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
         let definition = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
+            "FOREIGN KEY ({}) REFERENCES {}({}){}{on_update}{on_delete}{}{}",
             names_of(relation, &key.columns),
             written(&other.name),
             names_of(&other, &key.referenced),
             when(notes.full, " MATCH FULL"),
-            when(notes.update_restricts, " ON UPDATE RESTRICT"),
             when(notes.deferrable, " DEFERRABLE"),
             when(notes.deferred, " INITIALLY DEFERRED"),
         );
@@ -237,9 +245,12 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 } else {
                     0
                 }),
-                letter(match constraint.notes.update_restricts {
-                    true => "r",
-                    false => "a",
+                letter(match constraint.notes.on_update {
+                    Some(UpdateAction::Cascade) => "c",
+                    Some(UpdateAction::SetNull) => "n",
+                    Some(UpdateAction::SetDefault) => "d",
+                    None if constraint.notes.update_restricts => "r",
+                    None => "a",
                 }),
                 letter(constraint.deletes),
                 letter(if constraint.notes.full { "f" } else { "s" }),
