@@ -20,12 +20,7 @@ pub struct ResultColumn {
 
 impl ResultColumn {
     /// Writes a value of it as a text, in a session's time zone, which is UTC if there is none. A null writes nothing.
-    pub fn encode_text(
-        &self,
-        value: &ValueRef<'_>,
-        zone: Option<&SessionZone>,
-        out: &mut String,
-    ) {
+    pub fn encode_text(&self, value: &ValueRef<'_>, zone: Option<&SessionZone>, out: &mut String) {
         encode_text_in(self.spec.kind, value, zone, out);
     }
 }

@@ -182,7 +182,8 @@ pub(crate) fn from_client(
                 Some(record.and_then(|fields| {
                     let fields = fields.into_iter().map(Field::into_text).collect();
                     let decode = |column: &StoredColumn, text: Cow<'_, str>| {
-                        value_of(column, &text, zone.as_ref()).map_err(|error| placed(column, error))
+                        value_of(column, &text, zone.as_ref())
+                            .map_err(|error| placed(column, error))
                     };
                     incoming.row(fields, decode, with)
                 }))

@@ -116,7 +116,13 @@ impl Writing<'_> {
     }
 
     fn types(&mut self) -> Result<(), SqlError> {
-        for (name, there) in &UserTypes::of(self.source)?.types {
+        let types = UserTypes::of(self.source)?;
+        // A domain may be over an enum.
+        let (domains, enums): (Vec<_>, Vec<_>) = types
+            .types
+            .iter()
+            .partition(|(_, there)| there.domain.is_some());
+        for (name, there) in enums {
             let labels = there.labels.iter();
             let labels = labels.map(|label| format!("'{}'", label.name.replace('\'', "''")));
             let labels: Vec<_> = labels.collect();
@@ -126,6 +132,28 @@ impl Writing<'_> {
                 labels.join(", ")
             );
             self.add("type", name, sql);
+        }
+        for (name, there) in domains {
+            let Some(domain) = &there.domain else {
+                continue;
+            };
+            let base = types.base_of(domain)?.to_sql();
+            let mut sql = format!("CREATE DOMAIN {} AS {base}", crate::path::written(name));
+            if let Some(text) = &domain.default {
+                let _ = write!(sql, " DEFAULT {text}");
+            }
+            if domain.not_null {
+                sql.push_str(" NOT NULL");
+            }
+            for check in &domain.checks {
+                let _ = write!(
+                    sql,
+                    " CONSTRAINT {} CHECK ({})",
+                    quoted(&check.name),
+                    check.text
+                );
+            }
+            self.add("type", name, sql + ";");
         }
         Ok(())
     }
@@ -154,7 +182,7 @@ impl Writing<'_> {
     fn table(&mut self, relation: &Relation) -> Result<(), SqlError> {
         let mut parts: Vec<String> = Vec::new();
         for column in &relation.columns {
-            parts.push(self.column(relation, column));
+            parts.push(self.column(relation, column)?);
         }
         for constraint in constraints_of(self.source, relation)? {
             if constraint.letter != "f" {
@@ -180,8 +208,9 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn column(&self, relation: &Relation, column: &RelationColumn) -> String {
-        let mut sql = format!("{} {}", quoted(&column.name), column.spec.to_sql());
+    fn column(&self, relation: &Relation, column: &RelationColumn) -> Result<String, SqlError> {
+        let written = Relation::written_type(self.source, column)?;
+        let mut sql = format!("{} {written}", quoted(&column.name));
         let sequence = column.sequence.as_ref();
         let sequence = sequence.and_then(|name| self.sequences.get(name));
         if column.not_null {
@@ -189,7 +218,7 @@ impl Writing<'_> {
         }
         if let Some(expression) = shown_generated(&relation.schema, column.number) {
             let _ = write!(sql, " GENERATED ALWAYS AS ({expression}) STORED");
-            return sql;
+            return Ok(sql);
         }
         match (column.identity, sequence) {
             (Some(letter), sequence) => {
@@ -210,7 +239,7 @@ impl Writing<'_> {
                     SqlType::Int4 => "serial",
                     _ => "bigserial",
                 };
-                return format!("{} {word}", quoted(&column.name));
+                return Ok(format!("{} {word}", quoted(&column.name)));
             }
             (None, None) => match &column.default {
                 DefaultValue::Expression(text) => {
@@ -222,7 +251,7 @@ impl Writing<'_> {
                 }
             },
         }
-        sql
+        Ok(sql)
     }
 
     fn references(&mut self, relation: &Relation) -> Result<(), SqlError> {

@@ -205,7 +205,8 @@ pub(crate) fn index_expression(
     of: Use,
 ) -> Result<(TypeSpec, SqlCheck), SqlError> {
     let columns = named_columns(relation);
-    let (typed, check) = declared_expression(tree, &relation.name, &columns, of, &TypeNames::default())?;
+    let (typed, check) =
+        declared_expression(tree, &relation.name, &columns, of, &TypeNames::default())?;
     // A type's modifier limits values, and these are to be found whole.
     let kind = match typed.kind() {
         SqlType::Unknown => SqlType::Text,

@@ -27,11 +27,11 @@ use fetch::{is_fetch, parse_fetch};
 use limits::with_limits;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
-use type_command::{is_type_command, parse_type_command};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use type_command::{is_type_command, parse_type_command};
 
 /// The longest text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;

@@ -8,7 +8,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, comment_name};
 use crate::on_commit::OnCommit;
-use crate::path::{PUBLIC, local, schema_of, split};
+use crate::path::{PUBLIC, local, schema_of, split, written};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
@@ -137,6 +137,9 @@ pub(crate) struct ColumnNotes {
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// The number of the domain that it was declared with; the type is the domain's base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
     /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
@@ -169,6 +172,8 @@ pub(crate) struct RelationColumn {
     pub sequence: Option<String>,
     /// Its value is computed of the row's other columns.
     pub is_generated: bool,
+    /// The number of its domain.
+    pub domain: Option<u32>,
 }
 
 /// What a column gets that is not given.
@@ -265,6 +270,7 @@ impl Relation {
                     (None, _) => DefaultValue::Value(column.default.clone()),
                 },
                 identity: noted.and_then(|noted| noted.identity),
+                domain: noted.and_then(|noted| noted.domain),
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
                 is_generated: (schema.declared(place))
                     .is_some_and(|declared| declared.generated().is_some()),
@@ -284,6 +290,19 @@ impl Relation {
             schema,
             rows: None,
         })
+    }
+
+    /// The type of a column as SQL writes it: its domain, if it has one.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn written_type(source: &dyn Source, column: &RelationColumn) -> Result<String, SqlError> {
+        if let Some(oid) = column.domain
+            && let Some((name, _)) = UserTypes::of(source)?.with_oid(oid)
+        {
+            return Ok(written(name));
+        }
+        Ok(column.spec.to_sql())
     }
 
     /// Its name in its schema.

@@ -4,10 +4,9 @@ mod enums;
 pub(crate) mod functions;
 
 pub use enums::EnumType;
-pub(crate) use enums::{
-    LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between,
-};
+pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
 
+use crate::values::intervals::fields;
 use sardonyx::schema::{Limit, Type, Value};
 
 /// A type of values, as PostgreSQL has it.
@@ -300,6 +299,14 @@ impl SqlType {
         }
     }
 
+    /// The schema that it is in.
+    pub(crate) fn schema(self) -> &'static str {
+        match self {
+            SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,
+            _ => "pg_catalog",
+        }
+    }
+
     /// Bytes of a value in PostgreSQL: -1 if they differ.
     pub fn size(self) -> i16 {
         match self {
@@ -515,6 +522,9 @@ impl TypeSpec {
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
             && (self.kind == other.kind || !self.is_text_of_other(other))
+            && (self.kind != SqlType::Interval
+                || self.modifier < 0
+                || self.modifier == other.modifier)
             && is_least(self.length(), other.length())
             && is_least(digits(self), digits(other))
             && is_least(precision(self), precision(other).or(Some(38)))
@@ -551,6 +561,9 @@ impl TypeSpec {
 
     /// How it is written in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
+        if self.kind == SqlType::Interval {
+            return format!("interval{}", fields::shown(self.modifier));
+        }
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),

@@ -7,13 +7,15 @@ mod written;
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::names::qualified;
 use crate::path::{PUBLIC, kept};
 use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::{EnumType, Label, SqlType};
+use crate::types::{EnumType, Label, SqlType, TypeSpec};
 use crate::values::zones::SessionZone;
 use serde::{Deserialize, Serialize};
+use sqlparser::ast::DataType;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,11 +30,42 @@ const FIRST_OID: u32 = 8 << 24;
 pub(crate) struct UserType {
     /// Its number in `pg_type`; the next one is that of its arrays.
     pub oid: u32,
-    /// In their order.
+    /// Of an enum, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
+    /// It is a domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DomainDefinition>,
     /// `COMMENT ON TYPE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+}
+
+/// A domain: another type with a default and conditions.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct DomainDefinition {
+    /// The number and the modifier of the other type.
+    pub base: u32,
+    pub modifier: i32,
+    #[serde(default)]
+    pub not_null: bool,
+    /// An expression.
+    #[serde(default)]
+    pub default: Option<String>,
+    #[serde(default)]
+    pub checks: Vec<DomainCheck>,
+    /// The greatest number that a condition has had.
+    #[serde(default)]
+    pub last: u32,
+}
+
+/// A condition of a domain.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct DomainCheck {
+    pub number: u32,
+    pub name: String,
+    /// It speaks of `VALUE`.
+    pub text: String,
 }
 
 /// All types that users defined, by the names under which they are kept.
@@ -84,6 +117,9 @@ impl UserTypes {
             return Ok(SqlType::from_oid(oid));
         }
         for (name, there) in &self.types {
+            if let Some(domain) = there.domain.as_ref().filter(|_| there.oid == oid) {
+                return self.numbered(domain.base);
+            }
             if there.oid == oid {
                 return Ok(Some(SqlType::Enum(there.handle(name)?)));
             }
@@ -92,6 +128,24 @@ impl UserTypes {
             }
         }
         Ok(None)
+    }
+
+    /// The type with a number, and its name.
+    pub fn with_oid(&self, oid: u32) -> Option<(&String, &UserType)> {
+        self.types.iter().find(|(_, there)| there.oid == oid)
+    }
+
+    /// The type of the values of a domain.
+    ///
+    /// # Errors
+    /// `XX001` if it is not known.
+    pub fn base_of(&self, domain: &DomainDefinition) -> Result<TypeSpec, SqlError> {
+        let kind = self.numbered(domain.base)?.ok_or_else(|| {
+            let text = format!("type {} of a domain is not known", domain.base);
+            SqlError::new(code::DATA_CORRUPTED, text)
+        })?;
+        let modifier = domain.modifier;
+        Ok(TypeSpec { kind, modifier })
     }
 
     /// So many free numbers, one behind the other.
@@ -197,11 +251,33 @@ impl TypeNames {
     ///
     /// # Errors
     /// `42704` if there is none.
-    pub fn named(&self, schema: Option<&str>, name: &str) -> Result<SqlType, SqlError> {
+    pub fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError> {
         match self.find(schema, name) {
-            Some((kept, found)) => Ok(SqlType::Enum(found.handle(kept)?)),
+            Some((
+                _,
+                UserType {
+                    domain: Some(domain),
+                    ..
+                },
+            )) => self.types.base_of(domain),
+            Some((kept, found)) => Ok(TypeSpec::plain(SqlType::Enum(found.handle(kept)?))),
             None => Err(unknown_type(schema, name)),
         }
+    }
+}
+
+impl TypeNames {
+    /// The domain that a type is, with its name and its number.
+    pub fn domain(&self, of: &DataType) -> Option<(&str, u32, &DomainDefinition)> {
+        let DataType::Custom(name, _) = of else {
+            return None;
+        };
+        let (schema, name) = qualified(name).ok()?;
+        if schema.is_none() && SqlType::named(&name).is_some() {
+            return None;
+        }
+        let (kept, found) = self.find(schema.as_deref(), &name)?;
+        Some((kept, found.oid, found.domain.as_ref()?))
     }
 }
 

@@ -7,8 +7,7 @@ use super::message::{Codes, Format};
 use bytes::{BufMut, BytesMut};
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    Message, Notice, ResultColumn, SessionZone, SqlError, SqlType, TransactionStatus,
-    encode_binary,
+    Message, Notice, ResultColumn, SessionZone, SqlError, SqlType, TransactionStatus, encode_binary,
 };
 
 /// The bytes that are to be sent.

@@ -5,6 +5,7 @@ use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
+use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::generated::generated_column;
@@ -22,8 +23,8 @@ use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
 use crate::text::text_of;
+use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -208,7 +209,12 @@ fn add_column(
             ),
         ));
     }
+    let domain = column.notes.domain;
     if let Some(expression) = column.generated.take() {
+        refuse(
+            WORD,
+            &[(domain.is_some(), "a generated column of a domain")],
+        )?;
         return add_generated(tx, relation, &column, &expression, path);
     }
     let source = tx.view();
@@ -239,6 +245,9 @@ fn add_column(
         .columns
         .insert(relation.schema.columns.len(), column.notes);
     put_notes(tx, relation.number, &notes)?;
+    if let Some(domain) = domain {
+        domains::apply(tx, relation.number, relation.schema.columns.len(), domain)?;
+    }
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
         add_constraint(tx, &relation, constraint, path)?;
@@ -352,6 +361,11 @@ fn alter_column(
             data_type, using, ..
         } => {
             let names = TypeNames::of(tx.view(), path)?;
+            if names.domain(data_type).is_some() || column.domain.is_some() {
+                return Err(SqlError::unsupported(
+                    "ALTER COLUMN TYPE to or from a domain is not supported",
+                ));
+            }
             let to = TypeSpec::of_data_type(data_type, &names)?;
             return retype_column(tx, relation, column, (to, using.as_ref()), &names);
         }

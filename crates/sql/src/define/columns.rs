@@ -74,10 +74,12 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
     let name = name_of(name);
     check_column_name(&name)?;
     let (spec, draws) = type_of(data_type, names)?;
+    let domain = names.domain(data_type);
     let mut declared = Declared {
         notes: ColumnNotes {
             kind: spec.kind.oid(),
             modifier: spec.modifier,
+            domain: domain.map(|(_, oid, _)| oid),
             ..ColumnNotes::default()
         },
         not_null: draws,
@@ -94,6 +96,19 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
     check_options(&declared.name, options, draws)?;
     for ColumnOptionDef { name, option } in options {
         declared.option(option, name.as_ref().map(name_of), names)?;
+    }
+    let has_own = |option: &ColumnOptionDef| {
+        matches!(
+            option.option,
+            ColumnOption::Default(_) | ColumnOption::Generated { .. }
+        )
+    };
+    if let Some((_, _, domain)) = domain
+        && let Some(text) = &domain.default
+        && !options.iter().any(has_own)
+    {
+        let tree = crate::parse::parse_expression(text)?;
+        (declared.default, declared.notes.default) = default_of(&tree, spec, names)?;
     }
     Ok(declared)
 }

@@ -160,7 +160,13 @@ pub(super) fn table(
         add_sequence(tx, &name, column)?;
         notes.columns.insert(place, column.notes.clone());
     }
+    let domains = columns.iter().enumerate();
+    let domains = domains.filter_map(|(place, column)| Some((place, column.notes.domain?)));
+    let domains: Vec<(usize, u32)> = domains.collect();
     put_notes(tx, number, &notes)?;
+    for (place, domain) in domains {
+        super::domains::apply(tx, number, place, domain)?;
+    }
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
             add_foreign(tx, &name, constraint, path)?;

@@ -7,6 +7,7 @@ mod columns;
 mod comment;
 mod constraint;
 mod create;
+mod domains;
 mod drop;
 mod drop_column;
 mod generated;
@@ -76,7 +77,10 @@ pub(crate) fn run(
         return comment::run(tx, comment, &prepared.rights());
     }
     if let Some(command) = prepared.type_command() {
-        return types::change(tx, command, user, prepared.rights().path());
+        let rights = prepared.rights();
+        let mut complete = types::change(tx, command, user, &rights)?;
+        view::keep_whole(tx, command.cascades(), &mut complete)?;
+        return Ok(complete);
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));

@@ -84,7 +84,9 @@ pub(super) fn drop(
 /// The types of arguments.
 fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
     let types = arguments.iter().map(|argument| match argument.mode {
-        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type, &TypeNames::default()),
+        None | Some(ArgMode::In) => {
+            TypeSpec::of_data_type(&argument.data_type, &TypeNames::default())
+        }
         _ => Err(SqlError::unsupported("parameters of procedures are IN")),
     });
     types.collect()

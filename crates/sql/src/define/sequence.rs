@@ -51,7 +51,9 @@ pub(super) fn sequence_of(
     let (mut start, mut least, mut most) = (None, None, None);
     for option in options {
         match option {
-            SequenceOptions::DataType(data_type) => kind = TypeSpec::of_data_type(data_type, &TypeNames::default())?.kind,
+            SequenceOptions::DataType(data_type) => {
+                kind = TypeSpec::of_data_type(data_type, &TypeNames::default())?.kind
+            }
             SequenceOptions::IncrementBy(tree, _by) => of.increment = whole(tree)?,
             SequenceOptions::StartWith(tree, _with) => start = Some(whole(tree)?),
             SequenceOptions::MinValue(tree) => least = tree.as_ref().map(whole).transpose()?,

@@ -4,9 +4,10 @@
 //! renamed rewrites no row. PostgreSQL removes no label either.
 
 use super::alter::quoted_text;
+use super::domains;
 use super::drop_column::drop_column;
-use crate::declared::put_notes;
 use super::options::skipped;
+use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, qualified};
@@ -81,6 +82,7 @@ pub(super) fn create(
         oid,
         labels: made,
         comment: None,
+        domain: None,
     };
     made.handle(&name)?;
     types.types.insert(name, made);
@@ -89,7 +91,7 @@ pub(super) fn create(
 }
 
 /// Checks that a type may have a name.
-fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
+pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     if is_temporary(schema_of(name)) {
         return Err(SqlError::unsupported("temporary types are not supported"));
     }
@@ -127,11 +129,10 @@ fn label_of(word: &Ident) -> Result<String, SqlError> {
     }
     let label = word.value.clone();
     match label.len() > LABEL_BYTES_MAX {
-        true => Err(SqlError::new(
-            "42602",
-            format!("invalid enum label \"{label}\""),
-        )
-        .detail(format!("Labels must be {LABEL_BYTES_MAX} bytes or less."))),
+        true => Err(
+            SqlError::new("42602", format!("invalid enum label \"{label}\""))
+                .detail(format!("Labels must be {LABEL_BYTES_MAX} bytes or less.")),
+        ),
         false => Ok(label),
     }
 }
@@ -173,6 +174,13 @@ pub(super) fn alter(
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "ALTER TYPE";
     let name = found(tx, &alter.name, path)?;
+    let is_rename = matches!(alter.operation, AlterTypeOperation::Rename(_));
+    if !is_rename && domain_named(tx, &name)? {
+        return Err(SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("{} is not an enum", written(&name)),
+        ));
+    }
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
     let mut renamed = None;
     match &alter.operation {
@@ -272,6 +280,15 @@ fn rename_default(
     Ok(())
 }
 
+/// Whether a type is a domain.
+fn domain_named(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
+    let types = UserTypes::of(tx.view())?;
+    Ok(types
+        .types
+        .get(name)
+        .is_some_and(|there| there.domain.is_some()))
+}
+
 /// The place of a label among those of its type.
 fn place_of(there: &UserType, label: &str) -> Result<usize, SqlError> {
     let place = there.labels.iter().position(|known| known.name == label);
@@ -315,7 +332,9 @@ fn add_label(
 /// Gives a type another name.
 fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), SqlError> {
     if let Some(there) = types.types.remove(from) {
-        there.handle(to)?;
+        if there.domain.is_none() {
+            there.handle(to)?;
+        }
         types.types.insert(to.to_string(), there);
     }
     Ok(())
@@ -329,8 +348,43 @@ pub(super) fn change(
     tx: &mut dyn DefineTarget,
     command: &TypeCommand,
     user: &str,
-    path: &SearchPath,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
+    let path = rights.path();
+    let word = if command.is_domain {
+        "ALTER DOMAIN"
+    } else {
+        "ALTER TYPE"
+    };
+    match &command.change {
+        TypeChange::Create { base, options } => {
+            return domains::create(tx, &command.name, base, options, path);
+        }
+        TypeChange::Drop {
+            others,
+            if_exists,
+            cascade,
+        } => {
+            let names: Vec<ObjectName> =
+                [&command.name].into_iter().chain(others).cloned().collect();
+            for name in &names {
+                let kept = found(tx, name, path);
+                if let Ok(kept) = kept
+                    && UserTypes::of(tx.view())?
+                        .types
+                        .get(&kept)
+                        .is_some_and(|there| there.domain.is_none())
+                {
+                    return Err(SqlError::new(
+                        code::WRONG_OBJECT_TYPE,
+                        format!("{} is not a domain", written(&kept)),
+                    ));
+                }
+            }
+            return drop_all(tx, "DROP DOMAIN", &names, (*if_exists, *cascade), rights);
+        }
+        _ => {}
+    }
     let name = found(tx, &command.name, path)?;
     match &command.change {
         TypeChange::OwnerTo(owner) => {
@@ -345,6 +399,13 @@ pub(super) fn change(
                 ));
             }
         }
+        TypeChange::RenameTo(to) => {
+            let to = beside(&name, to);
+            check_new_name(tx, &to)?;
+            let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
+            moved(&mut types, &name, &to)?;
+            types.store(tx)?;
+        }
         TypeChange::SetSchema(schema) => {
             let to = kept(schema, local(&name));
             if to != name {
@@ -354,8 +415,9 @@ pub(super) fn change(
                 types.store(tx)?;
             }
         }
+        change => return domains::alter(tx, &name, change, path),
     }
-    Ok(Complete::of(Tag::plain("ALTER TYPE")))
+    Ok(Complete::of(Tag::plain(word)))
 }
 
 /// `DROP TYPE`.
@@ -369,14 +431,23 @@ pub(super) fn drop(
     (if_exists, cascade): (bool, bool),
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
-    const WORD: &str = "DROP TYPE";
-    let mut complete = Complete::of(Tag::plain(WORD));
+    drop_all(tx, "DROP TYPE", names, (if_exists, cascade), rights)
+}
+
+fn drop_all(
+    tx: &mut dyn DefineTarget,
+    word: &'static str,
+    names: &[ObjectName],
+    (if_exists, cascade): (bool, bool),
+    rights: &Rights,
+) -> Result<Complete, SqlError> {
+    let mut complete = Complete::of(Tag::plain(word));
     for name in names {
         let name = match found(tx, name, rights.path()) {
             Ok(name) => name,
             Err(error) if if_exists && error.code != code::DATA_CORRUPTED => {
                 let message = format!("{}, skipping", error.message);
-                let notices = skipped(WORD, "00000", message).notices;
+                let notices = skipped(word, "00000", message).notices;
                 complete.notices.extend(notices);
                 continue;
             }
@@ -436,7 +507,10 @@ pub(super) fn drop_one(
 }
 
 /// The columns of tables that have a type, or arrays of it.
-fn columns_of_type(tx: &dyn DefineTarget, name: &str) -> Result<Vec<(String, String)>, SqlError> {
+pub(super) fn columns_of_type(
+    tx: &dyn DefineTarget,
+    name: &str,
+) -> Result<Vec<(String, String)>, SqlError> {
     let types = UserTypes::of(tx.view())?;
     let Some(there) = types.types.get(name) else {
         return Ok(Vec::new());
@@ -448,7 +522,8 @@ fn columns_of_type(tx: &dyn DefineTarget, name: &str) -> Result<Vec<(String, Str
                 SqlType::EnumArray(of) => SqlType::Enum(of),
                 kind => kind,
             };
-            if is_of_user(kind.oid()) && kind.oid() == there.oid {
+            if is_of_user(kind.oid()) && kind.oid() == there.oid || column.domain == Some(there.oid)
+            {
                 found.push((relation.name.clone(), column.name.clone()));
             }
         }

@@ -2,16 +2,22 @@
 
 use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
+use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
+    JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED,
+    TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
-use super::{Expr, Function, Typed};
+use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
 use crate::names::parts_of;
+use crate::parse::parse_expression;
+use crate::path::written;
 use crate::text::{decode_text, decode_text_in};
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::DomainDefinition;
+use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
 use sqlparser::ast::{DataType, Expr as Tree};
 
@@ -58,7 +64,64 @@ impl Compiler<'_> {
             return Ok(Typed::new(call, SqlType::Oid));
         }
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
-        Ok(Typed { expr, spec: to })
+        let domain = self.parameters.types().domain(of);
+        let domain = domain.map(|(kept, _, domain)| (written(kept), domain.clone()));
+        match domain {
+            Some((name, domain)) => self.of_domain(Typed { expr, spec: to }, &name, &domain),
+            None => Ok(Typed { expr, spec: to }),
+        }
+    }
+
+    /// A value that meets the conditions of a domain, or an error.
+    ///
+    /// # Errors
+    /// `0A000` for a value that may be another one each time it is computed.
+    fn of_domain(
+        &mut self,
+        value: Typed,
+        name: &str,
+        domain: &DomainDefinition,
+    ) -> Result<Typed, SqlError> {
+        if value.expr.is_volatile() || value.expr.any(&|part| matches!(part, Expr::Subquery(_))) {
+            return Err(SqlError::unsupported(format!(
+                "a cast of this expression to the domain {name} is not supported"
+            ))
+            .hint("Compute the value in a query in FROM, and cast its column."));
+        }
+        let fails = |check: &str| {
+            let names = [name, check].map(|text| Expr::Literal(Value::Text(text.to_string())));
+            Expr::Call(Function(&OUTSIDE_OF_DOMAIN), names.to_vec())
+        };
+        let mut arms = Vec::new();
+        if domain.not_null {
+            arms.push((Expr::IsNull(Box::new(value.expr.clone())), fails("")));
+        }
+        let columns = [NamedColumn {
+            number: 0,
+            name: "value",
+            spec: value.spec,
+        }];
+        let scope = scope_of_columns("", &columns);
+        for check in &domain.checks {
+            let tree = parse_expression(&check.text)?;
+            let mut parameters = Parameters::default();
+            let mut compiler = Compiler::new(&scope, &mut parameters);
+            let mut condition = compiler.condition(&tree, "CHECK")?;
+            condition.replace_columns(&|_| value.expr.clone());
+            arms.push((Expr::IsBool(Box::new(condition), false), fails(&check.name)));
+        }
+        if arms.is_empty() {
+            return Ok(value);
+        }
+        let spec = value.spec;
+        let case = Case {
+            arms,
+            otherwise: value.expr,
+        };
+        Ok(Typed {
+            expr: Expr::Case(Box::new(case)),
+            spec,
+        })
     }
 
     /// An expression as a value of a type.
@@ -89,6 +152,7 @@ impl Compiler<'_> {
                     let value = match to.kind {
                         // Its blanks are kept, if no length says how many there are.
                         SqlType::Char => Value::Text(text.clone()),
+                        SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
                         _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
                     };
                     if matches!(value, Value::Float(value) if value.is_nan()) {
@@ -216,7 +280,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
 
 /// Whether values of a type are cut or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
-    to.modifier >= 0 && to.kind.element().is_some()
+    to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
         || to.precision_and_scale().is_some()
         || to.fraction_digits().is_some()

@@ -228,6 +228,10 @@ impl<'a> Compiler<'a> {
                 format: None,
             } => self.cast(expr, data_type),
             Tree::TypedString(typed) => {
+                if self.parameters.types().domain(&typed.data_type).is_some() {
+                    let value = Tree::Value(typed.value.clone());
+                    return self.cast(&value, &typed.data_type);
+                }
                 let to = TypeSpec::of_data_type(&typed.data_type, self.parameters.types())?;
                 let value = literal_value(&typed.value.value)?;
                 let expr = self.coerce(value, to, Coercion::Explicit)?;

@@ -85,7 +85,9 @@ impl Expr {
             Expr::Shift(part, interval, kind) => {
                 let value = part.evaluate(row, with)?;
                 Datum::Owned(match *kind {
-                    SqlType::Timestamptz => shift_in(value.as_ref(), interval, with.context.zone())?,
+                    SqlType::Timestamptz => {
+                        shift_in(value.as_ref(), interval, with.context.zone())?
+                    }
                     kind => shift(value.as_ref(), interval, kind)?,
                 })
             }

@@ -106,7 +106,9 @@ impl Cascade {
         for (before, after) in changes {
             let key = |row: &[Value]| -> Vec<Value> {
                 let values = self.columns.iter().map(|(_, place, _)| row.get(*place));
-                values.map(|value| value.cloned().unwrap_or_default()).collect()
+                values
+                    .map(|value| value.cloned().unwrap_or_default())
+                    .collect()
             };
             let (old, new) = (key(before), key(after));
             // To a null nothing refers.
@@ -153,7 +155,9 @@ impl Cascade {
         if depth >= DEPTH_MAX {
             return Err(SqlError::new(
                 code::TOO_COMPLEX,
-                format!("rows that ON UPDATE changes have others follow them more than {DEPTH_MAX} times"),
+                format!(
+                    "rows that ON UPDATE changes have others follow them more than {DEPTH_MAX} times"
+                ),
             ));
         }
         DEPTH.set(depth + 1);

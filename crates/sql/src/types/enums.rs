@@ -8,7 +8,7 @@
 //! indexes stay as they are when labels are added or renamed.
 
 use crate::error::{SqlError, code};
-use crate::path::{local, written};
+use crate::path::{local, schema_of, written};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -48,6 +48,8 @@ pub(crate) struct Definition {
     /// Its number among those of the process.
     number: u32,
     pub oid: u32,
+    /// The schema that it is in.
+    pub schema: String,
     /// As SQL writes it, and its arrays.
     pub name: String,
     pub array_name: String,
@@ -120,6 +122,7 @@ impl EnumType {
         let definition: &'static Definition = Box::leak(Box::new(Definition {
             number: known.all.len() as u32,
             oid,
+            schema: schema_of(kept).to_string(),
             name: written(kept),
             array_name: format!("{}[]", written(kept)),
             array_internal_name: format!("_{internal}"),

@@ -142,7 +142,11 @@ pub(crate) fn all() -> Vec<TypeFunction> {
             true => &[Oid.oid(), Int4.oid()],
             false => &[],
         };
-        let more = if kind == ANY_ENUM { &[Oid.oid()][..] } else { more };
+        let more = if kind == ANY_ENUM {
+            &[Oid.oid()][..]
+        } else {
+            more
+        };
         let taken = |first: u32| [&[first], more].concat();
         let described = [
             ("in", taken(CSTRING), kind),

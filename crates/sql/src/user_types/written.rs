@@ -5,6 +5,7 @@ use crate::error::{SqlError, code};
 use crate::names::qualified;
 use crate::path::OF_CATALOGUE;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::intervals::fields;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
     TypeModifier,
@@ -15,7 +16,10 @@ impl TypeSpec {
     ///
     /// # Errors
     /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
-    pub(crate) fn of_data_type(data_type: &DataType, names: &TypeNames) -> Result<TypeSpec, SqlError> {
+    pub(crate) fn of_data_type(
+        data_type: &DataType,
+        names: &TypeNames,
+    ) -> Result<TypeSpec, SqlError> {
         let plain = |kind| Ok(TypeSpec::plain(kind));
         match data_type {
             DataType::SmallInt(Some(_))
@@ -70,15 +74,29 @@ impl TypeSpec {
                 };
                 moment(kind, *digits)
             }
-            DataType::Interval {
-                fields: None,
-                precision: None,
-            } => plain(SqlType::Interval),
+            DataType::Interval { fields, precision } => {
+                let fields = fields.as_ref().map(ToString::to_string);
+                let modifier = fields::modifier_of(fields.as_deref(), *precision);
+                let modifier = modifier.ok_or_else(|| {
+                    SqlError::syntax(format!(
+                        "{data_type} is no type: these fields have no digits"
+                    ))
+                })?;
+                Ok(TypeSpec {
+                    kind: SqlType::Interval,
+                    modifier,
+                })
+            }
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+                if names.domain(element).is_some() {
+                    return Err(SqlError::unsupported(format!(
+                        "arrays of domains are not supported: {data_type}"
+                    )));
+                }
                 let element = TypeSpec::of_data_type(element, names)?;
                 let is_dimension = element.kind.element().is_some();
                 match is_dimension {
@@ -130,8 +148,8 @@ fn named(
     let (schema, text) = qualified(name)?;
     let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
     if schema.is_some() {
-        let kind = names.named(schema.as_deref(), &text)?;
-        return without_modifiers(TypeSpec::plain(kind), modifiers, whole);
+        let spec = names.named(schema.as_deref(), &text)?;
+        return of_user(spec, modifiers, whole);
     }
     let number = modifiers.first().and_then(|modifier| match modifier {
         TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
@@ -152,11 +170,23 @@ fn named(
             match found {
                 Some(kind) if timed => moment(kind, number)?,
                 Some(kind) => TypeSpec::plain(kind),
-                None => TypeSpec::plain(names.named(None, &text)?),
+                None => return of_user(names.named(None, &text)?, modifiers, whole),
             }
         }
     };
     without_modifiers(spec, modifiers, whole)
+}
+
+/// A type of a user, for which no length or digits can be said.
+fn of_user(
+    spec: TypeSpec,
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
+    match modifiers.is_empty() {
+        true => Ok(spec),
+        false => Err(no_modifier(whole)),
+    }
 }
 
 /// A type for which no length or digits are said, unless it has them.

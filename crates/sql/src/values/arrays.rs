@@ -20,8 +20,8 @@ pub(crate) use order::order_key;
 use super::Comparison;
 use super::intervals::Interval;
 use super::json_tree::Json;
-use crate::error::SqlError;
 use super::zones::SessionZone;
+use crate::error::SqlError;
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
@@ -173,7 +173,12 @@ pub(crate) fn encoded_in(text: &str, zone: Option<&SessionZone>) -> String {
     let kind = SqlType::Timestamptz;
     let shown = of_elements(Array::known(text), |element| {
         let mut shown = String::new();
-        encode_text_in(kind, &decode_text(kind, element)?.as_ref(), zone, &mut shown);
+        encode_text_in(
+            kind,
+            &decode_text(kind, element)?.as_ref(),
+            zone,
+            &mut shown,
+        );
         Ok(Some(shown))
     });
     match shown {

@@ -3,8 +3,8 @@
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::intervals::Interval;
 use super::json_tree::Json;
-use crate::error::{SqlError, code};
 use super::zones::SessionZone;
+use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
@@ -100,6 +100,13 @@ pub(crate) fn cast(
         };
         return super::arrays::cast(text, of, to, explicit || to.modifier < 0, None);
     }
+    if let (SqlType::Interval, ValueRef::Text(text)) = (to.kind, value) {
+        let interval = match from {
+            SqlType::Interval => Interval::known(text).cut_to(to.modifier),
+            _ => Interval::read_as(text, to.modifier)?,
+        };
+        return Ok(interval.value());
+    }
     if let (SqlType::Interval, SqlType::Time, ValueRef::Text(text)) = (from, to.kind, value) {
         let time = Interval::known(text).micros.rem_euclid(DAY);
         return Ok(with_fraction(Value::Time(time), to));
@@ -176,6 +183,7 @@ pub(crate) fn cast(
                 micros,
                 ..Interval::default()
             }
+            .cut_to(to.modifier)
             .value()),
             _ => Err(wrong()),
         },
@@ -237,7 +245,9 @@ pub(crate) fn cast_in(
             let moment = known.zone().moment(local).ok_or_else(beyond)?;
             Ok(with_fraction(Value::Timestamp(moment), to))
         }
-        (_, _, ValueRef::Text(text)) if let (Some(of), Some(element)) = (from.element(), to.kind.element()) => {
+        (_, _, ValueRef::Text(text))
+            if let (Some(of), Some(element)) = (from.element(), to.kind.element()) =>
+        {
             let to = TypeSpec {
                 kind: element,
                 modifier: to.modifier,

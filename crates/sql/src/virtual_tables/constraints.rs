@@ -8,11 +8,9 @@ use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, te
 use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
-use crate::names::{is_full_match, quoted};
+use crate::names::{is_hidden_check, quoted};
 use crate::path::{name_in, written, written_whole};
-use crate::relation::{
-    ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid,
-};
+use crate::relation::{ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid};
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::source::Source;
@@ -205,7 +203,7 @@ pub(crate) fn constraints_of(
         });
     }
     let checks = relation.schema.checks.iter();
-    for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
+    for (name, condition) in checks.filter(|(name, _)| !is_hidden_check(name)) {
         let read = Check::parse(condition, &relation.schema);
         let condition = shown_check(condition, &relation.schema);
         let definition = format!("CHECK (({condition}))");

@@ -12,8 +12,8 @@ use crate::names::{COMMENT_OF_DATABASE, comment_name};
 use crate::relation::{comment_of_schema, kind, object, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Int4, Oid, Text};
-use crate::views::views;
 use crate::user_types::UserTypes;
+use crate::views::views;
 use sardonyx::schema::Value;
 
 /// Numbers of the catalogue's tables that comments are about.
@@ -168,6 +168,7 @@ pub(crate) fn description(
     }
     let class = match catalogue {
         Some("pg_class") => Some(PG_CLASS),
+        Some("pg_type") => Some(PG_TYPE),
         Some("pg_constraint") => Some(PG_CONSTRAINT),
         Some("pg_namespace") => Some(PG_NAMESPACE),
         Some("pg_database") => Some(PG_DATABASE),

@@ -6,8 +6,8 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray,
-    Text, TextArray,
+    self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray, Text,
+    TextArray,
 };
 
 fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {

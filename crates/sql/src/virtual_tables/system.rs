@@ -6,12 +6,14 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::path::local;
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
 };
+use crate::types::TypeSpec;
 use crate::types::functions;
-use crate::user_types::UserTypes;
+use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -179,15 +181,50 @@ fn namespaces(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, S
 }
 
 fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let mut rows: VirtualRows = SqlType::all().map(|kind| type_row(kind, PG_CATALOG)).collect();
+    let mut rows: VirtualRows = SqlType::all()
+        .map(|kind| type_row(kind, PG_CATALOG))
+        .collect();
     let schemas = schema_numbers(source)?;
-    for (name, there) in &UserTypes::of(source)?.types {
-        let handle = there.handle(name)?;
+    let types = UserTypes::of(source)?;
+    for (name, there) in &types.types {
         let schema = number_of_schema(&schemas, name);
+        if let Some(domain) = &there.domain {
+            let base = types.base_of(domain)?;
+            rows.push(domain_row(name, there, (domain, base), schema));
+            continue;
+        }
+        let handle = there.handle(name)?;
         rows.push(type_row(SqlType::Enum(handle), schema));
         rows.push(type_row(SqlType::EnumArray(handle), schema));
     }
     Ok(rows)
+}
+
+/// The row of a domain: that of its base, with what is the domain's own.
+fn domain_row(
+    name: &str,
+    there: &UserType,
+    (domain, base): (&DomainDefinition, TypeSpec),
+    schema: u32,
+) -> Vec<Value> {
+    let mut row = type_row(base.kind, schema);
+    let default = domain.default.as_deref().map_or(Value::Null, text);
+    let own = [
+        (0, oid(there.oid)),
+        (1, text(local(name))),
+        (6, text("d")),
+        (8, Value::Bool(false)),
+        (14, oid(0)),
+        (24, Value::Bool(domain.not_null)),
+        (25, oid(base.kind.oid())),
+        (26, Value::Int(base.modifier.into())),
+        (29, default.clone()),
+        (30, default),
+    ];
+    for (place, value) in own {
+        row[place] = value;
+    }
+    row
 }
 
 fn enums(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {

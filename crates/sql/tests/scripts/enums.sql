@@ -377,9 +377,6 @@ drop schema other
 statement ok
 drop schema other cascade
 
-statement error 3F000
-select 'crimson'::other.colour
-
 statement ok
 comment on type mood is 'how one feels'
 
@@ -499,7 +496,4 @@ drop table odd
 
 statement ok
 drop type "Odd Name"
-
-statement ok
-create type mixed as (a int)
 

@@ -153,7 +153,9 @@ impl Session {
         }
         let parameters = bind.parameters().zip(types).enumerate();
         let parameters = parameters.map(|(at, ((format, bytes), kind))| {
-            let value = bytes.map_or(Ok(Value::Null), |bytes| self.read_value(format, *kind, bytes));
+            let value = bytes.map_or(Ok(Value::Null), |bytes| {
+                self.read_value(format, *kind, bytes)
+            });
             value.map_err(|error| of_parameter(error, bind.portal, at + 1))
         });
         let portal = Portal {

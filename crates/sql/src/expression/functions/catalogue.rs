@@ -4,10 +4,10 @@ use super::definition::*;
 use super::session::user;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::path::{is_of_catalogue, name_in, unknown_schema};
+use crate::path::{is_of_catalogue, name_in, unknown_schema, written};
 use crate::schemas::has_schema;
 use crate::types::{SqlType, TypeSpec};
-use crate::user_types::{TypeNames, UserTypes};
+use crate::user_types::{TypeNames, UserType, UserTypes};
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -60,7 +60,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_typeof(ANY) -> TEXT, |a, _| text(a.kind(0).name()), "name of a value's type", on_null;
     shobj_description(OID, TEXT) -> TEXT, description, "comment on a database", stable;
     to_regclass(TEXT) -> REGCLASS, |a, with| Ok(table_number(a, with)?.map_or(Value::Null, number)), "number of a table; null if there is none", stable;
-    to_regtype(TEXT) -> OID, |a, with| Ok(type_named(a.text(0), with)?.map_or(Value::Null, |kind| number(kind.oid()))), "number of a type; null if there is none", stable;
+    to_regtype(TEXT) -> OID, |a, with| Ok(type_named(a.text(0), with)?.map_or(Value::Null, number)), "number of a type; null if there is none", stable;
 };
 
 /// The name of a table's number.
@@ -90,7 +90,7 @@ pub(crate) static TYPE_NUMBER: Definition = Definition::new(
             return int(number);
         }
         match type_named(name, with)? {
-            Some(kind) => int(kind.oid()),
+            Some(oid) => int(oid),
             None => Err(SqlError::new(
                 code::UNKNOWN_OBJECT,
                 format!("type \"{name}\" does not exist"),
@@ -162,9 +162,9 @@ fn table_number(a: Arguments<'_>, with: &Environment<'_>) -> Result<Option<u32>,
 ///
 /// # Errors
 /// `42601`, `42602` for a text that is no name.
-fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<SqlType>, SqlError> {
+fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
     if let Some(kind) = SqlType::named(text) {
-        return Ok(Some(kind));
+        return Ok(Some(kind.oid()));
     }
     let (of_array, text) = match text.strip_suffix("[]") {
         Some(element) => (true, element),
@@ -178,17 +178,29 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<SqlType>, Sql
     let found = match schema.as_deref() {
         Some("pg_catalog") => SqlType::named(&name),
         schema => match names.find(schema, &name) {
-            Some(_) => Some(names.named(schema, &name)?),
+            Some((_, found)) => return Ok(Some(found.oid + u32::from(of_array))),
             None => SqlType::named(&name).filter(|_| schema.is_none()),
         },
     };
-    Ok(found.map(|kind| if of_array { kind.array() } else { kind }))
+    let kind = found.map(|kind| if of_array { kind.array() } else { kind });
+    Ok(kind.map(SqlType::oid))
 }
 
 fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let Some(oid) = a.oid(0) else {
         return none();
     };
+    if let Some(reading) = with.reading
+        && let types = UserTypes::of(reading.source)?
+        && let Some((
+            name,
+            UserType {
+                domain: Some(_), ..
+            },
+        )) = types.with_oid(oid)
+    {
+        return text(written(name));
+    }
     let kind = match (SqlType::from_oid(oid), with.reading) {
         (Some(kind), _) => Some(kind),
         (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid)?,

@@ -1,6 +1,7 @@
 //! Functions of enum types. Their arguments say the type only, and may be null.
 
 use super::definition::*;
+use crate::error::{SqlError, code};
 use crate::types::{EnumType, SqlType};
 use crate::values::arrays::array_of;
 use sardonyx::schema::{Value, ValueRef};
@@ -11,6 +12,28 @@ pub(super) static TABLE: &[Definition] = functions! {
     enum_range(ENUM) -> ENUMS, |a, _| Ok(range(a, ValueRef::Null, ValueRef::Null)), "all labels of the type", on_null;
     enum_range(ENUM, ENUM) -> ENUMS, |a, _| Ok(range(a, a.value(1), a.value(3))), "labels between two; null for no bound", on_null;
 };
+
+/// That a value is none of a domain: its name, and that of the condition; of none if the domain does not allow nulls.
+pub(crate) static OUTSIDE_OF_DOMAIN: Definition = Definition::new(
+    "domain_check",
+    &[TEXT, TEXT],
+    VOID,
+    |a, _| {
+        Err(match (a.text(0), a.text(1)) {
+            (domain, "") => SqlError::new(
+                code::NOT_NULL,
+                format!("domain {domain} does not allow null values"),
+            ),
+            (domain, check) => SqlError::new(
+                code::CHECK,
+                format!("value for domain {domain} violates check constraint \"{check}\""),
+            )
+            .of_constraint(check),
+        })
+    },
+    "",
+)
+.stable();
 
 fn of(a: Arguments<'_>) -> Option<EnumType> {
     match a.kind(0) {
