@@ -92,6 +92,11 @@ pub(crate) fn is_of_column(word: &str) -> bool {
     RESERVED.binary_search(&word).is_err() || OF_COLUMNS.binary_search(&word).is_ok()
 }
 
+/// A text as a literal of SQL.
+pub(crate) fn quoted_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// A name as it is written in SQL, in quotes if it needs some.
 pub(crate) fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

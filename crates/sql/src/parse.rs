@@ -4,6 +4,7 @@ pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod fetch;
+mod intervals;
 mod limits;
 mod procedure;
 mod signal;
@@ -24,6 +25,7 @@ use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use intervals::with_digits;
 use limits::with_limits;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
@@ -247,7 +249,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    let tokens = with_conflict_targets(text, with_limits(tokens));
+    let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_truths(with_tables(tokens));
     Ok(tables::with_columns(without_modes(tokens)))
 }

@@ -1,10 +1,8 @@
 //! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
 //! writes, [`decode_text`] reads as the same value.
 
-mod datetime;
+pub(crate) mod datetime;
 mod moments;
-
-pub(crate) use datetime::zone_abbreviation;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;

@@ -2,11 +2,13 @@
 
 mod enums;
 pub(crate) mod functions;
+pub(crate) mod interval_fields;
+mod written;
 
 pub use enums::EnumType;
 pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
+pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 
-use crate::values::intervals::fields;
 use sardonyx::schema::{Limit, Type, Value};
 
 /// A type of values, as PostgreSQL has it.
@@ -562,7 +564,7 @@ impl TypeSpec {
     /// How it is written in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
         if self.kind == SqlType::Interval {
-            return format!("interval{}", fields::shown(self.modifier));
+            return format!("interval{}", interval_fields::shown(self.modifier));
         }
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),

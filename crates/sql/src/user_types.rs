@@ -3,16 +3,18 @@
 //! All of them are one object of `sql.objects`, so that a statement is planned with one lookup however many there are, and
 //! where there is none the lookup is all that they cost.
 
-mod written;
+mod labels;
+
+pub use labels::EnumLabels;
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::qualified;
-use crate::path::{PUBLIC, kept};
+use crate::path::kept;
 use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::{EnumType, Label, SqlType, TypeSpec};
+use crate::types::{EnumType, Label, NamedTypes, SqlType, TypeSpec, unknown_type};
 use crate::values::zones::SessionZone;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::DataType;
@@ -246,12 +248,10 @@ impl TypeNames {
         let (kept, found) = self.types.types.get_key_value(&found?)?;
         Some((kept, found))
     }
+}
 
-    /// The type of a name.
-    ///
-    /// # Errors
-    /// `42704` if there is none.
-    pub fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError> {
+impl NamedTypes for TypeNames {
+    fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError> {
         match self.find(schema, name) {
             Some((
                 _,
@@ -263,6 +263,10 @@ impl TypeNames {
             Some((kept, found)) => Ok(TypeSpec::plain(SqlType::Enum(found.handle(kept)?))),
             None => Err(unknown_type(schema, name)),
         }
+    }
+
+    fn is_domain(&self, of: &DataType) -> bool {
+        self.domain(of).is_some()
     }
 }
 
@@ -279,16 +283,4 @@ impl TypeNames {
         let (kept, found) = self.find(schema.as_deref(), &name)?;
         Some((kept, found.oid, found.domain.as_ref()?))
     }
-}
-
-/// That there is no type of a name.
-pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
-    let shown = match schema {
-        Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
-        _ => name.to_string(),
-    };
-    SqlError::new(
-        code::UNKNOWN_OBJECT,
-        format!("type \"{shown}\" does not exist"),
-    )
 }

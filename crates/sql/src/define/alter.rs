@@ -1,10 +1,11 @@
 //! `ALTER TABLE`.
 
-use super::columns::{Declared, check_column_name, declared, default_of, name_sequences};
+use super::columns::{Declared, check_column_name, declared, name_sequences};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
+use super::default::default_of;
 use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
@@ -17,7 +18,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
-use crate::names::name_of;
+use crate::names::{name_of, quoted_literal};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
@@ -31,11 +32,6 @@ use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Owner,
     RenameTableNameKind,
 };
-
-/// A text as a literal of SQL.
-pub(super) fn quoted_text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
 
 const WORD: &str = "ALTER TABLE";
 
@@ -346,7 +342,7 @@ fn alter_column(
                     || column.spec.kind == SqlType::Timestamptz =>
                 {
                     let text = text_of(column.spec.kind, constant.as_ref());
-                    quoted_text(&text.unwrap_or_default())
+                    quoted_literal(&text.unwrap_or_default())
                 }
                 _ => value.to_string(),
             }));

@@ -1,8 +1,8 @@
 //! Columns as they are declared: their types, defaults and constraints.
 
+use super::default::default_of;
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::{check_collation, name_of};
 use crate::relation::{ColumnNotes, ReferenceNotes, UpdateAction};
 use crate::search_path::SearchPath;
@@ -11,7 +11,6 @@ use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
-use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
     self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
@@ -202,25 +201,6 @@ fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), 
             "a column of type {} is not supported",
             spec.kind.name()
         ))),
-    }
-}
-
-/// The default of a column: a value, or an expression's text that is computed for each row.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn default_of(
-    tree: &Tree,
-    spec: TypeSpec,
-    names: &TypeNames,
-) -> Result<(Value, Option<String>), SqlError> {
-    let scope = Scope::default();
-    let mut parameters = Parameters::default().naming(names.clone());
-    let mut compiler = Compiler::new(&scope, &mut parameters);
-    let typed = compiler.compile(tree)?;
-    match compiler.coerce(typed, spec, Coercion::Assignment)? {
-        Expr::Literal(value) => Ok((stored(value, spec)?, None)),
-        _ => Ok((Value::Null, Some(tree.to_string()))),
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) fn run(
                 put_in(&mut notes.index_comments, local(&name), text);
             })?;
         }
-        Commented::Type(name) => super::types::comment(tx, name, text, rights.path())?,
+        Commented::Type(name) => super::type_names::comment(tx, name, text, rights.path())?,
         Commented::View(name) => {
             let name = &find(name)?;
             if view_named(tx.view(), name)?.is_none() {

@@ -7,8 +7,9 @@
 //! allow nulls ([`apply`], [`withdraw`]).
 
 use super::checks::check_of;
+use super::default;
 use super::options::skipped;
-use super::types::{check_new_name, columns_of_type};
+use super::type_names::{check_new_name, columns_of_type};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{Typed, with_names};
@@ -94,7 +95,7 @@ pub(super) fn create(
 
 /// The text of a default; none if it is null.
 fn default_of(tree: &Tree, spec: TypeSpec, names: &TypeNames) -> Result<Option<String>, SqlError> {
-    let (value, text) = super::columns::default_of(tree, spec, names)?;
+    let (value, text) = default::default_of(tree, spec, names)?;
     let is_null = text.is_none() && value == sardonyx::schema::Value::Null;
     Ok((!is_null).then(|| tree.to_string()))
 }

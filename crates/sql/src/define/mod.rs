@@ -7,6 +7,7 @@ mod columns;
 mod comment;
 mod constraint;
 mod create;
+mod default;
 mod domains;
 mod drop;
 mod drop_column;
@@ -24,6 +25,7 @@ mod retype;
 mod rule;
 mod schema;
 mod sequence;
+mod type_names;
 mod types;
 mod view;
 

@@ -5,8 +5,8 @@
 //! one in the same bytes, as a longer `varchar`, only changes what is declared.
 
 use super::checks;
-use super::columns::default_of;
 use super::constraint::notes_of_column;
+use super::default::default_of;
 use super::generated::check_not_read;
 use super::index::{WrittenIndex, make};
 use crate::checks::value_of_row;

@@ -174,7 +174,7 @@ impl Contents {
                 .filter(is_in)
                 .collect(),
             relations: of_tables,
-            types: super::types::in_schema(tx, schema)?,
+            types: super::type_names::in_schema(tx, schema)?,
         })
     }
 
@@ -424,7 +424,7 @@ fn rename(
             put_object(tx, of, &new, &body)?;
         }
     }
-    super::types::rename_schema(tx, from, to)?;
+    super::type_names::rename_schema(tx, from, to)?;
     let body = object(tx.view(), kind::SCHEMA, from)?;
     delete_object(tx, kind::SCHEMA, from)?;
     match body {

@@ -3,29 +3,24 @@
 //! Values are stored by the labels' numbers, which never change ([`crate::types::EnumType`]): a label that was added or
 //! renamed rewrites no row. PostgreSQL removes no label either.
 
-use super::alter::quoted_text;
 use super::domains;
 use super::drop_column::drop_column;
 use super::options::skipped;
+use super::type_names::{check_new_name, columns_of_type, found, moved};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, qualified};
+use crate::names::{name_of, quoted_literal};
 use crate::parse::{TypeChange, TypeCommand};
-use crate::path::{
-    PUBLIC, beside, is_of_catalogue, is_temporary, kept, local, schema_of, shown, unknown_schema,
-    written,
-};
-use crate::relation::{Relation, is_own};
+use crate::path::{beside, kept, local, shown, written};
+use crate::relation::Relation;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
-use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::types::{
-    LABEL_BYTES_MAX, LABELS_MAX, Label, SqlType, position_behind, position_between,
+    LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between, unknown_type,
 };
-use crate::user_types::{TypeNames, UserType, UserTypes, is_of_user, unknown_type};
-use crate::virtual_tables::relations;
+use crate::user_types::{UserType, UserTypes};
 use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName,
     UserDefinedTypeRepresentation,
@@ -90,35 +85,6 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain("CREATE TYPE")))
 }
 
-/// Checks that a type may have a name.
-pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
-    if is_temporary(schema_of(name)) {
-        return Err(SqlError::unsupported("temporary types are not supported"));
-    }
-    if is_own(name) || is_own(local(name)) {
-        return Err(SqlError::new(
-            code::INVALID_TABLE_DEFINITION,
-            format!("the name \"{}\" is one of the database's own", local(name)),
-        ));
-    }
-    let source = tx.view();
-    let schema = schema_of(name);
-    if !has_schema(source, schema)? {
-        return Err(unknown_schema(schema));
-    }
-    // A table has a type of its name in PostgreSQL, so a name is of one of both.
-    let is_taken = UserTypes::of(source)?.types.contains_key(name)
-        || Relation::named(source, name).is_ok()
-        || crate::views::view_named(source, name)?.is_some();
-    match is_taken {
-        true => Err(SqlError::new(
-            code::DUPLICATE_OBJECT,
-            format!("type \"{}\" already exists", local(name)),
-        )),
-        false => Ok(()),
-    }
-}
-
 /// A label as it is written.
 fn label_of(word: &Ident) -> Result<String, SqlError> {
     if word.quote_style != Some('\'') {
@@ -144,22 +110,6 @@ fn check_count(count: usize) -> Result<(), SqlError> {
             format!("an enum has at most {LABELS_MAX} labels"),
         )),
         false => Ok(()),
-    }
-}
-
-/// The type that a statement names, and the name under which it is kept.
-fn found(tx: &dyn DefineTarget, name: &ObjectName, path: &SearchPath) -> Result<String, SqlError> {
-    let names = TypeNames::of(tx.view(), path)?;
-    let (schema, local) = qualified(name)?;
-    if let Some(schema) = &schema
-        && !is_of_catalogue(schema)
-        && !has_schema(tx.view(), schema)?
-    {
-        return Err(unknown_schema(schema));
-    }
-    match names.find(schema.as_deref(), &local) {
-        Some((kept, _)) => Ok(kept.to_string()),
-        None => Err(unknown_type(schema.as_deref(), &local)),
     }
 }
 
@@ -272,9 +222,9 @@ fn rename_default(
     let number = relation.column(column)?.number;
     let mut notes = relation.notes.clone();
     if let Some(noted) = notes.columns.get_mut(&number)
-        && noted.default.as_deref() == Some(&quoted_text(from))
+        && noted.default.as_deref() == Some(&quoted_literal(from))
     {
-        noted.default = Some(quoted_text(to));
+        noted.default = Some(quoted_literal(to));
         put_notes(tx, relation.number, &notes)?;
     }
     Ok(())
@@ -326,17 +276,6 @@ fn add_label(
             position,
         },
     );
-    Ok(())
-}
-
-/// Gives a type another name.
-fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), SqlError> {
-    if let Some(there) = types.types.remove(from) {
-        if there.domain.is_none() {
-            there.handle(to)?;
-        }
-        types.types.insert(to.to_string(), there);
-    }
     Ok(())
 }
 
@@ -504,78 +443,4 @@ pub(super) fn drop_one(
             Some(Notice::note("00000", text))
         }
     })
-}
-
-/// The columns of tables that have a type, or arrays of it.
-pub(super) fn columns_of_type(
-    tx: &dyn DefineTarget,
-    name: &str,
-) -> Result<Vec<(String, String)>, SqlError> {
-    let types = UserTypes::of(tx.view())?;
-    let Some(there) = types.types.get(name) else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for relation in relations(tx.view())? {
-        for column in &relation.columns {
-            let kind = match column.spec.kind {
-                SqlType::EnumArray(of) => SqlType::Enum(of),
-                kind => kind,
-            };
-            if is_of_user(kind.oid()) && kind.oid() == there.oid || column.domain == Some(there.oid)
-            {
-                found.push((relation.name.clone(), column.name.clone()));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// The types of a schema, by the names under which they are kept.
-///
-/// # Errors
-/// What cannot be read.
-pub(super) fn in_schema(tx: &dyn DefineTarget, schema: &str) -> Result<Vec<String>, SqlError> {
-    let types = UserTypes::of(tx.view())?;
-    let names = types.types.keys();
-    let is_in = |name: &&String| schema_of(name) == schema;
-    Ok(names.filter(is_in).cloned().collect())
-}
-
-/// Moves the types of a schema that gets another name.
-///
-/// # Errors
-/// What the engine says.
-pub(super) fn rename_schema(
-    tx: &mut dyn DefineTarget,
-    from: &str,
-    to: &str,
-) -> Result<(), SqlError> {
-    let names = in_schema(tx, from)?;
-    if names.is_empty() || from == PUBLIC {
-        return Ok(());
-    }
-    let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
-    for name in names {
-        moved(&mut types, &name, &kept(to, local(&name)))?;
-    }
-    types.store(tx)
-}
-
-/// `COMMENT ON TYPE`.
-///
-/// # Errors
-/// `42704` if there is no such type.
-pub(super) fn comment(
-    tx: &mut dyn DefineTarget,
-    name: &ObjectName,
-    text: Option<String>,
-    path: &SearchPath,
-) -> Result<(), SqlError> {
-    let name = found(tx, name, path)?;
-    let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
-    if let Some(there) = types.types.get_mut(&name) {
-        there.comment = text;
-    }
-    types.store(tx)
 }

@@ -5,8 +5,8 @@ use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
-use crate::types::SqlType;
-use crate::values::intervals::{Interval, fields};
+use crate::types::{SqlType, interval_fields};
+use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
 
@@ -175,7 +175,7 @@ pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError
         (None, _) => None,
     };
     let digits = leading_precision.or(*fractional_seconds_precision);
-    let modifier = fields::modifier_of(fields.as_deref(), digits);
+    let modifier = interval_fields::modifier_of(fields.as_deref(), digits);
     let modifier = modifier.ok_or_else(|| {
         let fields = fields.unwrap_or_default();
         SqlError::syntax(format!(

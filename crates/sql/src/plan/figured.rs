@@ -3,8 +3,7 @@
 //! Source: PostgreSQL 15, what clients see of `FigureColname`.
 
 use crate::names::{name_of, parts_of};
-use crate::types::TypeSpec;
-use crate::user_types::TypeNames;
+use crate::types::{OwnTypes, TypeSpec};
 use sqlparser::ast::{self, DataType, Expr as Tree, SelectItem};
 
 /// The name of the function that an expression calls.
@@ -36,7 +35,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
         _ => Some((own, false)),
     };
     let type_name = |of: &DataType| {
-        match (TypeSpec::of_data_type(of, &TypeNames::default()), of) {
+        match (TypeSpec::of_data_type(of, &OwnTypes), of) {
             (Ok(spec), _) => {
                 // An array's is that of its elements.
                 let kind = spec.kind.element().unwrap_or(spec.kind);

@@ -13,8 +13,7 @@ use crate::rights::Rights;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::store::runs_on_node;
-use crate::types::{SqlType, TypeSpec};
-use crate::user_types::TypeNames;
+use crate::types::{OwnTypes, SqlType, TypeSpec};
 use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::Listening;
@@ -141,7 +140,7 @@ fn act(
             state.check_new_name(&name)?;
             let mut types = Vec::with_capacity(data_types.len());
             for data_type in data_types {
-                let spec = TypeSpec::of_data_type(data_type, &TypeNames::default());
+                let spec = TypeSpec::of_data_type(data_type, &OwnTypes);
                 types.push(Some(spec.map_err(of_parameter)?.kind));
             }
             let text: Arc<str> = statement.to_string().into();

@@ -8,7 +8,7 @@ mod fields;
 mod numbers;
 mod parts;
 mod time_only;
-mod words;
+pub(crate) mod words;
 
 use super::shortened;
 use crate::error::{SqlError, code};
@@ -117,12 +117,4 @@ pub(super) fn read(kind: SqlType, text: &str, zone: Option<&Zone>) -> Result<Val
     });
     let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
     Ok(Value::Timestamp(micros))
-}
-
-/// Seconds east of UTC of the zone of an abbreviation.
-pub(crate) fn zone_abbreviation(name: &str) -> Option<i32> {
-    match words::word(name) {
-        words::Word::Zone(east, _) => Some(east),
-        _ => None,
-    }
 }

@@ -5,7 +5,7 @@
 //!
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 
-pub(crate) mod fields;
+mod fields;
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};

@@ -5,7 +5,7 @@
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
-use crate::text::zone_abbreviation;
+use crate::text::datetime::words::{Word, word};
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 use std::sync::{Arc, LazyLock};
@@ -79,6 +79,14 @@ impl SessionZone {
     }
 }
 
+/// Seconds east of UTC of the zone of an abbreviation.
+fn abbreviation(name: &str) -> Option<i32> {
+    match word(name) {
+        Word::Zone(east, _) => Some(east),
+        _ => None,
+    }
+}
+
 /// Seconds east of UTC of hours, perhaps with a fraction.
 fn of_hours(text: &str) -> Option<i32> {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'))
@@ -119,7 +127,7 @@ impl Zone {
     /// # Errors
     /// `22023` if there is none.
     pub fn named(name: &str) -> Result<Zone, SqlError> {
-        let known = zone_abbreviation(name)
+        let known = abbreviation(name)
             .map(Zone::Fixed)
             .or_else(|| Zone::of_place(name))
             .or_else(|| posix(name).map(Zone::Fixed));

@@ -1,15 +1,51 @@
 //! Types as SQL writes them, with lengths, precisions and scales.
 
-use super::TypeNames;
+use super::{SqlType, TypeSpec, interval_fields};
 use crate::error::{SqlError, code};
 use crate::names::qualified;
-use crate::path::OF_CATALOGUE;
-use crate::types::{SqlType, TypeSpec};
-use crate::values::intervals::fields;
+use crate::path::{OF_CATALOGUE, PUBLIC};
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
     TypeModifier,
 };
+
+/// The types that users defined, as far as a statement may name them.
+pub(crate) trait NamedTypes {
+    /// The type of a name; of a domain, that of its values.
+    ///
+    /// # Errors
+    /// `42704` if there is none.
+    fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError>;
+
+    /// True if a type is a domain.
+    fn is_domain(&self, of: &DataType) -> bool;
+}
+
+/// Where PostgreSQL's own types alone are known.
+#[derive(Debug)]
+pub(crate) struct OwnTypes;
+
+impl NamedTypes for OwnTypes {
+    fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError> {
+        Err(unknown_type(schema, name))
+    }
+
+    fn is_domain(&self, _of: &DataType) -> bool {
+        false
+    }
+}
+
+/// That there is no type of a name.
+pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
+    let shown = match schema {
+        Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
+        _ => name.to_string(),
+    };
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!("type \"{shown}\" does not exist"),
+    )
+}
 
 impl TypeSpec {
     /// The type that a text of SQL names.
@@ -18,7 +54,7 @@ impl TypeSpec {
     /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
     pub(crate) fn of_data_type(
         data_type: &DataType,
-        names: &TypeNames,
+        names: &dyn NamedTypes,
     ) -> Result<TypeSpec, SqlError> {
         let plain = |kind| Ok(TypeSpec::plain(kind));
         match data_type {
@@ -76,7 +112,7 @@ impl TypeSpec {
             }
             DataType::Interval { fields, precision } => {
                 let fields = fields.as_ref().map(ToString::to_string);
-                let modifier = fields::modifier_of(fields.as_deref(), *precision);
+                let modifier = interval_fields::modifier_of(fields.as_deref(), *precision);
                 let modifier = modifier.ok_or_else(|| {
                     SqlError::syntax(format!(
                         "{data_type} is no type: these fields have no digits"
@@ -92,7 +128,7 @@ impl TypeSpec {
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                if names.domain(element).is_some() {
+                if names.is_domain(element) {
                     return Err(SqlError::unsupported(format!(
                         "arrays of domains are not supported: {data_type}"
                     )));
@@ -143,7 +179,7 @@ fn named(
     name: &ObjectName,
     modifiers: &[TypeModifier],
     whole: &DataType,
-    names: &TypeNames,
+    names: &dyn NamedTypes,
 ) -> Result<TypeSpec, SqlError> {
     let (schema, text) = qualified(name)?;
     let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
