@@ -8,11 +8,14 @@ use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_interchange::{Format, Writer};
 use sardonyx_results::units;
+use sardonyx_rows::schema::{Type, ValueRef};
+use sardonyx_sql::EnumLabels;
 use serde_json::json;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Write the rows of a table to a file.
 ///
@@ -124,7 +127,14 @@ impl Arguments {
         format: Format,
         sink: impl Write + Send,
     ) -> anyhow::Result<u64> {
-        let schema = tables.schema(&self.table)?;
+        let mut schema = tables.schema(&self.table)?;
+        let labels = self.labels(&mut tables)?;
+        for column in labels.columns() {
+            // The table has the numbers of labels, and the file the labels.
+            if let Some(column) = Arc::make_mut(&mut schema).columns.get_mut(column) {
+                column.kind = Type::Text;
+            }
+        }
         let columns = numbers_of(&schema, &self.columns)?;
         let mut writer = Writer::new(format, sink, &schema, &columns)?;
         let bar = progress(tables.count(&self.table)?, "rows");
@@ -133,7 +143,7 @@ impl Arguments {
             columns
                 .iter()
                 .try_for_each(|column| row.cell(*column).map(drop))?;
-            writer.row(|column| row.cell(column).unwrap_or_default())?;
+            writer.row(|column| labels.shown(column, row.cell(column).unwrap_or_default()))?;
             count += 1;
             if count.is_multiple_of(10_000) {
                 bar.set_position(count);
@@ -143,6 +153,26 @@ impl Arguments {
         writer.finish()?;
         bar.finish_and_clear();
         Ok(count)
+    }
+
+    /// The labels of the columns of enum types.
+    fn labels(&self, tables: &mut Found<'_>) -> anyhow::Result<EnumLabels> {
+        let mut rows = Vec::new();
+        if tables.schema(EnumLabels::TABLE).is_err() {
+            // SQL was never spoken to the database.
+            return Ok(EnumLabels::default());
+        }
+        tables.each_row(EnumLabels::TABLE, &mut |row| {
+            let mut texts: [String; 3] = Default::default();
+            for (place, text) in texts.iter_mut().enumerate() {
+                if let ValueRef::Text(found) = row.cell(place)? {
+                    *text = found.to_string();
+                }
+            }
+            rows.push(texts);
+            Ok(true)
+        })?;
+        Ok(EnumLabels::of(&self.table, &rows)?)
     }
 
     fn unknown_table(&self) -> anyhow::Error {

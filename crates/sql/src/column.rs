@@ -1,6 +1,9 @@
 //! The columns of results.
 
+use crate::text::encode_text_in;
 use crate::types::TypeSpec;
+use crate::values::zones::SessionZone;
+use sardonyx::schema::ValueRef;
 
 /// A column of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,4 +16,11 @@ pub struct ResultColumn {
     pub table: u32,
     /// See `table`.
     pub column: i16,
+}
+
+impl ResultColumn {
+    /// Writes a value of it as a text, in a session's time zone, which is UTC if there is none. A null writes nothing.
+    pub fn encode_text(&self, value: &ValueRef<'_>, zone: Option<&SessionZone>, out: &mut String) {
+        encode_text_in(self.spec.kind, value, zone, out);
+    }
 }

@@ -19,7 +19,8 @@ use crate::prepared::Prepared;
 use crate::relation::StoredColumn;
 use crate::result::CopyData;
 use crate::source::Source;
-use crate::text::encode_text;
+use crate::text::encode_text_in;
+use crate::values::zones::SessionZone;
 use crate::write_target::WriteTarget;
 use binary::Tuples;
 use fields::{Field, Records, write_field};
@@ -70,7 +71,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     match (of, to) {
         (Of::Table(name, columns), _) => {
             let relation = match to {
@@ -119,7 +120,7 @@ pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, 
     match parts(prepared)?.0 {
         Of::Table(name, _) => {
             let mut parameters = Parameters::default();
-            let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+            let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
             Ok(planning.relation_to_change(name)?.number)
         }
         Of::Query(_) => Err(SqlError::syntax("COPY FROM needs a table")),
@@ -171,6 +172,7 @@ pub(crate) fn from_client(
         CopyFormat::Text | CopyFormat::Csv => {
             let text = as_text(&data.0)?;
             let mut records = Records::new(text, &options);
+            let zone = with.context.zone();
             if options.header && records.next().transpose()?.is_some() {
                 line.set(1);
             }
@@ -180,7 +182,8 @@ pub(crate) fn from_client(
                 Some(record.and_then(|fields| {
                     let fields = fields.into_iter().map(Field::into_text).collect();
                     let decode = |column: &StoredColumn, text: Cow<'_, str>| {
-                        value_of(column, &text).map_err(|error| placed(column, error))
+                        value_of(column, &text, zone.as_ref())
+                            .map_err(|error| placed(column, error))
                     };
                     incoming.row(fields, decode, with)
                 }))
@@ -204,7 +207,7 @@ pub(crate) fn to_client(
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {
@@ -237,7 +240,10 @@ pub(crate) fn to_client(
     let rows = table.values.chunks(table.width.max(1));
     let data = match options.format {
         CopyFormat::Binary => binary_of(columns, rows)?,
-        CopyFormat::Text | CopyFormat::Csv => text_of(columns, rows, &options).into_bytes(),
+        CopyFormat::Text | CopyFormat::Csv => {
+            let zone = with.context.zone();
+            text_of(columns, rows, &options, zone.as_ref()).into_bytes()
+        }
     };
     Ok((table.rows, CopyData(data)))
 }
@@ -262,6 +268,7 @@ fn text_of<'r>(
     columns: &[ResultColumn],
     rows: impl Iterator<Item = &'r [Value]>,
     options: &Options,
+    zone: Option<&SessionZone>,
 ) -> String {
     let mut out = String::new();
     if options.header {
@@ -281,7 +288,7 @@ fn text_of<'r>(
             }
             field.clear();
             let value = value.as_ref();
-            encode_text(column.spec.kind, &value, &mut field);
+            encode_text_in(column.spec.kind, &value, zone, &mut field);
             let is_null = value == ValueRef::Null;
             write_field((!is_null).then_some(&*field), options, &mut out);
         }

@@ -19,6 +19,7 @@ use crate::schemas::schemas;
 use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::UserTypes;
 use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
 use sardonyx::rows::ReadRows;
@@ -29,7 +30,7 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
@@ -59,6 +60,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
         found: Vec::new(),
     };
     written.schemas()?;
+    written.types()?;
     written.sequences(&relations);
     let is_table = |relation: &&Relation| relation.notes.materialized.is_none();
     for relation in relations.iter().filter(is_table) {
@@ -113,6 +115,49 @@ impl Writing<'_> {
         Ok(())
     }
 
+    fn types(&mut self) -> Result<(), SqlError> {
+        let types = UserTypes::of(self.source)?;
+        // A domain may be over an enum.
+        let (domains, enums): (Vec<_>, Vec<_>) = types
+            .types
+            .iter()
+            .partition(|(_, there)| there.domain.is_some());
+        for (name, there) in enums {
+            let labels = there.labels.iter();
+            let labels = labels.map(|label| format!("'{}'", label.name.replace('\'', "''")));
+            let labels: Vec<_> = labels.collect();
+            let sql = format!(
+                "CREATE TYPE {} AS ENUM ({});",
+                crate::path::written(name),
+                labels.join(", ")
+            );
+            self.add("type", name, sql);
+        }
+        for (name, there) in domains {
+            let Some(domain) = &there.domain else {
+                continue;
+            };
+            let base = types.base_of(domain)?.to_sql();
+            let mut sql = format!("CREATE DOMAIN {} AS {base}", crate::path::written(name));
+            if let Some(text) = &domain.default {
+                let _ = write!(sql, " DEFAULT {text}");
+            }
+            if domain.not_null {
+                sql.push_str(" NOT NULL");
+            }
+            for check in &domain.checks {
+                let _ = write!(
+                    sql,
+                    " CONSTRAINT {} CHECK ({})",
+                    quoted(&check.name),
+                    check.text
+                );
+            }
+            self.add("type", name, sql + ";");
+        }
+        Ok(())
+    }
+
     /// The sequences that are no column's.
     fn sequences(&mut self, relations: &[Relation]) {
         let owned = owners(relations);
@@ -137,7 +182,7 @@ impl Writing<'_> {
     fn table(&mut self, relation: &Relation) -> Result<(), SqlError> {
         let mut parts: Vec<String> = Vec::new();
         for column in &relation.columns {
-            parts.push(self.column(relation, column));
+            parts.push(self.column(relation, column)?);
         }
         for constraint in constraints_of(self.source, relation)? {
             if constraint.letter != "f" {
@@ -163,8 +208,9 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn column(&self, relation: &Relation, column: &RelationColumn) -> String {
-        let mut sql = format!("{} {}", quoted(&column.name), column.spec.to_sql());
+    fn column(&self, relation: &Relation, column: &RelationColumn) -> Result<String, SqlError> {
+        let written = Relation::written_type(self.source, column)?;
+        let mut sql = format!("{} {written}", quoted(&column.name));
         let sequence = column.sequence.as_ref();
         let sequence = sequence.and_then(|name| self.sequences.get(name));
         if column.not_null {
@@ -172,7 +218,7 @@ impl Writing<'_> {
         }
         if let Some(expression) = shown_generated(&relation.schema, column.number) {
             let _ = write!(sql, " GENERATED ALWAYS AS ({expression}) STORED");
-            return sql;
+            return Ok(sql);
         }
         match (column.identity, sequence) {
             (Some(letter), sequence) => {
@@ -193,7 +239,7 @@ impl Writing<'_> {
                     SqlType::Int4 => "serial",
                     _ => "bigserial",
                 };
-                return format!("{} {word}", quoted(&column.name));
+                return Ok(format!("{} {word}", quoted(&column.name)));
             }
             (None, None) => match &column.default {
                 DefaultValue::Expression(text) => {
@@ -205,7 +251,7 @@ impl Writing<'_> {
                 }
             },
         }
-        sql
+        Ok(sql)
     }
 
     fn references(&mut self, relation: &Relation) -> Result<(), SqlError> {
@@ -370,7 +416,7 @@ fn literal(value: &Value, kind: SqlType) -> String {
     crate::text::encode_text(kind, &value.as_ref(), &mut text);
     match value {
         Value::Bool(value) => value.to_string(),
-        Value::Int(_) | Value::U128(_) | Value::Decimal(..) => text,
+        Value::Int(_) | Value::U128(_) | Value::Decimal(..) if kind.is_number() => text,
         _ => format!("'{}'", text.replace('\'', "''")),
     }
 }

@@ -11,9 +11,11 @@ use crate::path::written;
 use crate::relation::{ColumnNotes, Relation, TableNotes, store_notes};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{TypeNames, UserTypes, is_of_user};
 use crate::values::cast::{Coercion, stored};
 use sardonyx::Tables;
 use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
+use std::sync::Arc;
 
 /// Stores the notes of a table, and tells the engine what they say of its columns.
 ///
@@ -28,7 +30,7 @@ pub(crate) fn put_notes(
     let Some(schema) = tx.schema(number) else {
         return Ok(());
     };
-    let declared = declared_of(&schema, notes)?;
+    let declared = declared_of(&schema, notes, &UserTypes::of(tx.view())?)?;
     match declared == schema.declared {
         true => Ok(()),
         false => Ok(tx.declare_columns(number, declared)?),
@@ -42,10 +44,11 @@ pub(crate) fn put_notes(
 pub(crate) fn tell_all(tables: &Tables) -> Result<(), SqlError> {
     let unknown = tables.read(|view| {
         let source = *view;
+        let types = UserTypes::of(&source).unwrap_or_default();
         let numbers = 0..view.definitions().len() as u16;
         let unknown = numbers.filter_map(|number| {
             let relation = Relation::numbered(&source, number).ok()?;
-            let declared = declared_of(&relation.schema, &relation.notes).ok()?;
+            let declared = declared_of(&relation.schema, &relation.notes, &types).ok()?;
             (declared != relation.schema.declared).then_some((number, declared))
         });
         Ok(unknown.collect::<Vec<_>>())
@@ -83,7 +86,11 @@ pub(crate) fn drop_unused(tables: &Tables) -> Result<(), SqlError> {
     })
 }
 
-fn declared_of(schema: &Schema, notes: &TableNotes) -> Result<Vec<Declared>, SqlError> {
+fn declared_of(
+    schema: &Schema,
+    notes: &TableNotes,
+    types: &Arc<UserTypes>,
+) -> Result<Vec<Declared>, SqlError> {
     let mut found = Vec::new();
     for (number, column) in schema.live_columns() {
         let generated = schema
@@ -92,9 +99,9 @@ fn declared_of(schema: &Schema, notes: &TableNotes) -> Result<Vec<Declared>, Sql
         let mut declared = match notes.columns.get(&number) {
             Some(noted) if generated.is_some() => Declared {
                 default: generated.and_then(|there| there.default.clone()),
-                ..of_column(number, column, noted)?
+                ..of_column(number, column, noted, types)?
             },
-            Some(noted) => of_column(number, column, noted)?,
+            Some(noted) => of_column(number, column, noted, types)?,
             // Of columns that nothing is noted of, programs may have declared something.
             None => {
                 let there = schema.declared(number);
@@ -111,8 +118,13 @@ fn declared_of(schema: &Schema, notes: &TableNotes) -> Result<Vec<Declared>, Sql
     Ok(found)
 }
 
-fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Declared, SqlError> {
-    let spec = SqlType::from_oid(noted.kind).map(|kind| TypeSpec {
+fn of_column(
+    number: usize,
+    column: &Column,
+    noted: &ColumnNotes,
+    types: &Arc<UserTypes>,
+) -> Result<Declared, SqlError> {
+    let spec = types.numbered(noted.kind)?.map(|kind| TypeSpec {
         kind,
         modifier: noted.modifier,
     });
@@ -122,8 +134,15 @@ fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Decl
             let name = written(sequence).replace('\'', "''");
             Some(DeclaredDefault::Sql(format!("nextval('{name}')")))
         }
-        (None, Some(text)) => Some(match compiled_default(text, spec)? {
+        (None, Some(text)) => Some(match compiled_default(text, spec, types)? {
             Expr::Literal(value) => DeclaredDefault::Value(stored(value, spec)?),
+            // Programs without the types of users compute it, too.
+            _ if is_of_user(spec.kind.oid()) => {
+                return Err(SqlError::unsupported(format!(
+                    "a computed default of type {} is not supported: {text}",
+                    spec.kind.name()
+                )));
+            }
             _ => DeclaredDefault::Sql(text.clone()),
         }),
         (None, None) => None,
@@ -141,11 +160,15 @@ fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Decl
 ///
 /// # Errors
 /// Errors of the expression.
-pub(crate) fn compiled_default(text: &str, spec: TypeSpec) -> Result<Expr, SqlError> {
+pub(crate) fn compiled_default(
+    text: &str,
+    spec: TypeSpec,
+    types: &Arc<UserTypes>,
+) -> Result<Expr, SqlError> {
     let text = crate::sequence_names::with_public(text)?;
     let tree = crate::parse::parse_expression(&text)?;
     let scope = Scope::default();
-    let mut parameters = Parameters::default();
+    let mut parameters = Parameters::default().naming(TypeNames::all(types));
     let mut compiler = Compiler::new(&scope, &mut parameters);
     let typed = compiler.compile(&tree)?;
     compiler.coerce(typed, spec, Coercion::Assignment)

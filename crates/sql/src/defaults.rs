@@ -57,7 +57,7 @@ impl Computing {
         if let Some(expression) = compiled.get(&known) {
             return Ok(expression.clone());
         }
-        let expression = Arc::new(compiled_default(text, spec)?);
+        let expression = Arc::new(compiled_default(text, spec, &Arc::default())?);
         if compiled.len() >= COMPILED_MAX {
             compiled.clear();
         }

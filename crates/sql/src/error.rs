@@ -3,7 +3,7 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
-use crate::names::{is_full_match, reference_of_full_match};
+use crate::names::{DOMAIN_NOT_NULL, domain_of_check, is_full_match, reference_of_full_match};
 use crate::path::{local, shown, split};
 use crate::types::SqlType;
 use sardonyx::Error;
@@ -119,6 +119,8 @@ pub(crate) enum Violation {
         /// The row to which others refer was to go.
         is_referenced: bool,
     },
+    /// A value is none of a domain: the numbers of the domain, and of its condition.
+    Domain { domain: u32, check: u32 },
 }
 
 /// Why a statement failed.
@@ -495,6 +497,18 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
         }
         RowError::TooLong { table, column, .. } => {
             sql(code::PROGRAM_LIMIT).of_table(table).of_column(column)
+        }
+        RowError::Check { table, name, .. }
+            if let Some((domain, check)) = domain_of_check(name) =>
+        {
+            let code = if check == DOMAIN_NOT_NULL {
+                code::NOT_NULL
+            } else {
+                code::CHECK
+            };
+            let message = "value for a domain violates one of its constraints";
+            let error = SqlError::new(code, message).of_table(table);
+            error.of_violation(Violation::Domain { domain, check })
         }
         RowError::Check { table, name, .. } if is_full_match(name) => {
             let key = reference_of_full_match(name).unwrap_or_default();

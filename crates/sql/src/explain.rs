@@ -45,7 +45,7 @@ fn planned(
 ) -> Result<(Planned, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
-    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     let plan = plan_statement(&mut planning, statement)?;
     let queries = planning.queries;
     Ok((Planned::new(plan, version, queries), parameters))

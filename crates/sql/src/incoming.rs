@@ -17,8 +17,9 @@ use crate::rights::Rights;
 use crate::running::{now, seed};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
-use crate::text::{decode_text, text_of};
+use crate::text::{decode_text_in, text_of};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::zones::SessionZone;
 use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Durability, Error};
@@ -47,7 +48,7 @@ impl Incoming {
         columns: &[String],
     ) -> Result<Incoming, SqlError> {
         let mut parameters = crate::expression::Parameters::default();
-        let mut planning = Planning::new(source, &mut parameters, rights);
+        let mut planning = Planning::new(source, &mut parameters, rights)?;
         // What is not given has its default.
         let text = format!("insert into {table} default values");
         let plan = match &crate::parse::parse_kept(&text)?.pop() {
@@ -108,13 +109,17 @@ impl Incoming {
     }
 }
 
-/// The value of a column that a text says.
+/// The value of a column that a text says, in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
 /// Those of [`decode_text`].
-pub(crate) fn value_of(column: &StoredColumn, text: &str) -> Result<Value, SqlError> {
+pub(crate) fn value_of(
+    column: &StoredColumn,
+    text: &str,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
     match column.beyond_sql() {
-        None => decode_text(column.spec.kind, text),
+        None => decode_text_in(column.spec.kind, text, zone),
         Some(kind) => parse_value(text.trim(), kind)
             .map_err(|error| SqlError::new(code::INVALID_TEXT, format!("{text:?} is {error}"))),
     }
@@ -189,7 +194,7 @@ impl IncomingTable {
         match self.columns.get(column) {
             Some(Some(column)) => {
                 let text = in_an_era(column.spec, text);
-                value_of(column, &text).map_err(|error| error.of_column(&column.name))
+                value_of(column, &text, None).map_err(|error| error.of_column(&column.name))
             }
             _ => Err(SqlError::unknown_column(&column.to_string())),
         }

@@ -13,6 +13,7 @@ use crate::plan::choice::parts_of;
 use crate::relation::Relation;
 use crate::rows::Values;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::TypeNames;
 use crate::values::arithmetic::without_zeros;
 use crate::values::cast::stored;
 use sardonyx::schema::{Declared, Schema, Value};
@@ -204,7 +205,8 @@ pub(crate) fn index_expression(
     of: Use,
 ) -> Result<(TypeSpec, SqlCheck), SqlError> {
     let columns = named_columns(relation);
-    let (typed, check) = declared_expression(tree, &relation.name, &columns, of)?;
+    let (typed, check) =
+        declared_expression(tree, &relation.name, &columns, of, &TypeNames::default())?;
     // A type's modifier limits values, and these are to be found whole.
     let kind = match typed.kind() {
         SqlType::Unknown => SqlType::Text,

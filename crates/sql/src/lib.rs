@@ -91,6 +91,7 @@ mod temporary;
 mod text;
 mod types;
 mod underway;
+mod user_types;
 mod values;
 mod views;
 mod violations;
@@ -125,3 +126,5 @@ pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, re
 pub use text::{decode_text, encode_text};
 pub use types::{SqlType, TypeSpec};
 pub use underway::check_interrupted;
+pub use user_types::EnumLabels;
+pub use values::zones::SessionZone;

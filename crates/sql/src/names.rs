@@ -92,6 +92,11 @@ pub(crate) fn is_of_column(word: &str) -> bool {
     RESERVED.binary_search(&word).is_err() || OF_COLUMNS.binary_search(&word).is_ok()
 }
 
+/// A text as a literal of SQL.
+pub(crate) fn quoted_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// A name as it is written in SQL, in quotes if it needs some.
 pub(crate) fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -143,6 +148,35 @@ pub(crate) fn is_full_match(condition: &str) -> bool {
 /// The foreign key to which such a condition belongs.
 pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
     condition.strip_prefix(FULL)
+}
+
+/// What begins the name of a condition that goes with a column of a domain.
+const DOMAIN: &str = "sql.domain.";
+/// The number of the condition of a domain that does not allow nulls; those of its other conditions are greater.
+pub(crate) const DOMAIN_NOT_NULL: u32 = 0;
+
+/// The condition of a column of a domain, by the numbers of the column, of the domain and of its condition.
+pub(crate) fn domain_check_of(column: usize, domain: u32, number: u32) -> String {
+    format!("{DOMAIN}{column}.{domain}.{number}")
+}
+
+/// The numbers of the domain and of its condition, if a condition is such a one.
+pub(crate) fn domain_of_check(condition: &str) -> Option<(u32, u32)> {
+    let mut parts = condition.strip_prefix(DOMAIN)?.split('.').skip(1);
+    let domain = parts.next()?.parse().ok()?;
+    Some((domain, parts.next()?.parse().ok()?))
+}
+
+/// True if a condition goes with a column of a domain: this one.
+pub(crate) fn is_domain_check_of(condition: &str, column: usize) -> bool {
+    let rest = condition.strip_prefix(DOMAIN);
+    let of = rest.and_then(|rest| rest.split('.').next());
+    of.is_some_and(|of| of.parse() == Ok(column))
+}
+
+/// True if a condition is none that was declared for its table: it goes with a foreign key, or with a domain.
+pub(crate) fn is_hidden_check(condition: &str) -> bool {
+    is_full_match(condition) || condition.starts_with(DOMAIN)
 }
 
 /// The names of the comments of the schema `public` and the database.

@@ -4,16 +4,19 @@ pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod fetch;
+mod intervals;
 mod limits;
 mod procedure;
 mod signal;
 mod tables;
+mod type_command;
 
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use tables::{LIKE, UNSAID};
+pub(crate) use type_command::{TypeChange, TypeCommand};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
@@ -22,6 +25,7 @@ use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use intervals::with_digits;
 use limits::with_limits;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
@@ -29,6 +33,7 @@ use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use type_command::{is_type_command, parse_type_command};
 
 /// The longest text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -57,6 +62,8 @@ pub(crate) enum Parsed {
     Constraints(SetConstraints),
     /// `COMMENT ON`, of which it knows too little.
     Comment(Comment),
+    /// `ALTER TYPE`, of which it knows too little.
+    Type(TypeCommand),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
 }
@@ -100,6 +107,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
+            false if is_type_command(&parser) => {
+                Parsed::Type(parse_type_command(text, &mut parser)?)
+            }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
@@ -132,6 +142,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",
+        )),
+        Parsed::Type(_) => Err(SqlError::unsupported(
+            "ALTER TYPE is of clients: procedures do not have it",
         )),
         Parsed::Comment(_) => Err(SqlError::unsupported(
             "COMMENT is of clients: procedures do not have it",
@@ -236,7 +249,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    let tokens = with_conflict_targets(text, with_limits(tokens));
+    let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_truths(with_tables(tokens));
     Ok(tables::with_columns(without_modes(tokens)))
 }

@@ -10,7 +10,7 @@ use crate::expression::{Expr, Parameters};
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
-use crate::parse::{ProcedureDefinition, SetConstraints};
+use crate::parse::{ProcedureDefinition, SetConstraints, TypeCommand};
 use crate::path::TEMPORARY;
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
@@ -35,6 +35,7 @@ pub struct Prepared {
     cursor: Option<CursorCommand>,
     constraints: Option<SetConstraints>,
     comment: Option<Comment>,
+    type_command: Option<TypeCommand>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -114,6 +115,7 @@ impl Prepared {
             cursor: None,
             constraints: None,
             comment: None,
+            type_command: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -233,6 +235,20 @@ impl Prepared {
             class: Class::Define,
             ..Prepared::new(text, None, &[])
         }
+    }
+
+    /// `ALTER TYPE`.
+    pub(crate) fn of_type(text: Arc<str>, command: TypeCommand) -> Prepared {
+        Prepared {
+            type_command: Some(command),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The change of a type, if it is one.
+    pub(crate) fn type_command(&self) -> Option<&TypeCommand> {
+        self.type_command.as_ref()
     }
 
     /// The comment that it stores, if it does that.
@@ -563,7 +579,7 @@ impl Prepared {
     fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(source, &mut parameters, &self.rights());
+        let mut planning = Planning::new(source, &mut parameters, &self.rights())?;
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),

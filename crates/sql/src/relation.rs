@@ -8,9 +8,10 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, comment_name};
 use crate::on_commit::OnCommit;
-use crate::path::{PUBLIC, local, schema_of, split};
+use crate::path::{PUBLIC, local, schema_of, split, written};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ pub(crate) mod kind {
     pub const VIEW: &str = "view";
     pub const COMMENT: &str = "comment";
     pub const SCHEMA: &str = "schema";
+    pub const TYPES: &str = "types";
 }
 
 /// What the engine's schema does not say of a table.
@@ -97,6 +99,21 @@ pub(crate) struct ReferenceNotes {
     /// `MATCH FULL`.
     #[serde(default)]
     pub full: bool,
+    /// `ON UPDATE` with an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_update: Option<UpdateAction>,
+}
+
+/// What becomes of rows whose referenced row gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UpdateAction {
+    /// They get it, too.
+    Cascade,
+    /// Their columns become null.
+    SetNull,
+    /// Their columns get their defaults.
+    SetDefault,
 }
 
 /// What the engine's schema does not say of a column.
@@ -120,6 +137,9 @@ pub(crate) struct ColumnNotes {
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// The number of the domain that it was declared with; the type is the domain's base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
     /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
@@ -152,6 +172,8 @@ pub(crate) struct RelationColumn {
     pub sequence: Option<String>,
     /// Its value is computed of the row's other columns.
     pub is_generated: bool,
+    /// The number of its domain.
+    pub domain: Option<u32>,
 }
 
 /// What a column gets that is not given.
@@ -186,11 +208,29 @@ impl Relation {
             return Err(SqlError::unknown_table(&format!("number {number}")));
         };
         let notes = notes_of(source, number, &definition.name)?;
-        Ok(Relation::of(number, &definition.name, schema, notes))
+        let mut kinds = notes.columns.values();
+        let types = match kinds.any(|noted| is_of_user(noted.kind)) {
+            true => UserTypes::of(source)?,
+            false => Arc::default(),
+        };
+        Relation::of(number, &definition.name, schema, notes, &types)
     }
 
     /// The table of a schema, and of what is noted beside it.
-    pub fn of(number: u16, name: &str, schema: Arc<Schema>, notes: TableNotes) -> Relation {
+    fn of(
+        number: u16,
+        name: &str,
+        schema: Arc<Schema>,
+        notes: TableNotes,
+        types: &UserTypes,
+    ) -> Result<Relation, SqlError> {
+        let mut kinds = BTreeMap::new();
+        for noted in notes.columns.values() {
+            if let Some(kind) = types.numbered(noted.kind)? {
+                kinds.insert(noted.kind, kind);
+            }
+        }
+        let kind_of = |oid: u32| kinds.get(&oid).copied().or_else(|| SqlType::from_oid(oid));
         let columns = schema.live_columns();
         let columns = columns.filter(|(place, _)| !is_hidden(&schema, *place));
         let columns = columns.map(|(place, column)| {
@@ -207,7 +247,7 @@ impl Relation {
                 ..ColumnNotes::default()
             });
             let spec = noted.or(own.as_ref()).and_then(|noted| {
-                let kind = SqlType::from_oid(noted.kind)?;
+                let kind = kind_of(noted.kind)?;
                 let modifier = noted.modifier;
                 Some(TypeSpec { kind, modifier })
             });
@@ -230,6 +270,7 @@ impl Relation {
                     (None, _) => DefaultValue::Value(column.default.clone()),
                 },
                 identity: noted.and_then(|noted| noted.identity),
+                domain: noted.and_then(|noted| noted.domain),
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
                 is_generated: (schema.declared(place))
                     .is_some_and(|declared| declared.generated().is_some()),
@@ -241,14 +282,27 @@ impl Relation {
             noted.and_then(|noted| noted.place).unwrap_or(column.number)
         };
         columns.sort_by_key(place);
-        Relation {
+        Ok(Relation {
             number,
             name: name.to_string(),
             columns,
             notes,
             schema,
             rows: None,
+        })
+    }
+
+    /// The type of a column as SQL writes it: its domain, if it has one.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn written_type(source: &dyn Source, column: &RelationColumn) -> Result<String, SqlError> {
+        if let Some(oid) = column.domain
+            && let Some((name, _)) = UserTypes::of(source)?.with_oid(oid)
+        {
+            return Ok(written(name));
         }
+        Ok(column.spec.to_sql())
     }
 
     /// Its name in its schema.

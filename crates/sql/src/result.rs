@@ -6,6 +6,7 @@ use crate::error::SqlError;
 use crate::prepared::Prepared;
 use crate::rows::Table;
 use crate::stream::{SnapshotPortions, SnapshotStream};
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::memory::Share;
 use std::fmt;
@@ -134,6 +135,8 @@ pub struct Rows {
     pub columns: Arc<[ResultColumn]>,
     /// What follows, if these are not all.
     pub more: Option<RowStream>,
+    /// The time zone in which moments are shown; UTC if there is none.
+    pub zone: Option<SessionZone>,
 }
 
 impl Rows {
@@ -145,6 +148,7 @@ impl Rows {
             count: table.rows,
             columns,
             more: None,
+            zone: None,
         }
     }
 }

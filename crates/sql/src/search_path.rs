@@ -8,6 +8,7 @@ use crate::path::{
 };
 use crate::schemas::{has_schema, is_there};
 use crate::source::Source;
+use crate::values::zones::SessionZone;
 use sqlparser::ast::ObjectName;
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ pub(crate) struct SearchPath {
     schemas: Vec<String>,
     /// It is a session's, which does not see the temporary tables of others.
     is_of_session: bool,
+    /// The session's time zone, which literals are read in; UTC if there is none. It is here since a plan is forgotten when
+    /// either changes.
+    zone: Option<SessionZone>,
 }
 
 impl Default for SearchPath {
@@ -29,6 +33,7 @@ impl Default for SearchPath {
             temporary: None,
             schemas: vec![PUBLIC.to_string()],
             is_of_session: false,
+            zone: None,
         }
     }
 }
@@ -45,7 +50,24 @@ impl SearchPath {
             temporary,
             schemas: schemas.filter(|name| !name.is_empty()).collect(),
             is_of_session: true,
+            zone: None,
         }
+    }
+
+    /// In a session's time zone.
+    pub fn in_zone(mut self, zone: Option<SessionZone>) -> SearchPath {
+        self.zone = zone;
+        self
+    }
+
+    /// True if it is a session's.
+    pub fn is_of_session(&self) -> bool {
+        self.is_of_session
+    }
+
+    /// The session's time zone; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.zone.as_ref()
     }
 
     /// Checks that what a statement names is no other session's temporary table.

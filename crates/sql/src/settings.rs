@@ -7,13 +7,14 @@ mod values;
 use crate::error::{SqlError, code};
 use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
+use crate::values::zones::SessionZone;
 pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
-const KNOWN: [(&str, &str); 41] = [
+const KNOWN: [(&str, &str); 42] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
@@ -23,7 +24,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
-    ("default_transaction_isolation", "serializable"),
+    (USUAL_ISOLATION, "serializable"),
     (READ_ONLY, "off"),
     ("escape_string_warning", "on"),
     ("extra_float_digits", "1"),
@@ -53,7 +54,8 @@ const KNOWN: [(&str, &str); 41] = [
     (STATEMENT_TIMEOUT, "0"),
     ("synchronize_seqscans", "on"),
     ("synchronous_commit", "on"),
-    ("TimeZone", "UTC"),
+    (TIME_ZONE, UTC),
+    (ISOLATION, "serializable"),
     ("xmloption", "content"),
 ];
 
@@ -70,6 +72,14 @@ const STATEMENT_TIMEOUT: &str = "statement_timeout";
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
 /// The same outside of one.
 const IDLE: &str = "idle_session_timeout";
+
+/// The level of isolation that a transaction asked for; of one that did not, and of the next ones, the usual level.
+const ISOLATION: &str = "transaction_isolation";
+const USUAL_ISOLATION: &str = "default_transaction_isolation";
+
+/// In which moments are read and shown.
+const TIME_ZONE: &str = "TimeZone";
+const UTC: &str = "UTC";
 
 /// The parameter with the session's user.
 const AUTHORIZATION: &str = "session_authorization";
@@ -102,7 +112,7 @@ const REPORTED: [&str; 13] = [
     "server_version",
     "session_authorization",
     "standard_conforming_strings",
-    "TimeZone",
+    TIME_ZONE,
 ];
 
 /// A session's parameters. A copy is cheap as long as neither changes.
@@ -166,7 +176,13 @@ impl SettingValues {
         };
         let path = self.get(SEARCH_PATH).map_or(USUAL_PATH, String::as_str);
         let user = self.get(AUTHORIZATION).map_or("", String::as_str);
-        let path = SearchPath::of(path, user, self.temporary.clone());
+        let zone = self.get(TIME_ZONE).filter(|name| *name != UTC);
+        let zone = match (zone, self.path.zone()) {
+            (Some(name), Some(there)) if there.name() == name => Some(there.clone()),
+            (Some(name), _) => SessionZone::of_setting(name).and_then(|(_, zone)| zone),
+            (None, _) => None,
+        };
+        let path = SearchPath::of(path, user, self.temporary.clone()).in_zone(zone);
         if path != *self.path {
             self.path = Arc::new(path);
         }
@@ -330,6 +346,9 @@ impl Settings {
         }
         let (known, usual) = known(name).ok_or_else(|| unknown(name))?;
         let value = self.values().get(known);
+        if value.is_none() && *known == ISOLATION {
+            return self.get(USUAL_ISOLATION);
+        }
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
     }
 
@@ -394,6 +413,11 @@ impl Settings {
         names.into_iter().for_each(|name| self.note(name));
     }
 
+    /// The time zone in which moments are read and shown; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.values().path.zone()
+    }
+
     /// Where names are looked up that say no schema.
     pub fn path(&self) -> &Arc<SearchPath> {
         &self.values().path
@@ -417,6 +441,18 @@ impl Settings {
         let values = self.values();
         let schema = values.temporary.as_deref();
         schema.filter(|_| values.ends_at_commit)
+    }
+
+    /// Notes the level of isolation that the transaction asks for, until its end.
+    pub fn isolate(&mut self, level: &str) {
+        self.values_mut()
+            .put(ISOLATION, Some(level.to_string()), true);
+    }
+
+    /// Notes the level that later transactions ask for.
+    pub fn isolate_usually(&mut self, level: &str) {
+        self.values_mut()
+            .put(USUAL_ISOLATION, Some(level.to_string()), false);
     }
 
     /// When constraints are checked.
@@ -507,11 +543,9 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             "UTF8" | "UNICODE" => ok("UTF8"),
             _ => Err(wrong("texts are UTF-8")),
         },
-        "TimeZone" => match upper.as_str() {
-            "UTC" | "GMT" | "Z" | "ZULU" | "ETC/UTC" | "DEFAULT" | "LOCAL" | "0" | "UCT" => {
-                ok("UTC")
-            }
-            _ => Err(wrong("all times are UTC")),
+        TIME_ZONE => match SessionZone::of_setting(bare) {
+            Some((name, _)) => Ok(name),
+            None => Err(wrong("a name such as Europe/Berlin, or hours from UTC")),
         },
         "IntervalStyle" => match upper.as_str() {
             "POSTGRES" => ok("postgres"),

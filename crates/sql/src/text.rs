@@ -1,15 +1,14 @@
 //! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
 //! writes, [`decode_text`] reads as the same value.
 
-mod datetime;
+pub(crate) mod datetime;
 mod moments;
-
-pub(crate) use datetime::zone_abbreviation;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -77,10 +76,21 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
         },
         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
-            datetime::read(kind, text)
+            datetime::read(kind, text, None)
         }
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
+        SqlType::Enum(of) => match of.position(text) {
+            Some(position) => Ok(Value::Int(position.into())),
+            None => Err(SqlError::new(
+                code::INVALID_TEXT,
+                format!(
+                    "invalid input value for enum {}: \"{}\"",
+                    kind.name(),
+                    shortened(text)
+                ),
+            )),
+        },
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
         SqlType::OneChar => stored_text(first_character(text)),
@@ -294,6 +304,57 @@ fn shortened(text: &str) -> String {
     short
 }
 
+/// The same as [`decode_text`], in a session's time zone, which is UTC if there is none.
+///
+/// # Errors
+/// Those of [`decode_text`].
+pub(crate) fn decode_text_in(
+    kind: SqlType,
+    text: &str,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
+    match (kind, zone) {
+        (SqlType::Timestamptz, Some(zone)) if !text.contains('\0') => {
+            datetime::read(kind, text, Some(zone.zone()))
+        }
+        (SqlType::TimestamptzArray, Some(_)) => crate::values::arrays::decode_in(text, zone),
+        _ => decode_text(kind, text),
+    }
+}
+
+/// The same as [`encode_text`], in a session's time zone, which is UTC if there is none.
+pub(crate) fn encode_text_in(
+    kind: SqlType,
+    value: &ValueRef<'_>,
+    zone: Option<&SessionZone>,
+    out: &mut String,
+) {
+    match (kind, value, zone) {
+        (SqlType::Timestamptz, ValueRef::Timestamp(moment), Some(zone)) => {
+            let east = zone.zone().east_at(*moment);
+            let local = moment.saturating_add(east * 1_000_000);
+            moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
+        }
+        (SqlType::TimestamptzArray, ValueRef::Text(text), Some(_)) => {
+            out.push_str(&crate::values::arrays::encoded_in(text, zone));
+        }
+        _ => encode_text(kind, value, out),
+    }
+}
+
+/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
+pub(crate) fn distance(east: i64) -> String {
+    let seconds = east.unsigned_abs();
+    let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
+    if !seconds.is_multiple_of(3600) {
+        let _ = write!(text, ":{:02}", seconds / 60 % 60);
+    }
+    if !seconds.is_multiple_of(60) {
+        let _ = write!(text, ":{:02}", seconds % 60);
+    }
+    text
+}
+
 /// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.
 pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
     match (*value, kind) {
@@ -306,6 +367,11 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
                 let _ = write!(out, "{byte:02x}");
             }
         }
+        (ValueRef::Int(value), SqlType::Enum(of)) => match of.label(value) {
+            Some(label) => out.push_str(label),
+            // Another program stored a number that is no label's.
+            None => encode_integer(value, out),
+        },
         (ValueRef::Int(value), _) => encode_integer(value, out),
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),

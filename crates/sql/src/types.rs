@@ -1,7 +1,13 @@
 //! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
 
+mod enums;
 pub(crate) mod functions;
+pub(crate) mod interval_fields;
 mod written;
+
+pub use enums::EnumType;
+pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
+pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 
 use sardonyx::schema::{Limit, Type, Value};
 
@@ -103,6 +109,10 @@ pub enum SqlType {
     JsonArray,
     /// `jsonb[]`
     JsonbArray,
+    /// An enum type of a user
+    Enum(EnumType),
+    /// Arrays of one
+    EnumArray(EnumType),
     /// Of a literal in quotes, or a null, of which nothing is known yet.
     Unknown,
     /// `void`: of functions that return nothing
@@ -222,10 +232,32 @@ impl SqlType {
 
     /// Its number in PostgreSQL's catalogue.
     pub fn oid(self) -> u32 {
-        self.row().1
+        match self {
+            SqlType::Enum(of) => of.definition().oid,
+            SqlType::EnumArray(of) => of.definition().oid + 1,
+            _ => self.row().1,
+        }
     }
 
-    /// The type with this number.
+    /// The number by which functions are passed it: in this process it tells types of all databases apart.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            SqlType::Enum(of) => of.number(false),
+            SqlType::EnumArray(of) => of.number(true),
+            _ => self.oid(),
+        }
+    }
+
+    /// The type with such a number.
+    pub(crate) fn from_number(number: u32) -> Option<SqlType> {
+        match EnumType::of_number(number) {
+            Some((of, false)) => Some(SqlType::Enum(of)),
+            Some((of, true)) => Some(SqlType::EnumArray(of)),
+            None => SqlType::from_oid(number),
+        }
+    }
+
+    /// The type of PostgreSQL's own with this number.
     pub fn from_oid(oid: u32) -> Option<SqlType> {
         let found = ALL.iter().find(|(_, number, ..)| *number == oid);
         found.map(|(kind, ..)| *kind)
@@ -238,12 +270,18 @@ impl SqlType {
 
     /// Its name in SQL.
     pub fn name(self) -> &'static str {
-        self.row().2
+        match self {
+            SqlType::Enum(of) => &of.definition().name,
+            SqlType::EnumArray(of) => &of.definition().array_name,
+            _ => self.row().2,
+        }
     }
 
     /// Its name in `pg_type`.
     pub fn internal_name(self) -> &'static str {
         match self {
+            SqlType::Enum(of) => &of.definition().internal_name,
+            SqlType::EnumArray(of) => &of.definition().array_internal_name,
             SqlType::Bool => "bool",
             SqlType::Int2 => "int2",
             SqlType::Int4 => "int4",
@@ -263,12 +301,24 @@ impl SqlType {
         }
     }
 
-    /// Bytes of a value in PostgreSQL: -1 if they differ.
-    pub fn size(self) -> i16 {
-        self.row().3
+    /// The schema that it is in.
+    pub(crate) fn schema(self) -> &'static str {
+        match self {
+            SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,
+            _ => "pg_catalog",
+        }
     }
 
-    /// All types.
+    /// Bytes of a value in PostgreSQL: -1 if they differ.
+    pub fn size(self) -> i16 {
+        match self {
+            SqlType::Enum(_) => 4,
+            SqlType::EnumArray(_) => -1,
+            _ => self.row().3,
+        }
+    }
+
+    /// All types of PostgreSQL's own.
     pub fn all() -> impl Iterator<Item = SqlType> {
         ALL.iter().map(|(kind, ..)| *kind)
     }
@@ -278,6 +328,7 @@ impl SqlType {
         match self {
             SqlType::Int2Vector => Some(SqlType::Int2),
             SqlType::OidVector => Some(SqlType::Oid),
+            SqlType::EnumArray(of) => Some(SqlType::Enum(of)),
             _ => {
                 let found = ARRAYS.iter().find(|(.., array)| *array == self);
                 found.map(|(element, ..)| *element)
@@ -295,6 +346,7 @@ impl SqlType {
         let found = ARRAYS.iter().find(|(element, ..)| *element == self);
         match (found, self) {
             (Some((.., array)), _) => *array,
+            (None, SqlType::Enum(of)) => SqlType::EnumArray(of),
             (None, SqlType::Regclass) => SqlType::OidArray,
             (None, _) => SqlType::TextArray,
         }
@@ -354,6 +406,7 @@ impl SqlType {
             kind if kind.is_text() => 'S',
             SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => 'D',
             SqlType::Interval => 'T',
+            SqlType::Enum(_) => 'E',
             kind if kind.element().is_some() => 'A',
             _ => 'U',
         }
@@ -471,6 +524,9 @@ impl TypeSpec {
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
             && (self.kind == other.kind || !self.is_text_of_other(other))
+            && (self.kind != SqlType::Interval
+                || self.modifier < 0
+                || self.modifier == other.modifier)
             && is_least(self.length(), other.length())
             && is_least(digits(self), digits(other))
             && is_least(precision(self), precision(other).or(Some(38)))
@@ -488,7 +544,7 @@ impl TypeSpec {
             SqlType::Bool => Type::Bool,
             SqlType::Int2 => Type::I16,
             SqlType::Int4 => Type::I32,
-            SqlType::Int8 | SqlType::Oid | SqlType::Regclass => Type::I64,
+            SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => Type::I64,
             SqlType::Float4 => Type::F32,
             SqlType::Float8 => Type::F64,
             SqlType::Numeric => Type::Decimal {
@@ -507,6 +563,9 @@ impl TypeSpec {
 
     /// How it is written in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
+        if self.kind == SqlType::Interval {
+            return format!("interval{}", interval_fields::shown(self.modifier));
+        }
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),

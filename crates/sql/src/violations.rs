@@ -6,9 +6,12 @@
 
 use crate::error::{KeyName, SqlError, Violation};
 use crate::index_names::{key_name, key_names};
+use crate::names::DOMAIN_NOT_NULL;
+use crate::path::written;
 use crate::relation::{Relation, StoredColumn};
 use crate::source::Source;
 use crate::text::text_of;
+use crate::user_types::UserTypes;
 use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};
 
 /// The longest value in the detail of an error, in bytes.
@@ -37,9 +40,35 @@ pub(crate) fn explained(source: &dyn Source, mut error: SqlError) -> SqlError {
                 values,
                 is_referenced,
             } => explain_reference(source, &mut error, (&table, &name), &values, is_referenced),
+            Violation::Domain { domain, check } => {
+                explain_domain(source, &mut error, domain, check)
+            }
         }
     }
     error
+}
+
+fn explain_domain(source: &dyn Source, error: &mut SqlError, domain: u32, check: u32) {
+    let Ok(types) = UserTypes::of(source) else {
+        return;
+    };
+    let Some((name, there)) = types.with_oid(domain) else {
+        return;
+    };
+    if check == DOMAIN_NOT_NULL {
+        error.message = format!("domain {} does not allow null values", written(name));
+        return;
+    }
+    let checks = there.domain.iter().flat_map(|domain| &domain.checks);
+    let mut checks = checks.filter(|known| known.number == check);
+    if let Some(known) = checks.next() {
+        error.message = format!(
+            "value for domain {} violates check constraint \"{}\"",
+            written(name),
+            known.name
+        );
+        error.constraint = Some(known.name.clone());
+    }
 }
 
 fn relation_of(source: &dyn Source, table: &str) -> Option<Relation> {

@@ -63,6 +63,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "settings",
                     "database",
                     "underway",
+                    "user_types",
                 ],
             ),
             ("expression", &["expression", "aggregate"]),

@@ -7,7 +7,7 @@ use super::text::Statement;
 use sardonyx::hosts::{Term, TermState};
 use sardonyx_sql::{
     Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType,
-    Step, TransactionStatus, Value, encode_text,
+    Step, TransactionStatus, Value,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,7 +143,7 @@ fn answers_of(complete: Complete, answers: &mut Vec<Answer>) -> Result<(), SqlEr
         let texts = columns.map(|(value, column)| {
             (*value != Value::Null).then(|| {
                 let mut text = String::new();
-                encode_text(column.spec.kind, &value.as_ref(), &mut text);
+                column.encode_text(&value.as_ref(), rows.zone.as_ref(), &mut text);
                 text
             })
         });

@@ -7,7 +7,7 @@ use super::message::{Codes, Format};
 use bytes::{BufMut, BytesMut};
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    Message, Notice, ResultColumn, SqlError, SqlType, TransactionStatus, encode_binary, encode_text,
+    Message, Notice, ResultColumn, SessionZone, SqlError, SqlType, TransactionStatus, encode_binary,
 };
 
 /// The output buffer.
@@ -171,6 +171,7 @@ impl Answers<'_> {
         columns: &[ResultColumn],
         formats: Codes<'_, 2>,
         values: &[Value],
+        zone: Option<&SessionZone>,
         scratch: &mut Scratch,
     ) -> Result<(), SqlError> {
         let start = self.0.len();
@@ -182,8 +183,8 @@ impl Answers<'_> {
                     body.put_i32(-1);
                     continue;
                 }
-                let kind = column.spec.kind;
-                if let Err(error) = value_in(formats.format_at(place), kind, value, scratch, body) {
+                let format = formats.format_at(place);
+                if let Err(error) = value_in(format, (column, zone), value, scratch, body) {
                     failure.get_or_insert(error);
                 }
             }
@@ -295,20 +296,21 @@ impl Answers<'_> {
 /// Writes a value that is not null, with its length before it.
 fn value_in(
     format: Format,
-    kind: SqlType,
+    (column, zone): (&ResultColumn, Option<&SessionZone>),
     value: &Value,
     scratch: &mut Scratch,
     body: &mut BytesMut,
 ) -> Result<(), SqlError> {
     let written = match (format, value) {
-        (Format::Text, Value::Text(text)) => text.as_bytes(),
+        (Format::Text, Value::Text(text)) if zone.is_none() => text.as_bytes(),
         (Format::Text, value) => {
             scratch.text.clear();
-            encode_text(kind, &value.as_ref(), &mut scratch.text);
+            column.encode_text(&value.as_ref(), zone, &mut scratch.text);
             scratch.text.as_bytes()
         }
         (Format::Binary, value) => {
             scratch.bytes.clear();
+            let kind = column.spec.kind;
             encode_binary(kind, &value.as_ref(), &mut scratch.text, &mut scratch.bytes)?;
             &scratch.bytes
         }

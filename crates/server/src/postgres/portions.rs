@@ -2,7 +2,7 @@
 //! stream.
 
 use sardonyx::schema::Value;
-use sardonyx_sql::{RowStream, Rows, Share, SqlError, cover_portion};
+use sardonyx_sql::{RowStream, Rows, SessionZone, Share, SqlError, cover_portion};
 
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
@@ -18,6 +18,8 @@ pub struct Portions {
     more: Option<RowStream>,
     /// The share of all clients' memory that the rows take until they are dropped: the most of all portions so far.
     memory: Option<Share>,
+    /// The time zone in which moments are shown; UTC if there is none.
+    zone: Option<SessionZone>,
 }
 
 /// A portion of rows.
@@ -26,6 +28,7 @@ pub struct Portion<'a> {
     values: &'a [Value],
     width: usize,
     rows: usize,
+    zone: Option<&'a SessionZone>,
 }
 
 impl Portions {
@@ -38,6 +41,7 @@ impl Portions {
             given: 0,
             more: rows.more,
             memory,
+            zone: rows.zone,
         }
     }
 
@@ -80,6 +84,7 @@ impl Portions {
             values: &self.values[start..start + rows * self.width],
             width: self.width,
             rows,
+            zone: self.zone.as_ref(),
         }))
     }
 
@@ -94,6 +99,11 @@ impl<'a> Portion<'a> {
     pub fn rows(&self) -> impl Iterator<Item = &'a [Value]> + use<'a> {
         let (values, width) = (self.values, self.width);
         (0..self.rows).map(move |row| &values[row * width..(row + 1) * width])
+    }
+
+    /// The time zone in which moments are shown; UTC if there is none.
+    pub fn zone(&self) -> Option<&'a SessionZone> {
+        self.zone
     }
 
     /// The number of rows.

@@ -1,10 +1,12 @@
 //! `ALTER TABLE`.
 
-use super::columns::{Declared, check_column_name, declared, default_of, name_sequences};
+use super::columns::{Declared, check_column_name, declared, name_sequences};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
+use super::default::default_of;
+use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::generated::generated_column;
@@ -16,13 +18,15 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
-use crate::names::name_of;
+use crate::names::{name_of, quoted_literal};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::TypeSpec;
+use crate::text::text_of;
+use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Owner,
@@ -189,7 +193,7 @@ fn add_column(
     column: &ColumnDef,
     path: &SearchPath,
 ) -> Result<(), SqlError> {
-    let mut column = declared(column)?;
+    let mut column = declared(column, &TypeNames::of(tx.view(), path)?)?;
     name_sequences(tx.view(), path, &relation.name, &mut column.notes.default)?;
     if relation.column(&column.name).is_ok() {
         return Err(SqlError::new(
@@ -201,7 +205,12 @@ fn add_column(
             ),
         ));
     }
+    let domain = column.notes.domain;
     if let Some(expression) = column.generated.take() {
+        refuse(
+            WORD,
+            &[(domain.is_some(), "a generated column of a domain")],
+        )?;
         return add_generated(tx, relation, &column, &expression, path);
     }
     let source = tx.view();
@@ -232,6 +241,9 @@ fn add_column(
         .columns
         .insert(relation.schema.columns.len(), column.notes);
     put_notes(tx, relation.number, &notes)?;
+    if let Some(domain) = domain {
+        domains::apply(tx, relation.number, relation.schema.columns.len(), domain)?;
+    }
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
         add_constraint(tx, &relation, constraint, path)?;
@@ -318,12 +330,20 @@ fn alter_column(
                 .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."));
         }
         AlterColumnOperation::SetDefault { value } => {
-            let (constant, mut text) = default_of(value, column.spec)?;
+            let names = TypeNames::of(tx.view(), path)?;
+            let (constant, mut text) = default_of(value, column.spec, &names)?;
             name_sequences(tx.view(), path, &relation.name, &mut text)?;
             let of = notes_of_column(&mut notes, column);
             // Rows that are there may have the schema's default, so that stays.
             of.default = Some(text.unwrap_or_else(|| match &constant {
                 Value::Null => "null".to_string(),
+                // The text of another session, or of a label's new name, would say something else.
+                _ if is_of_user(column.spec.kind.oid())
+                    || column.spec.kind == SqlType::Timestamptz =>
+                {
+                    let text = text_of(column.spec.kind, constant.as_ref());
+                    quoted_literal(&text.unwrap_or_default())
+                }
                 _ => value.to_string(),
             }));
             of.sequence = None;
@@ -336,8 +356,14 @@ fn alter_column(
         AlterColumnOperation::SetDataType {
             data_type, using, ..
         } => {
-            let to = TypeSpec::of_data_type(data_type)?;
-            return retype_column(tx, relation, column, (to, using.as_ref()));
+            let names = TypeNames::of(tx.view(), path)?;
+            if names.domain(data_type).is_some() || column.domain.is_some() {
+                return Err(SqlError::unsupported(
+                    "ALTER COLUMN TYPE to or from a domain is not supported",
+                ));
+            }
+            let to = TypeSpec::of_data_type(data_type, &names)?;
+            return retype_column(tx, relation, column, (to, using.as_ref()), &names);
         }
         other => {
             return Err(SqlError::unsupported(format!(

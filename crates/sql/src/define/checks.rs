@@ -3,7 +3,7 @@
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{NamedColumn, declared_check, shown_check};
-use crate::names::is_full_match;
+use crate::names::is_hidden_check;
 use crate::parse::parse_expression;
 use crate::relation::Relation;
 use sardonyx_rows::condition::Check;
@@ -38,7 +38,7 @@ pub(super) fn take(
     let mut taken = Vec::new();
     for (name, text) in &relation.schema.checks {
         let read = Check::parse(text, &relation.schema);
-        if is_full_match(name) || !read.is_ok_and(|check| check.columns().contains(&column)) {
+        if is_hidden_check(name) || !read.is_ok_and(|check| check.columns().contains(&column)) {
             continue;
         }
         let tree = parse_expression(&shown_check(text, &relation.schema))?;

@@ -1,16 +1,16 @@
 //! Columns as they are declared: their types, defaults and constraints.
 
+use super::default::default_of;
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::{check_collation, name_of};
-use crate::relation::{ColumnNotes, ReferenceNotes};
+use crate::relation::{ColumnNotes, ReferenceNotes, UpdateAction};
 use crate::search_path::SearchPath;
 use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
-use crate::values::cast::{Coercion, stored};
+use crate::user_types::TypeNames;
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
     self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
@@ -64,7 +64,7 @@ pub(super) enum Constraint {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
+pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared, SqlError> {
     let ColumnDef {
         name,
         data_type,
@@ -72,11 +72,13 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
     } = column;
     let name = name_of(name);
     check_column_name(&name)?;
-    let (spec, draws) = type_of(data_type)?;
+    let (spec, draws) = type_of(data_type, names)?;
+    let domain = names.domain(data_type);
     let mut declared = Declared {
         notes: ColumnNotes {
             kind: spec.kind.oid(),
             modifier: spec.modifier,
+            domain: domain.map(|(_, oid, _)| oid),
             ..ColumnNotes::default()
         },
         not_null: draws,
@@ -92,7 +94,20 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
     };
     check_options(&declared.name, options, draws)?;
     for ColumnOptionDef { name, option } in options {
-        declared.option(option, name.as_ref().map(name_of))?;
+        declared.option(option, name.as_ref().map(name_of), names)?;
+    }
+    let has_own = |option: &ColumnOptionDef| {
+        matches!(
+            option.option,
+            ColumnOption::Default(_) | ColumnOption::Generated { .. }
+        )
+    };
+    if let Some((_, _, domain)) = domain
+        && let Some(text) = &domain.default
+        && !options.iter().any(has_own)
+    {
+        let tree = crate::parse::parse_expression(text)?;
+        (declared.default, declared.notes.default) = default_of(&tree, spec, names)?;
     }
     Ok(declared)
 }
@@ -161,7 +176,7 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
 }
 
 /// The type of a column, and whether it is one of `serial`s.
-fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
+fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), SqlError> {
     if let DataType::Custom(name, modifiers) = data_type
         && modifiers.is_empty()
     {
@@ -175,7 +190,7 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
             return Ok((TypeSpec::plain(kind), true));
         }
     }
-    let spec = TypeSpec::of_data_type(data_type)?;
+    let spec = TypeSpec::of_data_type(data_type, names)?;
     let has_length = spec.kind.element().is_some() && spec.modifier >= 0;
     match spec.kind.is_of_columns() && !has_length {
         true => Ok((spec, false)),
@@ -186,21 +201,6 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
             "a column of type {} is not supported",
             spec.kind.name()
         ))),
-    }
-}
-
-/// The default of a column: a value, or an expression's text that is computed for each row.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn default_of(tree: &Tree, spec: TypeSpec) -> Result<(Value, Option<String>), SqlError> {
-    let scope = Scope::default();
-    let mut parameters = Parameters::default();
-    let mut compiler = Compiler::new(&scope, &mut parameters);
-    let typed = compiler.compile(tree)?;
-    match compiler.coerce(typed, spec, Coercion::Assignment)? {
-        Expr::Literal(value) => Ok((stored(value, spec)?, None)),
-        _ => Ok((Value::Null, Some(tree.to_string()))),
     }
 }
 
@@ -221,7 +221,12 @@ pub(super) fn name_sequences(
 }
 
 impl Declared {
-    fn option(&mut self, option: &ColumnOption, name: Option<String>) -> Result<(), SqlError> {
+    fn option(
+        &mut self,
+        option: &ColumnOption,
+        name: Option<String>,
+        names: &TypeNames,
+    ) -> Result<(), SqlError> {
         let own = || vec![(self.name.clone(), false)];
         match option {
             ColumnOption::Null => {}
@@ -239,7 +244,7 @@ impl Declared {
                 check_collation(collation)?;
             }
             ColumnOption::Default(tree) => {
-                let (value, text) = default_of(tree, self.spec)?;
+                let (value, text) = default_of(tree, self.spec, names)?;
                 self.default = value;
                 self.notes.default = text;
             }
@@ -446,14 +451,6 @@ pub(super) fn foreign(
         Some(ReferentialAction::SetNull) => OnDelete::SetNull,
         Some(ReferentialAction::SetDefault) => OnDelete::SetDefault,
     };
-    if !matches!(
-        on_update,
-        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict)
-    ) {
-        return Err(SqlError::unsupported(
-            "ON UPDATE is supported with NO ACTION and RESTRICT only",
-        ));
-    }
     Ok(Constraint::Foreign {
         name: name.or_else(|| own_name.as_ref().map(name_of)),
         columns,
@@ -466,6 +463,12 @@ pub(super) fn foreign(
             delete_restricts: *on_delete == Some(ReferentialAction::Restrict),
             update_restricts: *on_update == Some(ReferentialAction::Restrict),
             full: *match_kind == Some(ConstraintReferenceMatchKind::Full),
+            on_update: match on_update {
+                None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => None,
+                Some(ReferentialAction::Cascade) => Some(UpdateAction::Cascade),
+                Some(ReferentialAction::SetNull) => Some(UpdateAction::SetNull),
+                Some(ReferentialAction::SetDefault) => Some(UpdateAction::SetDefault),
+            },
         },
     })
 }

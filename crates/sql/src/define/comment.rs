@@ -46,6 +46,7 @@ impl Comment {
             Commented::Index(_)
             | Commented::Sequence(_)
             | Commented::Schema(_)
+            | Commented::Type(_)
             | Commented::Database => None,
         }
     }
@@ -115,6 +116,7 @@ pub(super) fn run(
                 put_in(&mut notes.index_comments, local(&name), text);
             })?;
         }
+        Commented::Type(name) => super::type_names::comment(tx, name, text, rights.path())?,
         Commented::View(name) => {
             let name = &find(name)?;
             if view_named(tx.view(), name)?.is_none() {

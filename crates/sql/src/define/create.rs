@@ -23,6 +23,7 @@ use crate::rights::Rights;
 use crate::schemas::is_there;
 use crate::search_path::SearchPath;
 use crate::types::SqlType;
+use crate::user_types::TypeNames;
 use sardonyx::Error;
 use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
@@ -121,6 +122,7 @@ pub(super) fn table(
         None => (create, &[][..]),
     };
     let mut columns = Vec::with_capacity(create.columns.len());
+    let names = TypeNames::of(tx.view(), path)?;
     for column in &create.columns {
         if is_unsaid(&column.data_type) {
             return Err(SqlError::syntax(format!(
@@ -128,7 +130,7 @@ pub(super) fn table(
                 name_of(&column.name)
             )));
         }
-        let mut column = declared(column)?;
+        let mut column = declared(column, &names)?;
         name_sequences(tx.view(), path, &name, &mut column.notes.default)?;
         columns.push(column);
     }
@@ -158,7 +160,13 @@ pub(super) fn table(
         add_sequence(tx, &name, column)?;
         notes.columns.insert(place, column.notes.clone());
     }
+    let domains = columns.iter().enumerate();
+    let domains = domains.filter_map(|(place, column)| Some((place, column.notes.domain?)));
+    let domains: Vec<(usize, u32)> = domains.collect();
     put_notes(tx, number, &notes)?;
+    for (place, domain) in domains {
+        super::domains::apply(tx, number, place, domain)?;
+    }
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
             add_foreign(tx, &name, constraint, path)?;

@@ -8,7 +8,7 @@ use super::index::forget_index;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::is_full_match;
+use crate::names::{is_domain_check_of, is_hidden_check};
 use crate::path::written;
 use crate::relation::{Relation, delete_object, kind};
 use crate::source::Source;
@@ -44,6 +44,12 @@ pub(super) fn drop_column(
         drop_constraint(tx, &relation, &constraint, true, cascades)?;
     }
     let relation = Relation::numbered(tx.view(), relation.number)?;
+    for (check, _) in &relation.schema.checks {
+        // The conditions of its domain.
+        if is_domain_check_of(check, number) {
+            tx.drop_check(relation.number, check)?;
+        }
+    }
     let mut notes = relation.notes.clone();
     for index in &relation.schema.indexes {
         let included = notes.included.get(&index.name);
@@ -84,7 +90,7 @@ fn constraints_of(relation: &Relation, column: usize) -> Vec<String> {
     let references = references.filter(|key| key.columns.contains(&column));
     let checks = schema.checks.iter().filter(|(name, text)| {
         let read = Check::parse(text, schema);
-        !is_full_match(name) && read.is_ok_and(|check| check.columns().contains(&column))
+        !is_hidden_check(name) && read.is_ok_and(|check| check.columns().contains(&column))
     });
     let keys = schema.indexes.iter().filter(|index| {
         let name = &index.name;

@@ -7,6 +7,7 @@ use crate::expression::{
 };
 use crate::names::quoted;
 use crate::relation::Relation;
+use crate::user_types::TypeNames;
 use sardonyx::schema::GeneratedColumn;
 use sqlparser::ast::Expr as Tree;
 
@@ -23,7 +24,13 @@ pub(super) fn generated_column(
     expression: &Tree,
     is_generated: &dyn Fn(usize) -> bool,
 ) -> Result<GeneratedColumn, SqlError> {
-    let (typed, check) = declared_expression(expression, table, columns, Use::Generated)?;
+    let (typed, check) = declared_expression(
+        expression,
+        table,
+        columns,
+        Use::Generated,
+        &TypeNames::default(),
+    )?;
     if let Some(read) = check.columns.iter().find(|read| is_generated(read.number)) {
         return Err(SqlError::new(
             code::INVALID_OBJECT_DEFINITION,

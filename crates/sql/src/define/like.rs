@@ -94,7 +94,8 @@ impl Model {
     }
 
     fn column(&self, tx: &dyn DefineTarget, column: &RelationColumn) -> Result<String, SqlError> {
-        let mut sql = format!("{} {}", quoted(&column.name), column.spec.to_sql());
+        let written = Relation::written_type(tx.view(), column)?;
+        let mut sql = format!("{} {written}", quoted(&column.name));
         if column.not_null {
             sql.push_str(" not null");
         }

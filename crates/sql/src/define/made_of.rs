@@ -119,7 +119,7 @@ pub(super) fn fill(
     };
     insert.source = Some(Box::new(query.clone()));
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(&*tx, &mut parameters, rights);
+    let mut planning = Planning::new(&*tx, &mut parameters, rights)?;
     let plan = plan_statement(&mut planning, &Statement::Insert(insert))?;
     check_no_parameters(&parameters)?;
     let (inserted, _) = run_plan(tx, &plan, with)?;
@@ -147,7 +147,7 @@ pub(super) fn columns_for(
     rights: &Arc<Rights>,
 ) -> Result<Vec<ColumnDef>, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, rights);
+    let mut planning = Planning::new(source, &mut parameters, rights)?;
     let mut draft = draft_query(&mut planning, query)?;
     draft.decide(&mut planning)?;
     if names.len() > draft.items.len() {

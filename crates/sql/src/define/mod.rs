@@ -7,6 +7,8 @@ mod columns;
 mod comment;
 mod constraint;
 mod create;
+mod default;
+mod domains;
 mod drop;
 mod drop_column;
 mod generated;
@@ -23,6 +25,8 @@ mod retype;
 mod rule;
 mod schema;
 mod sequence;
+mod type_names;
+mod types;
 mod view;
 
 pub(crate) use built::{RowsWork, works_on_rows};
@@ -74,6 +78,12 @@ pub(crate) fn run(
     if let Some(comment) = prepared.comment() {
         return comment::run(tx, comment, &prepared.rights());
     }
+    if let Some(command) = prepared.type_command() {
+        let rights = prepared.rights();
+        let mut complete = types::change(tx, command, user, &rights)?;
+        view::keep_whole(tx, command.cascades(), &mut complete)?;
+        return Ok(complete);
+    }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
@@ -116,6 +126,7 @@ pub(crate) fn run(
             ObjectType::Index => drop::indexes(tx, names, *if_exists, &rights)?,
             ObjectType::Sequence => drop::sequences(tx, names, *if_exists, path)?,
             ObjectType::View => view::drop(tx, names, *if_exists, path)?,
+            ObjectType::Type => types::drop(tx, names, (*if_exists, *cascade), &rights)?,
             ObjectType::Schema => schema::drop(tx, names, *if_exists, *cascade, &rights)?,
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -123,6 +134,11 @@ pub(crate) fn run(
                 )));
             }
         },
+        Statement::CreateType {
+            name,
+            representation,
+        } => types::create(tx, name, representation.as_ref(), path)?,
+        Statement::AlterType(alter) => types::alter(tx, alter, path)?,
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
         Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
         _ => {

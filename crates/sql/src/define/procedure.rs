@@ -12,7 +12,7 @@ use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::TypeSpec;
+use crate::types::{OwnTypes, TypeSpec};
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub(super) fn drop(
 /// The types of arguments.
 fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
     let types = arguments.iter().map(|argument| match argument.mode {
-        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type),
+        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type, &OwnTypes),
         _ => Err(SqlError::unsupported("parameters of procedures are IN")),
     });
     types.collect()

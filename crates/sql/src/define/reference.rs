@@ -12,6 +12,7 @@ use crate::path::{is_temporary, local};
 use crate::relation::{ReferenceNotes, Relation};
 use crate::search_path::SearchPath;
 use crate::types::SqlType;
+use crate::user_types::is_of_user;
 use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
 
@@ -112,6 +113,11 @@ pub(super) fn reference_of<'c>(
     let sets = matches!(on_delete, OnDelete::SetNull | OnDelete::SetDefault);
     for column in columns {
         let column = relation.column(column)?;
+        if notes.on_update.is_some() && column.is_generated {
+            return Err(SqlError::syntax(
+                "invalid ON UPDATE action for foreign key constraint containing generated column",
+            ));
+        }
         if sets && column.is_generated {
             return Err(SqlError::syntax(
                 "invalid ON DELETE action for foreign key constraint containing generated column",
@@ -194,7 +200,7 @@ pub(super) fn check_types(
     };
     let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
     let has_keys = from.spec.kind.has_keys() || to.spec.kind.has_keys();
-    let is_own = |kind| has_keys || kind == SqlType::Json;
+    let is_own = |kind: SqlType| has_keys || kind == SqlType::Json || is_of_user(kind.oid());
     let is_one = from.spec.kind == to.spec.kind || !is_own(from.spec.kind) && !is_own(to.spec.kind);
     if from.stored == to.stored && is_one || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
         return Ok(());

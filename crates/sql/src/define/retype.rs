@@ -5,8 +5,8 @@
 //! one in the same bytes, as a longer `varchar`, only changes what is declared.
 
 use super::checks;
-use super::columns::default_of;
 use super::constraint::notes_of_column;
+use super::default::default_of;
 use super::generated::check_not_read;
 use super::index::{WrittenIndex, make};
 use crate::checks::value_of_row;
@@ -21,6 +21,7 @@ use crate::names::quoted;
 use crate::parse::parse_expression;
 use crate::relation::{ColumnNotes, DefaultValue, Relation, RelationColumn, TableNotes};
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::TypeNames;
 use crate::values::cast::{Coercion, can_cast, stored};
 use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, IndexDefinition, Value};
@@ -37,6 +38,7 @@ pub(super) fn retype_column(
     relation: &Relation,
     column: &RelationColumn,
     (to, using): (TypeSpec, Option<&Tree>),
+    names: &TypeNames,
 ) -> Result<(), SqlError> {
     let name = &column.name;
     // An index that was not made may have left columns that are computed of this one.
@@ -55,8 +57,8 @@ pub(super) fn retype_column(
         ));
     }
     let keeps = using.is_none() && column.stored == to.stored() && to.holds_all_of(column.spec);
-    let value = new_value(relation, column, (to, using))?;
-    let default = new_default(column, to)?;
+    let value = new_value(relation, column, (to, using), names)?;
+    let default = new_default(column, to, names)?;
     if keeps && !is_read(relation, column.number) {
         let mut notes = relation.notes.clone();
         notes.table.clone_from(&relation.name);
@@ -138,6 +140,7 @@ fn new_value(
     relation: &Relation,
     column: &RelationColumn,
     (to, using): (TypeSpec, Option<&Tree>),
+    names: &TypeNames,
 ) -> Result<Expr, SqlError> {
     let name = &column.name;
     let Some(tree) = using else {
@@ -159,7 +162,7 @@ fn new_value(
         return Ok(Expr::Cast(value, from.kind, to, false));
     };
     let columns = named_columns(relation);
-    let (typed, _) = declared_expression(tree, &relation.name, &columns, Use::Transform)?;
+    let (typed, _) = declared_expression(tree, &relation.name, &columns, Use::Transform, names)?;
     let kind = typed.kind();
     let scope = scope_of_columns(&relation.name, &columns);
     let mut parameters = Parameters::default();
@@ -200,7 +203,11 @@ fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
 }
 
 /// The default of a column of another type; none if it has none.
-fn new_default(column: &RelationColumn, to: TypeSpec) -> Result<Option<String>, SqlError> {
+fn new_default(
+    column: &RelationColumn,
+    to: TypeSpec,
+    names: &TypeNames,
+) -> Result<Option<String>, SqlError> {
     let text = match &column.default {
         _ if column.sequence.is_some() => return Ok(None),
         DefaultValue::Expression(text) => text.clone(),
@@ -211,7 +218,7 @@ fn new_default(column: &RelationColumn, to: TypeSpec) -> Result<Option<String>, 
             format!("'{text}'::{}", column.spec.to_sql())
         }
     };
-    match default_of(&parse_expression(&text)?, to) {
+    match default_of(&parse_expression(&text)?, to, names) {
         Ok(_) => Ok(Some(text)),
         Err(error) if error.code == code::DATATYPE_MISMATCH => Err(SqlError::new(
             code::DATATYPE_MISMATCH,

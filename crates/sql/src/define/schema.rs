@@ -149,6 +149,7 @@ struct Contents {
     views: Vec<String>,
     /// Those that are no column's of one of the tables.
     sequences: Vec<String>,
+    types: Vec<String>,
 }
 
 impl Contents {
@@ -173,6 +174,7 @@ impl Contents {
                 .filter(is_in)
                 .collect(),
             relations: of_tables,
+            types: super::type_names::in_schema(tx, schema)?,
         })
     }
 
@@ -211,7 +213,9 @@ impl Contents {
         let sequences = sequences.map(|name| format!("sequence {}", written(name)));
         let views = self.views.iter();
         let views = views.map(|name| format!("view {}", written(name)));
-        tables.chain(sequences).chain(views).collect()
+        let types = self.types.iter();
+        let types = types.map(|name| format!("type {}", written(name)));
+        tables.chain(sequences).chain(views).chain(types).collect()
     }
 }
 
@@ -287,6 +291,9 @@ pub(crate) fn drop_schema(
     for sequence in &contents.sequences {
         forget(tx, kind::SEQUENCE, sequence, &[])?;
         delete_object(tx, kind::SEQUENCE, sequence)?;
+    }
+    for name in &contents.types {
+        super::types::drop_one(tx, name, true, rights)?;
     }
     delete_object(tx, kind::COMMENT, &comment_of_schema(name))?;
     delete_object(tx, kind::SCHEMA, name)?;
@@ -417,6 +424,7 @@ fn rename(
             put_object(tx, of, &new, &body)?;
         }
     }
+    super::type_names::rename_schema(tx, from, to)?;
     let body = object(tx.view(), kind::SCHEMA, from)?;
     delete_object(tx, kind::SCHEMA, from)?;
     match body {

@@ -8,7 +8,7 @@ use crate::path::local;
 use crate::relation::{kind, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::sequences::Sequence;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{OwnTypes, SqlType, TypeSpec};
 use sqlparser::ast::{Expr as Tree, SequenceOptions};
 
 /// `CREATE SEQUENCE`.
@@ -50,7 +50,9 @@ pub(super) fn sequence_of(
     let (mut start, mut least, mut most) = (None, None, None);
     for option in options {
         match option {
-            SequenceOptions::DataType(data_type) => kind = TypeSpec::of_data_type(data_type)?.kind,
+            SequenceOptions::DataType(data_type) => {
+                kind = TypeSpec::of_data_type(data_type, &OwnTypes)?.kind
+            }
             SequenceOptions::IncrementBy(tree, _by) => of.increment = whole(tree)?,
             SequenceOptions::StartWith(tree, _with) => start = Some(whole(tree)?),
             SequenceOptions::MinValue(tree) => least = tree.as_ref().map(whole).transpose()?,

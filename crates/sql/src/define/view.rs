@@ -135,7 +135,7 @@ pub(super) fn planned(
     let text = create.query.to_string();
     let query = query_of(&text)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, rights);
+    let mut planning = Planning::new(source, &mut parameters, rights)?;
     let mut draft = draft_query(&mut planning, &query)?;
     draft.decide(&mut planning)?;
     let found = std::mem::take(&mut planning.queries.without_schema);

@@ -4,12 +4,12 @@ use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::padded;
 use super::compile::Compiler;
+use super::functions::{JSON_MOMENT, in_session};
 use super::order::sort_key;
-use super::{Expr, SortKey, Typed, ordered};
+use super::{Expr, Function, SortKey, Typed, ordered};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
-use sardonyx::schema::Value;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
 /// The argument of an aggregate, and its separator or name.
@@ -104,7 +104,11 @@ impl Compiler<'_> {
         Ok(match (kind, list.args.as_slice()) {
             (_, [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) => (None, None),
             (_, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
-                (Some(self.decided(argument)?), None)
+                let argument = self.decided(argument)?;
+                match kind {
+                    AggregateKind::JsonArray => (Some(in_session(self, "json", argument)?), None),
+                    _ => (Some(argument), None),
+                }
             }
             (
                 AggregateKind::Texts,
@@ -133,15 +137,10 @@ impl Compiler<'_> {
                 let is_time = matches!(name.kind(), SqlType::Timestamp | SqlType::Timestamptz);
                 let mut name = self.coerce(name, text, Coercion::Explicit)?;
                 if is_time {
-                    // As JSON has them. The distance from UTC is always 0.
-                    for (from, to) in [(" ", "T"), ("+00", "+00:00")] {
-                        let words = [from, to].map(|word| Expr::Literal(Value::Text(word.into())));
-                        let mut parts = vec![Typed::new(name, SqlType::Text)];
-                        parts.extend(words.map(|word| Typed::new(word, SqlType::Text)));
-                        name = self.call("replace", parts)?.expr;
-                    }
+                    name = Expr::Call(Function(&JSON_MOMENT), vec![name]);
                 }
-                (Some(self.decided(argument)?), Some(name))
+                let argument = self.decided(argument)?;
+                (Some(in_session(self, "json", argument)?), Some(name))
             }
             _ => {
                 return Err(SqlError::unsupported(format!(

@@ -17,6 +17,7 @@ use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::path::split;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{TypeNames, is_of_user};
 use crate::values::cast::Coercion;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
@@ -68,6 +69,7 @@ pub(crate) fn declared_expression(
     table: &str,
     columns: &[NamedColumn<'_>],
     of: Use,
+    names: &TypeNames,
 ) -> Result<(Typed, SqlCheck), SqlError> {
     let mut inner = tree;
     while let Tree::Nested(nested) = inner {
@@ -75,7 +77,7 @@ pub(crate) fn declared_expression(
     }
     refuse_parts(inner, of)?;
     let scope = scope_of_columns(table, columns);
-    let mut parameters = Parameters::default();
+    let mut parameters = Parameters::default().naming(names.clone());
     let mut compiler = Compiler::new(&scope, &mut parameters);
     let typed = match of {
         Use::Check | Use::IndexWhere => {
@@ -84,6 +86,7 @@ pub(crate) fn declared_expression(
         Use::IndexKey | Use::Generated | Use::Transform => compiler.compile(inner)?,
     };
     check_immutable(&typed.expr, of)?;
+    refuse_user_types(&typed.expr, columns, of)?;
     let is_kept = !matches!(of, Use::Check | Use::Transform);
     if is_kept && compiler.crosses_zone {
         return Err(not_immutable(of));
@@ -131,6 +134,7 @@ pub(crate) fn declared_check(
     refuse_parts(condition, Use::Check)?;
     let scope = scope_of_columns(table, columns);
     let expr = compiled(condition, &scope)?;
+    refuse_user_types(&expr, columns, Use::Check)?;
     let text = condition.to_string();
     if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
         return Ok(text);
@@ -240,6 +244,29 @@ fn compiled(tree: &Tree, scope: &Scope) -> Result<Expr, SqlError> {
     let expr = Compiler::new(scope, &mut parameters).condition(tree, "CHECK")?;
     check_immutable(&expr, Use::Check)?;
     Ok(expr)
+}
+
+/// Refuses columns of users' types where every program computes the expression: it knows no labels.
+fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Result<(), SqlError> {
+    if of == Use::Transform {
+        return Ok(());
+    }
+    let mut found = None;
+    expr.walk(&mut |part| {
+        if let Expr::Column(number) = part {
+            let mut columns = columns.iter().filter(|column| column.number == *number);
+            found = found.or(columns.find(|column| is_of_user(column.spec.kind.oid())));
+        }
+    });
+    match found {
+        None => Ok(()),
+        Some(column) => Err(SqlError::unsupported(format!(
+            "column \"{}\" of type {} is not supported in {}",
+            column.name,
+            column.spec.kind.name(),
+            of.words().1
+        ))),
+    }
 }
 
 /// Refuses functions that give rows, or another value each time.

@@ -1,17 +1,23 @@
 //! An expression as a value of another type: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
-use super::cast::{Coercion, can_cast};
+use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
+use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, all, function_number,
+    JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED,
+    TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
-use super::{Expr, Function, Typed};
+use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
 use crate::names::parts_of;
-use crate::text::decode_text;
+use crate::parse::parse_expression;
+use crate::path::written;
+use crate::text::{decode_text, decode_text_in};
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::DomainDefinition;
+use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
 use sqlparser::ast::{DataType, Expr as Tree};
 
@@ -36,7 +42,7 @@ impl Compiler<'_> {
     }
 
     pub(super) fn cast(&mut self, tree: &Tree, of: &DataType) -> Result<Typed, SqlError> {
-        let to = TypeSpec::of_data_type(of)?;
+        let to = TypeSpec::of_data_type(of, self.parameters.types())?;
         if let (Some(_), Tree::Array(array)) = (to.kind.element(), tree)
             && array.elem.is_empty()
         {
@@ -44,14 +50,78 @@ impl Compiler<'_> {
         }
         let typed = self.compile(tree)?;
         if let Expr::Literal(Value::Text(name)) = &typed.expr
-            && is_regproc(of)
+            && is_named(of, "regproc")
             && name.parse::<u32>().is_err()
         {
             let number = Expr::Literal(Value::Int(numbered(name)?.into()));
             return Ok(Typed::new(number, SqlType::Oid));
         }
+        // A type's name, which is looked up when it is run.
+        if is_named(of, "regtype") && (typed.kind() == SqlType::Unknown || typed.kind().is_text()) {
+            let text = TypeSpec::plain(SqlType::Text);
+            let text = self.coerce(typed, text, Coercion::Explicit)?;
+            let call = Expr::Call(Function(&TYPE_NUMBER), vec![text]);
+            return Ok(Typed::new(call, SqlType::Oid));
+        }
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
-        Ok(Typed { expr, spec: to })
+        let domain = self.parameters.types().domain(of);
+        let domain = domain.map(|(kept, _, domain)| (written(kept), domain.clone()));
+        match domain {
+            Some((name, domain)) => self.of_domain(Typed { expr, spec: to }, &name, &domain),
+            None => Ok(Typed { expr, spec: to }),
+        }
+    }
+
+    /// A value that meets the conditions of a domain, or an error.
+    ///
+    /// # Errors
+    /// `0A000` for a value that may be another one each time it is computed.
+    fn of_domain(
+        &mut self,
+        value: Typed,
+        name: &str,
+        domain: &DomainDefinition,
+    ) -> Result<Typed, SqlError> {
+        if value.expr.is_volatile() || value.expr.any(&|part| matches!(part, Expr::Subquery(_))) {
+            return Err(SqlError::unsupported(format!(
+                "a cast of this expression to the domain {name} is not supported"
+            ))
+            .hint("Compute the value in a query in FROM, and cast its column."));
+        }
+        let fails = |check: &str| {
+            let names = [name, check].map(|text| Expr::Literal(Value::Text(text.to_string())));
+            Expr::Call(Function(&OUTSIDE_OF_DOMAIN), names.to_vec())
+        };
+        let mut arms = Vec::new();
+        if domain.not_null {
+            arms.push((Expr::IsNull(Box::new(value.expr.clone())), fails("")));
+        }
+        let columns = [NamedColumn {
+            number: 0,
+            name: "value",
+            spec: value.spec,
+        }];
+        let scope = scope_of_columns("", &columns);
+        for check in &domain.checks {
+            let tree = parse_expression(&check.text)?;
+            let mut parameters = Parameters::default();
+            let mut compiler = Compiler::new(&scope, &mut parameters);
+            let mut condition = compiler.condition(&tree, "CHECK")?;
+            condition.replace_columns(&|_| value.expr.clone());
+            arms.push((Expr::IsBool(Box::new(condition), false), fails(&check.name)));
+        }
+        if arms.is_empty() {
+            return Ok(value);
+        }
+        let spec = value.spec;
+        let case = Case {
+            arms,
+            otherwise: value.expr,
+        };
+        Ok(Typed {
+            expr: Expr::Case(Box::new(case)),
+            spec,
+        })
     }
 
     /// An expression as a value of a type.
@@ -82,7 +152,8 @@ impl Compiler<'_> {
                     let value = match to.kind {
                         // Its blanks are kept, if no length says how many there are.
                         SqlType::Char => Value::Text(text.clone()),
-                        _ => decode_text(to.kind, &text)?,
+                        SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
+                        _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
                     };
                     if matches!(value, Value::Float(value) if value.is_nan()) {
                         // Equal expressions are to be found equal, and NaN is not equal to itself.
@@ -123,9 +194,11 @@ impl Compiler<'_> {
             };
         }
         self.crosses_zone |= crosses_zone(from.kind, to.kind);
+        let is_utc = self.parameters.types().is_in_utc();
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
-            || to.fraction_digits().is_none()
+            || is_utc
+                && to.fraction_digits().is_none()
                 && matches!(
                     (from.kind, to.kind),
                     (SqlType::Timestamp, SqlType::Timestamptz)
@@ -134,22 +207,21 @@ impl Compiler<'_> {
             || from.kind.is_integer()
                 && to.kind.is_integer()
                 && can_cast(from.kind, to.kind, Coercion::Implicit);
-        match is_free {
-            true => Ok(typed.expr),
-            false => Ok(folded(Expr::Cast(
-                Box::new(typed.expr),
-                from.kind,
-                to,
-                how == Coercion::Explicit,
-            ))),
+        if is_free {
+            return Ok(typed.expr);
         }
+        let is_explicit = how == Coercion::Explicit;
+        let value = match &typed.expr {
+            Expr::Literal(value) => {
+                let zone = self.parameters.zone();
+                let cast = cast_in(value.as_ref(), from.kind, to, is_explicit, zone);
+                cast.ok()
+            }
+            _ => None,
+        };
+        let cast = |expr| Expr::Cast(Box::new(expr), from.kind, to, is_explicit);
+        Ok(value.map_or_else(|| cast(typed.expr), Expr::Literal))
     }
-}
-
-/// Whether a cast from a type to another depends on the session's time zone.
-pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
-    let has_zone = |kind| kind == SqlType::Timestamptz;
-    has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
 /// A `char(n)` with its blanks; others are as they are.
@@ -167,7 +239,7 @@ pub(super) fn padded(typed: Typed) -> Expr {
 /// an array bytes, of an interval its length, of a `jsonb` bytes.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
-        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let kind = Expr::Literal(Value::Int(element.number().into()));
         return Expr::Call(Function(&KEY), vec![typed.expr, kind]);
     }
     match typed.kind() {
@@ -185,12 +257,12 @@ pub(crate) fn ordered(typed: Typed) -> Expr {
     }
 }
 
-/// Whether a type is `regproc`: a function's number, by its name.
-fn is_regproc(of: &DataType) -> bool {
+/// Whether a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
+fn is_named(of: &DataType, known: &str) -> bool {
     let DataType::Custom(name, _) = of else {
         return false;
     };
-    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == "regproc"))
+    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == known))
 }
 
 /// A value of a type with the length, or the digits, of it.
@@ -208,7 +280,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
 
 /// Whether values of a type are cut or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
-    to.modifier >= 0 && to.kind.element().is_some()
+    to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
         || to.precision_and_scale().is_some()
         || to.fraction_digits().is_some()

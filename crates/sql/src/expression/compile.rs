@@ -228,7 +228,11 @@ impl<'a> Compiler<'a> {
                 format: None,
             } => self.cast(expr, data_type),
             Tree::TypedString(typed) => {
-                let to = TypeSpec::of_data_type(&typed.data_type)?;
+                if self.parameters.types().domain(&typed.data_type).is_some() {
+                    let value = Tree::Value(typed.value.clone());
+                    return self.cast(&value, &typed.data_type);
+                }
+                let to = TypeSpec::of_data_type(&typed.data_type, self.parameters.types())?;
                 let value = literal_value(&typed.value.value)?;
                 let expr = self.coerce(value, to, Coercion::Explicit)?;
                 Ok(Typed { expr, spec: to })

@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
@@ -53,6 +54,11 @@ impl StatementContext {
         let database = self.database.as_ref();
         database
             .ok_or_else(|| SqlError::unsupported("sequences and channels are not supported here"))
+    }
+
+    /// The session's time zone; UTC if there is none.
+    pub fn zone(&self) -> Option<SessionZone> {
+        self.settings.borrow().zone().cloned()
     }
 
     /// The number of the session, or else of the process.

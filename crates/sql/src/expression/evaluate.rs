@@ -1,12 +1,13 @@
 //! Expressions evaluated over rows.
 
-use super::arithmetic::{calculate, negate, shift};
-use super::cast::cast;
+use super::arithmetic::{calculate, negate, shift, shift_in};
+use super::cast::{cast, cast_in, crosses_zone};
 use super::datum::Datum;
 use super::environment::Environment;
 use super::{Case, Expr, Like};
 use crate::error::SqlError;
 use crate::rows::{InputRow, Values};
+use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::{compare, is_like};
 
@@ -83,11 +84,23 @@ impl Expr {
             }
             Expr::Shift(part, interval, kind) => {
                 let value = part.evaluate(row, with)?;
-                Datum::Owned(shift(value.as_ref(), interval, *kind)?)
+                Datum::Owned(match *kind {
+                    SqlType::Timestamptz => {
+                        shift_in(value.as_ref(), interval, with.context.zone())?
+                    }
+                    kind => shift(value.as_ref(), interval, kind)?,
+                })
             }
             Expr::Cast(part, from, to, explicit) => {
                 let value = part.evaluate(row, with)?;
-                Datum::Owned(cast(value.as_ref(), *from, *to, *explicit)?)
+                let value = value.as_ref();
+                Datum::Owned(match crosses_zone(*from, to.kind) {
+                    false => cast(value, *from, *to, *explicit)?,
+                    true => {
+                        let zone = with.context.zone();
+                        cast_in(value, *from, *to, *explicit, zone.as_ref())?
+                    }
+                })
             }
             Expr::Call(function, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());

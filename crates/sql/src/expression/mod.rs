@@ -42,13 +42,14 @@ mod trees;
 pub(crate) mod window;
 mod windows;
 
+pub(crate) use crate::values::cast::crosses_zone;
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
     scope_of_columns, stored_check, stored_expression,
 };
-pub(crate) use coercion::{crosses_zone, literal_as, ordered};
+pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
@@ -61,8 +62,9 @@ pub(crate) use literal::literal_value;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
-pub(crate) use shown::shown_check;
+pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
+pub(crate) use time_operators::interval_of;
 pub(crate) use trees::parts_of_tree;
 
 pub(crate) use crate::values::Comparison;

@@ -226,10 +226,11 @@ impl Compiler<'_> {
                 return self.combined(value, operator, interval);
             }
         };
-        Ok(Typed::new(
-            folded(Expr::Shift(Box::new(value.expr), span, kind)),
-            kind,
-        ))
+        let moved = Expr::Shift(Box::new(value.expr), span, kind);
+        // Months and days are those of the session's time zone.
+        let is_utc = self.parameters.zone().is_none() || kind != SqlType::Timestamptz;
+        let moved = if is_utc { folded(moved) } else { moved };
+        Ok(Typed::new(moved, kind))
     }
 
     pub(super) fn arithmetic(

@@ -2,6 +2,8 @@
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::user_types::TypeNames;
+use crate::values::zones::SessionZone;
 use std::sync::Arc;
 
 /// The most parameters of a statement: what PostgreSQL's protocol can number.
@@ -13,6 +15,8 @@ pub(crate) struct Parameters {
     types: Vec<Option<SqlType>>,
     /// Of a procedure's: they stand for what no column has the name of.
     names: Arc<[String]>,
+    /// The types that the statement may name, beside PostgreSQL's own.
+    type_names: TypeNames,
 }
 
 impl Parameters {
@@ -21,8 +25,29 @@ impl Parameters {
         let known = |kind: &Option<SqlType>| kind.filter(|kind| *kind != SqlType::Unknown);
         Parameters {
             types: types.iter().map(known).collect(),
-            names: Arc::default(),
+            ..Parameters::default()
         }
+    }
+
+    /// With the types that the statement may name.
+    pub fn naming(mut self, types: TypeNames) -> Self {
+        self.type_names = types;
+        self
+    }
+
+    /// The types that the statement may name from now on.
+    pub fn set_types(&mut self, types: TypeNames) {
+        self.type_names = types;
+    }
+
+    /// The session's time zone; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.type_names.zone()
+    }
+
+    /// The types that the statement may name.
+    pub fn types(&self) -> &TypeNames {
+        &self.type_names
     }
 
     /// With names.

@@ -207,7 +207,10 @@ impl Compiler<'_> {
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         let sides = self.comparable(left, right, comparison.symbol())?;
-        let sides = as_days(sides);
+        let sides = match self.parameters.zone() {
+            None => as_days(sides),
+            Some(_) => sides,
+        };
         Ok(boolean(Expr::Compare(comparison, Box::new(sides)), false))
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
 }
 
 /// The text of an expression with other names for columns, where there are others.
-pub(super) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
+pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
     let Ok(tree) = parse_expression(text) else {
         return text.to_string();
     };

@@ -130,7 +130,7 @@ impl Compiler<'_> {
                 .map(|expr| coercion::padded(Typed { expr, spec }));
             parts = padded.collect();
         }
-        let kind = Expr::Literal(Value::Int(spec.kind.oid().into()));
+        let kind = Expr::Literal(Value::Int(spec.kind.number().into()));
         parts.insert(0, kind);
         let array = array_kind(spec.kind);
         Ok(Typed::new(Expr::Call(Function(&MADE), parts), array))
@@ -162,7 +162,7 @@ impl Compiler<'_> {
         let refused =
             || SqlError::unsupported("subscripts are supported of arrays only, without slices");
         let element = array.kind().element().ok_or_else(refused)?;
-        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let kind = Expr::Literal(Value::Int(element.number().into()));
         let mut parts = vec![array.expr, kind];
         for access in chain {
             let AccessExpr::Subscript(Subscript::Index { index }) = access else {

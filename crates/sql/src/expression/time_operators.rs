@@ -5,7 +5,7 @@ use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
-use crate::types::SqlType;
+use crate::types::{SqlType, interval_fields};
 use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
@@ -153,7 +153,7 @@ fn no_argument(name: &str) -> SqlError {
 ///
 /// # Errors
 /// Those of [`Compiler::interval`].
-pub(super) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
+pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
     let ast::Interval {
         value,
         leading_field,
@@ -161,12 +161,6 @@ pub(super) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError
         last_field,
         fractional_seconds_precision,
     } = interval;
-    if leading_precision.is_some() || last_field.is_some() || fractional_seconds_precision.is_some()
-    {
-        return Err(SqlError::unsupported(
-            "an interval that is cut to fields or digits is not supported",
-        ));
-    }
     let text = match &**value {
         Tree::Value(value) => match &value.value {
             ast::Value::SingleQuotedString(text) => text.clone(),
@@ -175,9 +169,18 @@ pub(super) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError
         },
         _ => String::new(),
     };
-    match leading_field {
-        // A number is one of these units.
-        Some(unit) => Interval::read(&format!("{text} {unit}")),
-        None => Interval::read(&text),
-    }
+    let fields = match (leading_field, last_field) {
+        (Some(first), Some(last)) => Some(format!("{first} TO {last}")),
+        (Some(first), None) => Some(first.to_string()),
+        (None, _) => None,
+    };
+    let digits = leading_precision.or(*fractional_seconds_precision);
+    let modifier = interval_fields::modifier_of(fields.as_deref(), digits);
+    let modifier = modifier.ok_or_else(|| {
+        let fields = fields.unwrap_or_default();
+        SqlError::syntax(format!(
+            "an interval cannot be cut to {fields} with these digits"
+        ))
+    })?;
+    Interval::read_as(&text, modifier)
 }

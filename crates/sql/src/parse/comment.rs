@@ -27,6 +27,7 @@ pub(crate) enum Commented {
     View(ObjectName),
     Sequence(ObjectName),
     Schema(String),
+    Type(ObjectName),
     Database,
 }
 
@@ -83,6 +84,7 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         Keyword::INDEX => Commented::Index(name(parser)?),
         Keyword::VIEW => Commented::View(name(parser)?),
         Keyword::SEQUENCE => Commented::Sequence(name(parser)?),
+        Keyword::TYPE | Keyword::DOMAIN => Commented::Type(name(parser)?),
         Keyword::SCHEMA => Commented::Schema(schema_name(&name(parser)?)?),
         Keyword::DATABASE => {
             name(parser)?;
@@ -122,13 +124,12 @@ fn text_of(parser: &mut Parser<'_>) -> Result<String, ParserError> {
 }
 
 /// Kinds of objects that PostgreSQL has comments of, by their names' first words.
-const OTHERS: [(&str, &[&str]); 29] = [
+const OTHERS: [(&str, &[&str]); 27] = [
     ("ACCESS", &["METHOD"]),
     ("AGGREGATE", &[]),
     ("CAST", &[]),
     ("COLLATION", &[]),
     ("CONVERSION", &[]),
-    ("DOMAIN", &[]),
     ("EVENT", &["TRIGGER"]),
     ("EXTENSION", &[]),
     ("FOREIGN", &["DATA WRAPPER", "TABLE"]),
@@ -159,7 +160,6 @@ const OTHERS: [(&str, &[&str]); 29] = [
     ),
     ("TRANSFORM", &[]),
     ("TRIGGER", &[]),
-    ("TYPE", &[]),
 ];
 
 /// The error of a kind of object that has no comments here, by its name; of a word that is none, of the syntax.

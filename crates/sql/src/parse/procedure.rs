@@ -4,7 +4,7 @@ use super::signal::is_signal;
 use super::syntax;
 use crate::error::SqlError;
 use crate::names::{name_of, of_public};
-use crate::types::TypeSpec;
+use crate::types::{OwnTypes, TypeSpec};
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::ArgMode;
 use sqlparser::keywords::Keyword;
@@ -71,7 +71,7 @@ fn parse_parameters(
                 "parameters of procedures are IN, and have no defaults",
             ));
         }
-        let spec = TypeSpec::of_data_type(&parameter.data_type)?;
+        let spec = TypeSpec::of_data_type(&parameter.data_type, &OwnTypes)?;
         parameters.push((name_of(&parameter.name), spec.kind.oid(), spec.modifier));
     }
     Ok(parameters)

@@ -3,8 +3,8 @@
 //! Source: PostgreSQL 15, what clients see of `FigureColname`.
 
 use crate::names::{name_of, parts_of};
-use crate::types::TypeSpec;
-use sqlparser::ast::{self, Expr as Tree, SelectItem};
+use crate::types::{OwnTypes, TypeSpec};
+use sqlparser::ast::{self, DataType, Expr as Tree, SelectItem};
 
 /// The name of the function that an expression calls.
 pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
@@ -34,11 +34,16 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
         Some((name, true)) => Some((name, true)),
         _ => Some((own, false)),
     };
-    let type_name = |of| {
-        let spec = TypeSpec::of_data_type(of).ok()?;
-        // An array's is that of its elements.
-        let kind = spec.kind.element().unwrap_or(spec.kind);
-        Some(kind.internal_name().to_string())
+    let type_name = |of: &DataType| {
+        match (TypeSpec::of_data_type(of, &OwnTypes), of) {
+            (Ok(spec), _) => {
+                // An array's is that of its elements.
+                let kind = spec.kind.element().unwrap_or(spec.kind);
+                Some(kind.internal_name().to_string())
+            }
+            (Err(_), DataType::Custom(name, _)) => parts_of(name).ok()?.pop(),
+            (Err(_), _) => None,
+        }
     };
     match tree {
         Tree::Identifier(name) => kept(&name_of(name)),

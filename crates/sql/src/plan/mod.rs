@@ -4,8 +4,9 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+pub(crate) mod cascades;
 pub(crate) mod choice;
-pub(crate) mod collect;
+mod collect;
 mod draft;
 pub(crate) mod expansion;
 mod expected;

@@ -15,6 +15,7 @@ use crate::position::of_location;
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
 use crate::source::Source;
+use crate::user_types::TypeNames;
 use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
 use sqlparser::ast::{self, ObjectNamePart};
@@ -63,19 +64,23 @@ pub(crate) struct Queries {
 
 impl<'a> Planning<'a> {
     /// For a session with these rights.
+    ///
+    /// # Errors
+    /// If the types of users cannot be read.
     pub fn new(
         source: &'a dyn Source,
         parameters: &'a mut Parameters,
         rights: &Arc<Rights>,
-    ) -> Planning<'a> {
-        Planning {
+    ) -> Result<Planning<'a>, SqlError> {
+        parameters.set_types(TypeNames::of(source, rights.path())?);
+        Ok(Planning {
             source,
             parameters,
             queries: Queries {
                 rights: rights.clone(),
                 ..Queries::default()
             },
-        }
+        })
     }
 
     /// A compiler of expressions over a scope, which may have subqueries.

@@ -51,6 +51,9 @@ impl<'p> Rewriting<'p> {
             ),
             Plan::Select(_) | Plan::Insert(_) => return None,
         };
+        if changes.is_some_and(|changes| !changes.cascades.is_empty()) {
+            return None;
+        }
         let Input::Table(access) = &target.input else {
             return None;
         };

@@ -89,7 +89,7 @@ pub(crate) fn columns_of(
     view: &ViewDefinition,
 ) -> Result<Vec<ViewColumn>, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
     Ok(draft_view(&mut planning, view)?.1)
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn columns_of(
 /// Those of [`draft_view`].
 pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
     let draft = draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
     Ok(draft.items.len())
 }
@@ -113,7 +113,7 @@ pub(crate) fn names_read(
     view: &ViewDefinition,
 ) -> Result<BTreeSet<String>, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
     draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
     Ok(planning.queries.names)
 }

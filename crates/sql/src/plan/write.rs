@@ -1,5 +1,6 @@
 //! `UPDATE` and `DELETE`: the rows are found first, and then changed, so that no change is met again on the way.
 
+use super::cascades::Cascade;
 use super::output::{Output, compile_items};
 use super::planning::Planning;
 use super::rewriting::Among;
@@ -49,6 +50,8 @@ pub(crate) struct Changes {
     pub may_collide: bool,
     /// Whether rows refer to what is set.
     pub is_referenced: bool,
+    /// The references whose rows follow the columns that are set.
+    pub cascades: Vec<Cascade>,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
     /// The columns that are set, and those that are generated of them.
@@ -206,10 +209,13 @@ pub(crate) fn compile_changes(
         key.any(|part| changing.contains(&part.column))
     });
     let moves = set.iter().any(|(column, _)| key.contains(&column.number));
+    let cascades = Cascade::all(planning.source, relation, &changing)?;
     Ok(Changes {
         number: relation.number,
         width: relation.schema.columns.len(),
-        is_referenced: moves && is_referenced(planning.source, relation.number),
+        is_referenced: !cascades.is_empty()
+            || moves && is_referenced(planning.source, relation.number),
+        cascades,
         columns: relation.columns.iter().map(StoredColumn::of).collect(),
         generated: ColumnValue::all(&relation.schema)?,
         changing,
@@ -288,6 +294,8 @@ struct Change {
     values: Vec<(usize, Value)>,
     /// All columns as they are then, where somebody asks.
     row: Vec<Value>,
+    /// The same as they were.
+    before: Vec<Value>,
 }
 
 /// A change with the key by which its row is found.
@@ -331,8 +339,12 @@ impl Changes {
             values.push((column.number, column.fit(value)?));
         }
         let mut all = Vec::new();
-        if kept > 0 || self.moves {
+        let mut before = Vec::new();
+        if kept > 0 || self.moves || !self.cascades.is_empty() {
             all = whole_row(row, kept.max(self.width))?;
+            if !self.cascades.is_empty() {
+                before.clone_from(&all);
+            }
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
@@ -342,6 +354,7 @@ impl Changes {
             found,
             values,
             row: all,
+            before,
         })
     }
 
@@ -392,7 +405,13 @@ impl Changes {
             // As long as it is there, all that changes is kept to be undone.
             tx.release(mark)?;
         }
-        done
+        done?;
+        for cascade in &self.cascades {
+            let keys = changes.iter();
+            let keys = keys.map(|change| (&*change.before, &*change.row));
+            cascade.follow(tx, keys, with)?;
+        }
+        Ok(())
     }
 
     /// Changes the rows one by one, but for those that get another primary key.
@@ -530,6 +549,7 @@ impl UpdatePlan {
             }
             let change = self.changes.of_row(row, reading, found, shown)?;
             memory.take(&change.row)?;
+            memory.take(&change.before)?;
             changes.push(change);
             Ok(())
         })?;

@@ -42,6 +42,22 @@ pub(super) fn is_read_only(modes: &[TransactionMode], otherwise: bool) -> bool {
     read_only
 }
 
+/// The level of isolation that modes of a transaction ask for, if they do: all run serializable, which is more.
+pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
+    let levels = modes.iter().filter_map(|mode| match mode {
+        TransactionMode::IsolationLevel(level) => Some(match level {
+            TransactionIsolationLevel::Serializable => "serializable",
+            TransactionIsolationLevel::RepeatableRead | TransactionIsolationLevel::Snapshot => {
+                "repeatable read"
+            }
+            TransactionIsolationLevel::ReadCommitted => "read committed",
+            TransactionIsolationLevel::ReadUncommitted => "read uncommitted",
+        }),
+        TransactionMode::AccessMode(_) => None,
+    });
+    levels.last()
+}
+
 /// Begins, ends, marks; `None` if that needs a serial call: the commit of what was written.
 pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Option<Outcome> {
     let outcome = match statement.statement()? {
@@ -51,6 +67,9 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                 TransactionState::Idle => {
                     let read_only = is_read_only(modes, state.usually_reads());
                     state.begin(read_only);
+                    if let Some(level) = isolation(modes) {
+                        state.settings.isolate(level);
+                    }
                     done(word, None)
                 }
                 // The unit that goes on with it makes it one that was begun.

@@ -61,6 +61,10 @@ pub(super) fn statements_of(
                 let prepared = Prepared::of_comment(whole.clone(), comment);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
+            Parsed::Type(command) => {
+                let prepared = Prepared::of_type(whole.clone(), command);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
             Parsed::Procedure(definition) => {
                 let prepared = Prepared::procedure(whole.clone(), definition);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));

@@ -215,7 +215,7 @@ pub(super) fn read(
         }
     }
     let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
-    attach(&mut complete, table, *rows_max);
+    attach(&mut complete, table, *rows_max, statement);
     Ok(complete)
 }
 
@@ -258,6 +258,7 @@ fn streamed(
         count,
         columns,
         more: more.then(|| RowStream::of_snapshot(stream, width)),
+        zone: state.settings.zone().cloned(),
     });
     Ok(Some(complete))
 }
@@ -407,7 +408,7 @@ impl Call<'_> {
             true => told_of(given.statement, &complete, table.as_ref()),
             false => Told::default(),
         };
-        attach(&mut complete, table, given.rows_max);
+        attach(&mut complete, table, given.rows_max, given.statement);
         Ok(Ran { complete, told })
     }
 }

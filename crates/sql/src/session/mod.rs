@@ -42,8 +42,10 @@ use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::signals::Effects;
+use crate::text::decode_text_in;
 use crate::types::SqlType;
 use sardonyx::low_level::{Reached, Turn};
+use sardonyx::schema::Value;
 use sardonyx::{Durability, Error, Ticket};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
@@ -183,6 +185,14 @@ impl Session {
             Some(followed) => Err(followed.refused("COPY FROM")),
             None => Ok(()),
         }
+    }
+
+    /// Reads a value that a client sends as a text, in the session's time zone.
+    ///
+    /// # Errors
+    /// Those of [`decode_text`](crate::decode_text).
+    pub fn decode_text(&self, kind: SqlType, text: &str) -> Result<Value, SqlError> {
+        decode_text_in(kind, text, self.state.settings.zone())
     }
 
     /// The database.

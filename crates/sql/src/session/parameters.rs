@@ -1,10 +1,11 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
-use super::control::is_read_only;
+use super::control::{is_read_only, isolation};
 use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::expression::interval_of;
 use crate::names::{name_of, quoted};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Rows, Tag};
@@ -12,7 +13,8 @@ use crate::rights::Rights;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::store::runs_on_node;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{OwnTypes, SqlType, TypeSpec};
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::Listening;
 use sqlparser::ast::{
@@ -138,7 +140,8 @@ fn act(
             state.check_new_name(&name)?;
             let mut types = Vec::with_capacity(data_types.len());
             for data_type in data_types {
-                types.push(Some(TypeSpec::of_data_type(data_type)?.kind));
+                let spec = TypeSpec::of_data_type(data_type, &OwnTypes);
+                types.push(Some(spec.map_err(of_parameter)?.kind));
             }
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
@@ -172,6 +175,16 @@ fn act(
             Ok(Complete::of(Tag::plain("PREPARE")))
         }
         _ => Err(SqlError::unsupported("this statement is not supported")),
+    }
+}
+
+/// That a parameter has a type that is none of PostgreSQL's own.
+fn of_parameter(error: SqlError) -> SqlError {
+    match error.code {
+        code::UNKNOWN_OBJECT => error.hint(
+            "A user-defined type cannot be named here: without types, each parameter has that of where it stands.",
+        ),
+        _ => error,
     }
 }
 
@@ -237,7 +250,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 return Err(SqlError::unsupported("SET GLOBAL is not supported"));
             }
             let name = plain_name(&variable.to_string());
-            let local = matches!(scope, Some(ContextModifier::Local));
+            // A transaction's level ends with it, whichever way it is set.
+            let is_level = name.eq_ignore_ascii_case("transaction_isolation");
+            let local = is_level || matches!(scope, Some(ContextModifier::Local));
             if let [Expr::Identifier(word)] = values.as_slice()
                 && word.quote_style.is_none()
                 && word.value.eq_ignore_ascii_case("default")
@@ -254,7 +269,26 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             state.settings.set(&name, &values.join(", "), local)
         }
         Set::SetTimeZone { value, local } => {
-            let value = value_text(value);
+            if let Expr::Identifier(word) = value
+                && word.quote_style.is_none()
+                && ["local", "default"].contains(&&*word.value.to_lowercase())
+            {
+                return state.settings.reset("TimeZone", *local);
+            }
+            let value = match value {
+                Expr::Interval(interval) => {
+                    let distance = interval_of(interval)?;
+                    let name = (distance.months == 0 && distance.days == 0)
+                        .then(|| SessionZone::name_of_distance(distance.micros));
+                    name.flatten().ok_or_else(|| {
+                        SqlError::new(
+                            code::INVALID_PARAMETER_VALUE,
+                            "a time zone is less than 168 hours from UTC, without months or days",
+                        )
+                    })?
+                }
+                other => value_text(other),
+            };
             state.settings.set("TimeZone", &value, *local)
         }
         Set::SetNames {
@@ -285,6 +319,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             let has_access =
                 |mode: &TransactionMode| matches!(mode, TransactionMode::AccessMode(_));
             if *session {
+                if let Some(level) = isolation(modes) {
+                    state.settings.isolate_usually(level);
+                }
                 let value = if read_only { "on" } else { "off" };
                 return match modes.iter().any(has_access) {
                     true => state
@@ -295,6 +332,9 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             if let TransactionState::Open(open) = &mut state.transaction {
                 set_modes(open, is_read_only(modes, open.read_only))?;
+                if let Some(level) = isolation(modes) {
+                    state.settings.isolate(level);
+                }
             }
             Ok(())
         }
@@ -375,7 +415,6 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
             all.flat_map(|(name, value)| [name, value, String::new()].map(Value::Text))
                 .collect()
         }
-        "transaction_isolation" => vec![Value::from("serializable")],
         "transaction_read_only" => vec![Value::from(match &state.transaction {
             TransactionState::Open(open) if open.read_only => "on",
             TransactionState::Idle if state.usually_reads() => "on",
@@ -391,6 +430,7 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
         values,
         columns,
         more: None,
+        zone: None,
     });
     Ok(complete)
 }

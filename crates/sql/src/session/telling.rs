@@ -40,6 +40,7 @@ pub(super) fn attach(
     complete: &mut Complete,
     table: Option<(Table, Arc<[ResultColumn]>)>,
     rows_max: u64,
+    statement: &Prepared,
 ) {
     let Some((mut table, columns)) = table else {
         return;
@@ -57,7 +58,8 @@ pub(super) fn attach(
     });
     table.rows = count;
     let rows = Rows::all(table, columns);
-    complete.rows = Some(Rows { more, ..rows });
+    let zone = statement.rights().path().zone().cloned();
+    complete.rows = Some(Rows { more, zone, ..rows });
 }
 
 /// The memory of the first rows of a stream, which grows with those that follow.

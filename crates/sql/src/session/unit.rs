@@ -452,6 +452,9 @@ impl Unit {
                         open.is_implicit = false;
                         open.read_only = control::is_read_only(modes, usual);
                     }
+                    if let Some(level) = control::isolation(modes) {
+                        self.state.settings.isolate(level);
+                    }
                 } else {
                     complete = complete.with_notice(Some(control::already_open()));
                 }

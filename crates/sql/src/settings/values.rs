@@ -24,7 +24,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         "DateStyle" => date_style(&lower),
         "default_table_access_method" => one_of(&lower, &["heap"], "heap is the one method"),
         "default_tablespace" => one_of(&lower, &["", "pg_default"], "there is one tablespace"),
-        "default_transaction_isolation" => isolation(&lower),
+        "default_transaction_isolation" | "transaction_isolation" => isolation(&lower),
         // Floats are written with all digits that they need, which is what 1 and more ask for.
         "extra_float_digits" => match lower.parse::<i32>() {
             Ok(1..=3) => Ok(lower),
@@ -93,9 +93,9 @@ fn isolation(lower: &str) -> Value {
         "read uncommitted",
     ];
     match known.contains(&lower) {
-        // Which is more than each of them asks for.
-        true => Ok("serializable".into()),
-        false => Err("a level of isolation: all of them are serializable"),
+        // It is shown as it was asked for; what runs is serializable, which is more than each of them asks for.
+        true => Ok(lower.to_string()),
+        false => Err("serializable, repeatable read, read committed or read uncommitted"),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Dates, times and timestamps as PostgreSQL reads them: its rules of fields, words and numbers (`datetime.c`), with the
-//! month first and UTC as the session's zone.
+//! month first, in a session's zone or else UTC.
 //!
 //! Invariant: the whole text is read. A date or a zone that the type ignores must still be one.
 
@@ -8,12 +8,13 @@ mod fields;
 mod numbers;
 mod parts;
 mod time_only;
-mod words;
+pub(crate) mod words;
 
 use super::shortened;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, is_date};
+use crate::values::zones::Zone;
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;
@@ -79,18 +80,18 @@ fn out_of_range(what: &str, text: &str) -> SqlError {
     )
 }
 
-/// Reads a date, a time of the day or a timestamp.
+/// Reads a date, a time of the day or a timestamp, in a zone if the text says none.
 ///
 /// # Errors
 /// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
 /// `0A000` for infinities, words for the present, and zones of places in a time without a day.
 #[inline(never)]
-pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+pub(super) fn read(kind: SqlType, text: &str, zone: Option<&Zone>) -> Result<Value, SqlError> {
     let bad = |bad: Bad| bad.of(kind, text);
     if kind == SqlType::Time {
         return time_only::decode(text).map(Value::Time).map_err(bad);
     }
-    let (parts, place) = match decode::decode(text).map_err(bad)? {
+    let (parts, place) = match decode::decode(text, zone).map_err(bad)? {
         Decoded::Epoch => (Parts::epoch(), None),
         Decoded::Parts(parts, place) => (parts, place),
     };
@@ -116,12 +117,4 @@ pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     });
     let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
     Ok(Value::Timestamp(micros))
-}
-
-/// Seconds east of UTC of the zone of an abbreviation.
-pub(crate) fn zone_abbreviation(name: &str) -> Option<i32> {
-    match words::word(name) {
-        words::Word::Zone(east, _) => Some(east),
-        _ => None,
-    }
 }

@@ -67,6 +67,11 @@ const OWN: [(SqlType, &str, [u32; 4]); 27] = [
     (SqlType::OidVector, "oidvector", [54, 55, 2420, 2421]),
 ];
 
+/// The functions of all enum types.
+const ENUMS: [u32; 4] = [3506, 3507, 3532, 3533];
+/// `anyenum`.
+const ANY_ENUM: u32 = 3500;
+
 /// Types with a length or digits, and the first of the two functions that read and write these.
 const WITH_MODIFIERS: [(SqlType, &str, u32); 7] = [
     (SqlType::Timestamp, "timestamp", 2905),
@@ -88,7 +93,10 @@ const ARRAY_ANALYZE: u32 = 3816;
 pub(crate) fn numbers(kind: SqlType) -> Numbers {
     let own = OWN.iter().find(|(of, ..)| *of == kind);
     let element = kind.element().filter(|_| own.is_none());
-    let [input, output, receive, send] = own.map_or(ARRAYS, |(.., numbers)| *numbers);
+    let [input, output, receive, send] = match kind {
+        SqlType::Enum(_) => ENUMS,
+        _ => own.map_or(ARRAYS, |(.., numbers)| *numbers),
+    };
     let mut modified = WITH_MODIFIERS.iter();
     let modified = modified.find(|(of, ..)| *of == element.unwrap_or(kind));
     Numbers {
@@ -128,10 +136,16 @@ pub(crate) fn all() -> Vec<TypeFunction> {
         let stable = [is_date, is_date && !is_time, is_text, is_text];
         (kind.oid(), *prefix, *numbers, stable)
     });
-    for (kind, prefix, numbers, stable) in own.chain([arrays]) {
+    let enums = (ANY_ENUM, "enum_", ENUMS, [true; 4]);
+    for (kind, prefix, numbers, stable) in own.chain([arrays, enums]) {
         let more: &[u32] = match kind == ANY_ARRAY || has_modifier(kind) {
             true => &[Oid.oid(), Int4.oid()],
             false => &[],
+        };
+        let more = if kind == ANY_ENUM {
+            &[Oid.oid()][..]
+        } else {
+            more
         };
         let taken = |first: u32| [&[first], more].concat();
         let described = [

@@ -1,18 +1,61 @@
 //! Types as SQL writes them, with lengths, precisions and scales.
 
-use super::{SqlType, TypeSpec};
+use super::{SqlType, TypeSpec, interval_fields};
 use crate::error::{SqlError, code};
+use crate::names::qualified;
+use crate::path::{OF_CATALOGUE, PUBLIC};
 use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
     TypeModifier,
 };
+
+/// The types that users defined, as far as a statement may name them.
+pub(crate) trait NamedTypes {
+    /// The type of a name; of a domain, that of its values.
+    ///
+    /// # Errors
+    /// `42704` if there is none.
+    fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError>;
+
+    /// True if a type is a domain.
+    fn is_domain(&self, of: &DataType) -> bool;
+}
+
+/// Where PostgreSQL's own types alone are known.
+#[derive(Debug)]
+pub(crate) struct OwnTypes;
+
+impl NamedTypes for OwnTypes {
+    fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError> {
+        Err(unknown_type(schema, name))
+    }
+
+    fn is_domain(&self, _of: &DataType) -> bool {
+        false
+    }
+}
+
+/// That there is no type of a name.
+pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
+    let shown = match schema {
+        Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
+        _ => name.to_string(),
+    };
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!("type \"{shown}\" does not exist"),
+    )
+}
 
 impl TypeSpec {
     /// The type that a text of SQL names.
     ///
     /// # Errors
     /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
-    pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
+    pub(crate) fn of_data_type(
+        data_type: &DataType,
+        names: &dyn NamedTypes,
+    ) -> Result<TypeSpec, SqlError> {
         let plain = |kind| Ok(TypeSpec::plain(kind));
         match data_type {
             DataType::SmallInt(Some(_))
@@ -67,16 +110,30 @@ impl TypeSpec {
                 };
                 moment(kind, *digits)
             }
-            DataType::Interval {
-                fields: None,
-                precision: None,
-            } => plain(SqlType::Interval),
+            DataType::Interval { fields, precision } => {
+                let fields = fields.as_ref().map(ToString::to_string);
+                let modifier = interval_fields::modifier_of(fields.as_deref(), *precision);
+                let modifier = modifier.ok_or_else(|| {
+                    SqlError::syntax(format!(
+                        "{data_type} is no type: these fields have no digits"
+                    ))
+                })?;
+                Ok(TypeSpec {
+                    kind: SqlType::Interval,
+                    modifier,
+                })
+            }
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                let element = TypeSpec::of_data_type(element)?;
+                if names.is_domain(element) {
+                    return Err(SqlError::unsupported(format!(
+                        "arrays of domains are not supported: {data_type}"
+                    )));
+                }
+                let element = TypeSpec::of_data_type(element, names)?;
                 let is_dimension = element.kind.element().is_some();
                 match is_dimension {
                     true => plain(element.kind),
@@ -94,7 +151,7 @@ impl TypeSpec {
                     }),
                 }
             }
-            DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
+            DataType::Custom(name, modifiers) => named(name, modifiers, data_type, names),
             other => Err(SqlError::unsupported(format!(
                 "the type {other} is not supported"
             ))),
@@ -119,14 +176,17 @@ fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
 }
 
 fn named(
-    name: &[ObjectNamePart],
+    name: &ObjectName,
     modifiers: &[TypeModifier],
     whole: &DataType,
+    names: &dyn NamedTypes,
 ) -> Result<TypeSpec, SqlError> {
-    let text = match name.last() {
-        Some(ObjectNamePart::Identifier(name)) => name.value.to_ascii_lowercase(),
-        _ => String::new(),
-    };
+    let (schema, text) = qualified(name)?;
+    let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
+    if schema.is_some() {
+        let spec = names.named(schema.as_deref(), &text)?;
+        return of_user(spec, modifiers, whole);
+    }
     let number = modifiers.first().and_then(|modifier| match modifier {
         TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
         _ => None,
@@ -146,15 +206,31 @@ fn named(
             match found {
                 Some(kind) if timed => moment(kind, number)?,
                 Some(kind) => TypeSpec::plain(kind),
-                None => {
-                    return Err(SqlError::new(
-                        code::UNKNOWN_OBJECT,
-                        format!("type \"{whole}\" does not exist"),
-                    ));
-                }
+                None => return of_user(names.named(None, &text)?, modifiers, whole),
             }
         }
     };
+    without_modifiers(spec, modifiers, whole)
+}
+
+/// A type of a user, for which no length or digits can be said.
+fn of_user(
+    spec: TypeSpec,
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
+    match modifiers.is_empty() {
+        true => Ok(spec),
+        false => Err(no_modifier(whole)),
+    }
+}
+
+/// A type for which no length or digits are said, unless it has them.
+fn without_modifiers(
+    spec: TypeSpec,
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
     match modifiers.is_empty() || spec.modifier >= 0 {
         true => Ok(spec),
         false => Err(no_modifier(whole)),

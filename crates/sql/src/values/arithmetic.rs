@@ -2,6 +2,7 @@
 //! their width, a `numeric` has up to 38 digits.
 
 use super::intervals::Interval;
+use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
@@ -429,6 +430,34 @@ pub(crate) fn shift(
         _ => return Err(too_far()),
     };
     let moved = shift_micros(micros, interval).ok_or_else(too_far)?;
+    Ok(Value::Timestamp(moved))
+}
+
+/// A moment that is moved by an interval, whose months and days are those of a time zone.
+///
+/// # Errors
+/// Those of [`shift`].
+pub(crate) fn shift_in(
+    value: ValueRef<'_>,
+    interval: &Interval,
+    zone: Option<SessionZone>,
+) -> Result<Value, SqlError> {
+    let kind = SqlType::Timestamptz;
+    let has_days = interval.months != 0 || interval.days != 0;
+    let (Some(zone), ValueRef::Timestamp(moment), true) = (zone, value, has_days) else {
+        return shift(value, interval, kind);
+    };
+    let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
+    let local = zone.zone().local(moment).ok_or_else(too_far)?;
+    let days = Interval {
+        micros: 0,
+        ..*interval
+    };
+    let Value::Timestamp(local) = shift(ValueRef::Timestamp(local), &days, kind)? else {
+        return Err(too_far());
+    };
+    let moment = zone.zone().moment(local).ok_or_else(too_far)?;
+    let moved = moment.checked_add(interval.micros).ok_or_else(too_far)?;
     Ok(Value::Timestamp(moved))
 }
 

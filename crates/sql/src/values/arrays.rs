@@ -20,8 +20,9 @@ pub(crate) use order::order_key;
 use super::Comparison;
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::zones::SessionZone;
 use crate::error::SqlError;
-use crate::text::{decode_text, text_of};
+use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -156,6 +157,36 @@ pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
     })
 }
 
+/// Reads an array of moments in a session's time zone.
+///
+/// # Errors
+/// Those of [`decode`].
+pub(crate) fn decode_in(text: &str, zone: Option<&SessionZone>) -> Result<Value, SqlError> {
+    let kind = SqlType::Timestamptz;
+    of_elements(Array::read(text)?, |element| {
+        Ok(text_of(kind, decode_text_in(kind, element, zone)?.as_ref()))
+    })
+}
+
+/// An array of moments as it is shown in a session's time zone.
+pub(crate) fn encoded_in(text: &str, zone: Option<&SessionZone>) -> String {
+    let kind = SqlType::Timestamptz;
+    let shown = of_elements(Array::known(text), |element| {
+        let mut shown = String::new();
+        encode_text_in(
+            kind,
+            &decode_text(kind, element)?.as_ref(),
+            zone,
+            &mut shown,
+        );
+        Ok(Some(shown))
+    });
+    match shown {
+        Ok(Value::Text(shown)) => shown,
+        _ => text.to_string(),
+    }
+}
+
 /// An array with its elements cast to another type.
 ///
 /// # Errors
@@ -165,10 +196,11 @@ pub(crate) fn cast(
     from: SqlType,
     to: TypeSpec,
     explicit: bool,
+    zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     of_elements(Array::known(text), |element| {
         let value = decode_text(from, element)?;
-        let value = super::cast::cast(value.as_ref(), from, to, explicit)?;
+        let value = super::cast::cast_in(value.as_ref(), from, to, explicit, zone)?;
         Ok(text_of(to.kind, value.as_ref()))
     })
 }

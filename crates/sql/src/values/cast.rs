@@ -3,8 +3,9 @@
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::zones::SessionZone;
 use crate::error::{SqlError, code};
-use crate::text::{decode_text, invalid, text_of};
+use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
@@ -97,7 +98,14 @@ pub(crate) fn cast(
             kind: element,
             modifier: to.modifier,
         };
-        return super::arrays::cast(text, of, to, explicit || to.modifier < 0);
+        return super::arrays::cast(text, of, to, explicit || to.modifier < 0, None);
+    }
+    if let (SqlType::Interval, ValueRef::Text(text)) = (to.kind, value) {
+        let interval = match from {
+            SqlType::Interval => Interval::known(text).cut_to(to.modifier),
+            _ => Interval::read_as(text, to.modifier)?,
+        };
+        return Ok(interval.value());
     }
     if let (SqlType::Interval, SqlType::Time, ValueRef::Text(text)) = (from, to.kind, value) {
         let time = Interval::known(text).micros.rem_euclid(DAY);
@@ -175,6 +183,7 @@ pub(crate) fn cast(
                 micros,
                 ..Interval::default()
             }
+            .cut_to(to.modifier)
             .value()),
             _ => Err(wrong()),
         },
@@ -187,6 +196,65 @@ pub(crate) fn cast(
             _ => Err(wrong()),
         },
         _ => Err(wrong()),
+    }
+}
+
+/// Whether a cast from a type to another depends on the session's time zone.
+pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
+    let single = |kind: SqlType| kind.element().unwrap_or(kind);
+    let has_zone = |kind: SqlType| single(kind) == SqlType::Timestamptz;
+    has_zone(from) != has_zone(to) && from != SqlType::Unknown
+}
+
+/// The same as [`cast`], in a session's time zone, which is UTC if there is none.
+///
+/// # Errors
+/// Those of [`cast`].
+pub(crate) fn cast_in(
+    value: ValueRef<'_>,
+    from: SqlType,
+    to: TypeSpec,
+    explicit: bool,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
+    use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
+    let Some(known) = zone.filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null)
+    else {
+        return cast(value, from, to, explicit);
+    };
+    let beyond = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
+    match (from, to.kind, value) {
+        (Timestamptz | TimestamptzArray, kind, _) if kind.is_text() => {
+            let mut text = String::new();
+            encode_text_in(from, &value, zone, &mut text);
+            cast(ValueRef::Text(&text), SqlType::Text, to, explicit)
+        }
+        (from, Timestamptz | TimestamptzArray, ValueRef::Text(text)) if from.is_text() => {
+            let value = decode_text_in(to.kind, text, zone)?;
+            cast(value.as_ref(), to.kind, to, explicit)
+        }
+        (Timestamptz, _, ValueRef::Timestamp(moment)) => {
+            let local = known.zone().local(moment).ok_or_else(beyond)?;
+            cast(ValueRef::Timestamp(local), Timestamp, to, explicit)
+        }
+        (_, Timestamptz, _) => {
+            let local = cast(value, from, TypeSpec::plain(Timestamp), explicit)?;
+            let Value::Timestamp(local) = local else {
+                return cast(value, from, to, explicit);
+            };
+            let moment = known.zone().moment(local).ok_or_else(beyond)?;
+            Ok(with_fraction(Value::Timestamp(moment), to))
+        }
+        (_, _, ValueRef::Text(text))
+            if let (Some(of), Some(element)) = (from.element(), to.kind.element()) =>
+        {
+            let to = TypeSpec {
+                kind: element,
+                modifier: to.modifier,
+            };
+            super::arrays::cast(text, of, to, explicit || to.modifier < 0, zone)
+        }
+        _ => cast(value, from, to, explicit),
     }
 }
 

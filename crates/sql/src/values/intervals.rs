@@ -5,6 +5,8 @@
 //!
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 
+mod fields;
+
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;

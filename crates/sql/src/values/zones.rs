@@ -5,10 +5,10 @@
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
-use crate::text::zone_abbreviation;
+use crate::text::datetime::words::{Word, word};
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The years that the calendar repeats after, weekdays and all, in microseconds.
 const CYCLE: i64 = 146_097 * DAY;
@@ -17,6 +17,101 @@ const LAST: i64 = 2_567_709 * DAY;
 /// Before this moment, in the year 1000, no clock was set by a rule.
 const FIRST: i64 = -354_285 * DAY;
 const SECOND: i64 = 1_000_000;
+
+/// The time zone of a session, where it is not UTC.
+#[derive(Clone, Debug)]
+pub struct SessionZone(Arc<Named>);
+
+#[derive(Debug)]
+struct Named {
+    name: String,
+    zone: Zone,
+}
+
+impl PartialEq for SessionZone {
+    fn eq(&self, other: &SessionZone) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for SessionZone {}
+
+impl SessionZone {
+    /// The zone of a value of the parameter `TimeZone`: its name as it is shown, and the zone if it is not UTC. None if
+    /// there is no such zone.
+    pub(crate) fn of_setting(text: &str) -> Option<(String, Option<SessionZone>)> {
+        let (name, zone) = match Zone::of_place(text) {
+            Some(Zone::Place(place)) => {
+                let name = place.iana_name().unwrap_or(text).to_string();
+                let is_utc = ["UTC", "GMT", "Etc/UTC", "Zulu", "UCT"].contains(&&*name);
+                match is_utc {
+                    true => return Some((name, None)),
+                    false => (name, Zone::Place(place)),
+                }
+            }
+            Some(zone) => (text.to_string(), zone),
+            None if text.eq_ignore_ascii_case("z") => return Some(("UTC".into(), None)),
+            None => match of_hours(text) {
+                Some(east) => (posix_name(east)?, Zone::Fixed(east)),
+                None => (text.to_string(), Zone::Fixed(posix(text)?)),
+            },
+        };
+        let zone = SessionZone(Arc::new(Named {
+            name: name.clone(),
+            zone,
+        }));
+        Some((name, Some(zone)))
+    }
+
+    /// The value of the parameter `TimeZone` of a distance from UTC, in microseconds to the east. None if it is too far.
+    pub(crate) fn name_of_distance(micros: i64) -> Option<String> {
+        posix_name(i32::try_from(micros / SECOND).ok()?)
+    }
+
+    /// Its rules.
+    pub(crate) fn zone(&self) -> &Zone {
+        &self.0.zone
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+}
+
+/// Seconds east of UTC of the zone of an abbreviation.
+fn abbreviation(name: &str) -> Option<i32> {
+    match word(name) {
+        Word::Zone(east, _) => Some(east),
+        _ => None,
+    }
+}
+
+/// Seconds east of UTC of hours, perhaps with a fraction.
+fn of_hours(text: &str) -> Option<i32> {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'))
+        && !text.contains(':');
+    let hours: f64 = is_number.then(|| text.parse().ok()).flatten()?;
+    (hours.abs() < 168.0).then_some((hours * 3600.0) as i32)
+}
+
+/// As PostgreSQL shows a distance from UTC: `<+05:30>-05:30`.
+fn posix_name(east: i32) -> Option<String> {
+    (east.unsigned_abs() < 168 * 3600).then_some(())?;
+    let distance = |sign: char| {
+        let seconds = east.unsigned_abs();
+        let mut text = format!("{sign}{:02}", seconds / 3600);
+        if !seconds.is_multiple_of(3600) {
+            text += &format!(":{:02}", seconds / 60 % 60);
+        }
+        if !seconds.is_multiple_of(60) {
+            text += &format!(":{:02}", seconds % 60);
+        }
+        text
+    };
+    let (own, posix) = if east < 0 { ('-', '+') } else { ('+', '-') };
+    Some(format!("<{}>{}", distance(own), distance(posix)))
+}
 
 /// A time zone.
 #[derive(Clone, Debug)]
@@ -32,7 +127,7 @@ impl Zone {
     /// # Errors
     /// `22023` if there is none.
     pub fn named(name: &str) -> Result<Zone, SqlError> {
-        let known = zone_abbreviation(name)
+        let known = abbreviation(name)
             .map(Zone::Fixed)
             .or_else(|| Zone::of_place(name))
             .or_else(|| posix(name).map(Zone::Fixed));
@@ -60,6 +155,12 @@ impl Zone {
             }
         };
         moment.checked_add(east * SECOND)
+    }
+
+    /// Seconds east of UTC at a moment.
+    pub fn east_at(&self, moment: i64) -> i64 {
+        let local = self.local(moment).unwrap_or(moment);
+        (local - moment) / SECOND
     }
 
     /// The moment of a local time, both in microseconds since 1970.

@@ -8,9 +8,9 @@ use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, te
 use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
-use crate::names::{is_full_match, quoted};
+use crate::names::{is_hidden_check, quoted};
 use crate::path::{name_in, written, written_whole};
-use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed, table_oid};
+use crate::relation::{ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid};
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::source::Source;
@@ -170,14 +170,20 @@ pub(crate) fn constraints_of(
             OnDelete::Restrict if notes.delete_restricts => ("r", " ON DELETE RESTRICT"),
             OnDelete::Restrict => ("a", ""),
         };
+        let on_update = match notes.on_update {
+            Some(UpdateAction::Cascade) => " ON UPDATE CASCADE",
+            Some(UpdateAction::SetNull) => " ON UPDATE SET NULL",
+            Some(UpdateAction::SetDefault) => " ON UPDATE SET DEFAULT",
+            None if notes.update_restricts => " ON UPDATE RESTRICT",
+            None => "",
+        };
         let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
         let definition = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
+            "FOREIGN KEY ({}) REFERENCES {}({}){}{on_update}{on_delete}{}{}",
             names_of(relation, &key.columns),
             written(&other.name),
             names_of(&other, &key.referenced),
             when(notes.full, " MATCH FULL"),
-            when(notes.update_restricts, " ON UPDATE RESTRICT"),
             when(notes.deferrable, " DEFERRABLE"),
             when(notes.deferred, " INITIALLY DEFERRED"),
         );
@@ -197,7 +203,7 @@ pub(crate) fn constraints_of(
         });
     }
     let checks = relation.schema.checks.iter();
-    for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
+    for (name, condition) in checks.filter(|(name, _)| !is_hidden_check(name)) {
         let read = Check::parse(condition, &relation.schema);
         let condition = shown_check(condition, &relation.schema);
         let definition = format!("CHECK (({condition}))");
@@ -237,9 +243,12 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 } else {
                     0
                 }),
-                letter(match constraint.notes.update_restricts {
-                    true => "r",
-                    false => "a",
+                letter(match constraint.notes.on_update {
+                    Some(UpdateAction::Cascade) => "c",
+                    Some(UpdateAction::SetNull) => "n",
+                    Some(UpdateAction::SetDefault) => "d",
+                    None if constraint.notes.update_restricts => "r",
+                    None => "a",
                 }),
                 letter(constraint.deletes),
                 letter(if constraint.notes.full { "f" } else { "s" }),

@@ -12,12 +12,14 @@ use crate::names::{COMMENT_OF_DATABASE, comment_name};
 use crate::relation::{comment_of_schema, kind, object, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Int4, Oid, Text};
+use crate::user_types::UserTypes;
 use crate::views::views;
 use sardonyx::schema::Value;
 
 /// Numbers of the catalogue's tables that comments are about.
 const PG_CLASS: u32 = 1259;
 const PG_CONSTRAINT: u32 = 2606;
+const PG_TYPE: u32 = 1247;
 const PG_NAMESPACE: u32 = 2615;
 const PG_DATABASE: u32 = 1262;
 /// The number of the database.
@@ -114,6 +116,9 @@ fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, 
         let of_sequence = comment(&comment_name(kind::SEQUENCE, &name, None))?;
         add(PG_CLASS, number, 0, of_sequence.as_ref());
     }
+    for there in UserTypes::of(source)?.types.values() {
+        add(PG_TYPE, there.oid, 0, there.comment.as_ref());
+    }
     for (schema, number) in schema_numbers(source)? {
         let of_schema = comment(&comment_of_schema(&schema))?;
         add(PG_NAMESPACE, number, 0, of_schema.as_ref());
@@ -163,6 +168,7 @@ pub(crate) fn description(
     }
     let class = match catalogue {
         Some("pg_class") => Some(PG_CLASS),
+        Some("pg_type") => Some(PG_TYPE),
         Some("pg_constraint") => Some(PG_CONSTRAINT),
         Some("pg_namespace") => Some(PG_NAMESPACE),
         Some("pg_database") => Some(PG_DATABASE),

@@ -6,8 +6,8 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Bytea, Float4, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray,
-    Text, TextArray,
+    self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray, Text,
+    TextArray,
 };
 
 fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -97,16 +97,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("inhparent", Oid),
             ("inhseqno", Int4),
             ("inhdetachpending", Bool),
-        ],
-    ),
-    empty(
-        "pg_enum",
-        3501,
-        &[
-            ("oid", Oid),
-            ("enumtypid", Oid),
-            ("enumsortorder", Float4),
-            ("enumlabel", Name),
         ],
     ),
     empty(

@@ -10,6 +10,7 @@ use crate::path::{local, schema_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn, is_own};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::UserTypes;
 use sardonyx::schema::Value;
 use sardonyx_storage::catalogue::Kind;
 
@@ -35,6 +36,10 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
         ("is_identity", SqlType::Text),
         ("is_generated", SqlType::Text),
         ("generation_expression", SqlType::Text),
+        ("udt_catalog", SqlType::Name),
+        ("udt_schema", SqlType::Name),
+        ("domain_schema", SqlType::Name),
+        ("domain_name", SqlType::Name),
     ],
     contents: Rows(columns),
 }];
@@ -99,6 +104,7 @@ pub(crate) fn constant_text(column: &RelationColumn) -> Option<String> {
 
 fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
+    let types = UserTypes::of(source)?;
     let mut tables = relations(source)?;
     // The standard knows no materialized views.
     tables.retain(|relation| relation.notes.materialized.is_none());
@@ -110,6 +116,12 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             row[5] = default;
             row[6] = yes(!column.not_null);
             row[12] = yes(column.identity.is_some());
+            if let Some(oid) = column.domain
+                && let Some((name, _)) = types.with_oid(oid)
+            {
+                row[17] = text(schema_of(name));
+                row[18] = text(local(name));
+            }
             if column.is_generated {
                 let expression = shown_generated(&relation.schema, column.number);
                 row[13] = text("ALWAYS");
@@ -146,6 +158,7 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         yes(true),
         text(match spec.kind.element() {
             Some(_) => "ARRAY",
+            None if matches!(spec.kind, SqlType::Enum(_)) => "USER-DEFINED",
             None => spec.kind.name(),
         }),
         int(spec.length().map(|length| length as i128)),
@@ -154,6 +167,10 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         text(spec.kind.internal_name()),
         yes(false),
         text("NEVER"),
+        Value::Null,
+        text(DATABASE),
+        text(spec.kind.schema()),
+        Value::Null,
         Value::Null,
     ]
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::index_names::{expression_column, shown_generated};
+use crate::names::is_hidden_check;
 use crate::path::{is_temporary, local, schema_of};
 use crate::relation::table_oid;
 use crate::source::Source;
@@ -217,7 +218,9 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 false => -1.0,
             },
             columns: relation.columns.len(),
-            checks: relation.schema.checks.len(),
+            checks: (relation.schema.checks.iter())
+                .filter(|(name, _)| !is_hidden_check(name))
+                .count(),
             has_indexes: !indexes.is_empty(),
             refers: referring.contains(&relation.number),
             is_temporary: is_temporary(relation.schema_name()),
@@ -294,6 +297,9 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             let number = table_oid(relation.number);
             let mut row = plain_attribute(number, at, &column.name, column.spec);
             row[ATTNOTNULL] = Value::Bool(column.not_null);
+            if let Some(domain) = column.domain {
+                row[ATTTYPID] = oid(domain);
+            }
             let has_default = column.is_generated
                 || (column.identity.is_none() && default_text(source, with, column)?.is_some());
             row[ATTHASDEF] = Value::Bool(has_default);
@@ -326,6 +332,7 @@ const ATTNOTNULL: usize = 13;
 const ATTHASDEF: usize = 14;
 const ATTIDENTITY: usize = 16;
 const ATTGENERATED: usize = 17;
+const ATTTYPID: usize = 2;
 
 /// A column that can be null and has no default, as all of an index and a view are.
 fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {

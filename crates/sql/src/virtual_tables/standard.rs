@@ -143,7 +143,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
         "select 'sardonyx', n.nspname, k.conname, 'sardonyx', un.nspname, u.conname,
             case k.confmatchtype when 'f' then 'FULL' else 'NONE' end,
-            case k.confupdtype when 'r' then 'RESTRICT' else 'NO ACTION' end,
+            case k.confupdtype when 'r' then 'RESTRICT' when 'c' then 'CASCADE' when 'n' then 'SET NULL'
+                when 'd' then 'SET DEFAULT' else 'NO ACTION' end,
             case k.confdeltype when 'c' then 'CASCADE' when 'n' then 'SET NULL' when 'r' then 'RESTRICT'
                 else 'NO ACTION' end
         from pg_catalog.pg_constraint k join pg_catalog.pg_namespace n on n.oid = k.connamespace

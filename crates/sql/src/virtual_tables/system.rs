@@ -1,14 +1,19 @@
 //! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
 
 use super::Contents::Rows;
-use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, schema_numbers, text};
+use super::{
+    OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text,
+};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::path::local;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
+    self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
 };
+use crate::types::TypeSpec;
 use crate::types::functions;
+use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -63,6 +68,18 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typacl", TextArray),
         ],
         contents: Rows(types),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_enum",
+        oid: 3501,
+        columns: &[
+            ("oid", Oid),
+            ("enumtypid", Oid),
+            ("enumsortorder", Float4),
+            ("enumlabel", Name),
+        ],
+        contents: Rows(enums),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -163,11 +180,69 @@ fn namespaces(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, S
     Ok(rows.collect())
 }
 
-fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    Ok(SqlType::all().map(type_row).collect())
+fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows: VirtualRows = SqlType::all()
+        .map(|kind| type_row(kind, PG_CATALOG))
+        .collect();
+    let schemas = schema_numbers(source)?;
+    let types = UserTypes::of(source)?;
+    for (name, there) in &types.types {
+        let schema = number_of_schema(&schemas, name);
+        if let Some(domain) = &there.domain {
+            let base = types.base_of(domain)?;
+            rows.push(domain_row(name, there, (domain, base), schema));
+            continue;
+        }
+        let handle = there.handle(name)?;
+        rows.push(type_row(SqlType::Enum(handle), schema));
+        rows.push(type_row(SqlType::EnumArray(handle), schema));
+    }
+    Ok(rows)
 }
 
-fn type_row(kind: SqlType) -> Vec<Value> {
+/// The row of a domain: that of its base, with what is the domain's own.
+fn domain_row(
+    name: &str,
+    there: &UserType,
+    (domain, base): (&DomainDefinition, TypeSpec),
+    schema: u32,
+) -> Vec<Value> {
+    let mut row = type_row(base.kind, schema);
+    let default = domain.default.as_deref().map_or(Value::Null, text);
+    let own = [
+        (0, oid(there.oid)),
+        (1, text(local(name))),
+        (6, text("d")),
+        (8, Value::Bool(false)),
+        (14, oid(0)),
+        (24, Value::Bool(domain.not_null)),
+        (25, oid(base.kind.oid())),
+        (26, Value::Int(base.modifier.into())),
+        (29, default.clone()),
+        (30, default),
+    ];
+    for (place, value) in own {
+        row[place] = value;
+    }
+    row
+}
+
+fn enums(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let types = UserTypes::of(source)?;
+    let rows = types.types.values().flat_map(|there| {
+        there.labels.iter().map(|label| {
+            vec![
+                oid(label.oid),
+                oid(there.oid),
+                Value::Float(label.sort_order()),
+                text(&label.name),
+            ]
+        })
+    });
+    Ok(rows.collect())
+}
+
+fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     let functions = functions::numbers(kind);
     let (is_by_value, align, storage) = functions::layout(kind);
     let is_pseudo = matches!(kind, SqlType::Unknown | SqlType::Void);
@@ -179,11 +254,15 @@ fn type_row(kind: SqlType) -> Vec<Value> {
     vec![
         oid(kind.oid()),
         text(kind.internal_name()),
-        oid(PG_CATALOG),
+        oid(schema),
         oid(OWNER),
         Value::Int(kind.size().into()),
         Value::Bool(is_by_value),
-        text(if is_pseudo { "p" } else { "b" }),
+        text(match kind {
+            SqlType::Enum(_) => "e",
+            _ if is_pseudo => "p",
+            _ => "b",
+        }),
         text(category.encode_utf8(&mut [0; 4])),
         Value::Bool(kind.is_preferred()),
         Value::Bool(true),

@@ -58,6 +58,7 @@ fn type_name(session: &mut Session, number: &str) -> String {
         "2276" => "\"any\"".to_string(),
         "2277" => "anyarray".to_string(),
         "2283" => "anyelement".to_string(),
+        "3500" => "anyenum".to_string(),
         number => {
             let text = format!("select format_type({number}, null)");
             query(session, &text).expect("a type has a name").remove(0)
@@ -119,6 +120,7 @@ impl Function {
             (_, _, "regclass") => "'t'::regclass",
             (_, _, "\"any\"" | "anyelement") => "1",
             (_, _, "anyarray") => "array[1, 2]",
+            (_, _, "anyenum") => "'ok'::mood",
             (_, _, "boolean") => "true",
             (_, _, "bytea") => "'\\x61'::bytea",
             (_, _, "date") => "date '2024-02-29'",
@@ -159,8 +161,7 @@ impl Function {
 
 fn prepared(fresh: &Fresh) -> Session {
     let mut session = fresh.session();
-    let text =
-        "create table t (id serial primary key, a text); create sequence s; select nextval('s')";
+    let text = "create table t (id serial primary key, a text); create type mood as enum ('sad', 'ok'); create sequence s; select nextval('s')";
     run(&mut session, text).expect("they are created");
     session
 }
@@ -200,6 +201,7 @@ fn strict_functions_are_null_of_a_null_and_others_take_one() {
             samples[at] = match &**kind {
                 "\"any\"" | "anyelement" => "null::integer".to_string(),
                 "anyarray" => "null::integer[]".to_string(),
+                "anyenum" => "null::mood".to_string(),
                 kind => format!("null::{kind}"),
             };
             let signature = function.signature();

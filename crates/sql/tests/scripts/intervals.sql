@@ -220,12 +220,6 @@ statement error 0A000
 CREATE TABLE keyed (i interval PRIMARY KEY)
 
 statement error 0A000
-SELECT interval '1-2' YEAR TO MONTH
-
-statement error 0A000
-CREATE TABLE cut (i interval(3))
-
-statement error 0A000
 SELECT greatest(interval '1 day', interval '2 days')
 
 query

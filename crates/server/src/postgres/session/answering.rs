@@ -456,8 +456,9 @@ pub(super) async fn send_rows(
             return Ok(Sent::All(most - left));
         };
         left -= portion.count();
+        let zone = portion.zone();
         for row in portion.rows() {
-            if let Err(error) = Answers(output).row(columns, formats, row, &mut scratch) {
+            if let Err(error) = Answers(output).row(columns, formats, row, zone, &mut scratch) {
                 return Ok(Sent::Failed(error));
             }
             // Rows may be large.

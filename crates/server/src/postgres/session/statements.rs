@@ -12,7 +12,7 @@ use crate::postgres::portions::Portions;
 use sardonyx::schema::Value;
 use sardonyx_sql::{
     CursorCommand, Prepared, SqlError, SqlType, Step, TransactionStatus, as_text, code,
-    decode_binary, decode_text,
+    decode_binary,
 };
 use std::sync::Arc;
 
@@ -154,7 +154,9 @@ impl Session {
         }
         let parameters = bind.parameters().zip(types).enumerate();
         let parameters = parameters.map(|(at, ((format, bytes), kind))| {
-            let value = bytes.map_or(Ok(Value::Null), |bytes| read_value(format, *kind, bytes));
+            let value = bytes.map_or(Ok(Value::Null), |bytes| {
+                self.read_value(format, *kind, bytes)
+            });
             value.map_err(|error| of_parameter(error, bind.portal, at + 1))
         });
         let portal = Portal {
@@ -288,16 +290,18 @@ impl Session {
     }
 }
 
+impl Session {
+    fn read_value(&self, format: Format, kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
+        match format {
+            Format::Text => self.sql.decode_text(kind, as_text(bytes)?),
+            Format::Binary => decode_binary(kind, bytes),
+        }
+    }
+}
+
 /// Returns true if a statement may run in a failed transaction.
 fn may_run_in_failure(statement: Option<&Arc<Prepared>>) -> bool {
     statement.is_some_and(|statement| statement.ends_failure())
-}
-
-fn read_value(format: Format, kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
-    match format {
-        Format::Text => decode_text(kind, as_text(bytes)?),
-        Format::Binary => decode_binary(kind, bytes),
-    }
 }
 
 /// An error of a value that a client sent, with its parameter.

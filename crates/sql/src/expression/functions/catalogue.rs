@@ -2,16 +2,17 @@
 
 use super::definition::*;
 use super::session::user;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::path::{is_of_catalogue, name_in, unknown_schema};
+use crate::path::{is_of_catalogue, name_in, unknown_schema, written};
 use crate::schemas::has_schema;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{TypeNames, UserType, UserTypes};
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
     col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
-    format_type(OID, INT4) -> TEXT, |a, _| format_type(a), "type with its length, as SQL", stable, on_null;
+    format_type(OID, INT4) -> TEXT, format_type, "type with its length, as SQL", stable, on_null;
     has_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_database_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_schema_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
@@ -59,7 +60,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_typeof(ANY) -> TEXT, |a, _| text(a.kind(0).name()), "name of a value's type", on_null;
     shobj_description(OID, TEXT) -> TEXT, description, "comment on a database", stable;
     to_regclass(TEXT) -> REGCLASS, |a, with| Ok(table_number(a, with)?.map_or(Value::Null, number)), "number of a table; null if there is none", stable;
-    to_regtype(TEXT) -> OID, |a, _| Ok(SqlType::named(a.text(0)).map_or(Value::Null, |kind| number(kind.oid()))), "number of a type; null if there is none", stable;
+    to_regtype(TEXT) -> OID, |a, with| Ok(type_named(a.text(0), with)?.map_or(Value::Null, number)), "number of a type; null if there is none", stable;
 };
 
 /// The name of a table's number.
@@ -73,6 +74,28 @@ pub(crate) static TABLE_NAME: Definition = Definition::new(
         let draws = with.context.draws.borrow();
         let name = oid.and_then(|oid| draws.tables.name(settings.path(), oid));
         text(name.unwrap_or_else(|| oid.unwrap_or(0).to_string()))
+    },
+    "",
+)
+.stable();
+
+/// The number of a type's name.
+pub(crate) static TYPE_NUMBER: Definition = Definition::new(
+    "regtypein",
+    &[TEXT],
+    OID,
+    |a, with| {
+        let name = a.text(0);
+        if let Ok(number) = name.parse::<u32>() {
+            return int(number);
+        }
+        match type_named(name, with)? {
+            Some(oid) => int(oid),
+            None => Err(SqlError::new(
+                code::UNKNOWN_OBJECT,
+                format!("type \"{name}\" does not exist"),
+            )),
+        }
     },
     "",
 )
@@ -135,9 +158,56 @@ fn table_number(a: Arguments<'_>, with: &Environment<'_>) -> Result<Option<u32>,
     draws.tables.number(settings.path(), name)
 }
 
-fn format_type(a: Arguments<'_>) -> Answer {
-    let Some(kind) = a.oid(0).and_then(SqlType::from_oid) else {
+/// The type of a name in a text.
+///
+/// # Errors
+/// `42601`, `42602` for a text that is no name.
+fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    if let Some(kind) = SqlType::named(text) {
+        return Ok(Some(kind.oid()));
+    }
+    let (of_array, text) = match text.strip_suffix("[]") {
+        Some(element) => (true, element),
+        None => (false, text),
+    };
+    let (Some(reading), Ok((schema, name))) = (with.reading, name_in(text)) else {
+        return Ok(None);
+    };
+    let settings = with.context.settings.borrow();
+    let names = TypeNames::of(reading.source, settings.path())?;
+    let found = match schema.as_deref() {
+        Some("pg_catalog") => SqlType::named(&name),
+        schema => match names.find(schema, &name) {
+            Some((_, found)) => return Ok(Some(found.oid + u32::from(of_array))),
+            None => SqlType::named(&name).filter(|_| schema.is_none()),
+        },
+    };
+    let kind = found.map(|kind| if of_array { kind.array() } else { kind });
+    Ok(kind.map(SqlType::oid))
+}
+
+fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let Some(oid) = a.oid(0) else {
         return none();
+    };
+    if let Some(reading) = with.reading
+        && let types = UserTypes::of(reading.source)?
+        && let Some((
+            name,
+            UserType {
+                domain: Some(_), ..
+            },
+        )) = types.with_oid(oid)
+    {
+        return text(written(name));
+    }
+    let kind = match (SqlType::from_oid(oid), with.reading) {
+        (Some(kind), _) => Some(kind),
+        (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid)?,
+        (None, None) => None,
+    };
+    let Some(kind) = kind else {
+        return text("???");
     };
     let modifier = a.given_int(1).map_or(-1, |modifier| modifier as i32);
     text(TypeSpec { kind, modifier }.to_sql())

@@ -4,7 +4,7 @@
 //! called, too: PostgreSQL refuses `left('abc', 2::bigint)`.
 
 use super::definition::{Function, Kind};
-use super::named;
+use super::{JSON_MOMENT, named};
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
 use crate::expression::compile::Compiler;
@@ -112,6 +112,8 @@ fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
             .all(|(at, kind)| match argument(function, at) {
                 Kind::Of(to) => can_cast(*kind, to, way(*kind, to, how)),
                 Kind::Array => kind.element().is_some() || *kind == SqlType::Unknown,
+                Kind::Enum => matches!(kind, SqlType::Enum(_) | SqlType::Unknown),
+                Kind::Enums => false,
                 Kind::Any | Kind::Element => true,
             })
 }
@@ -163,7 +165,7 @@ fn keep_category(left: &mut Vec<Function>, at: usize) {
 fn category(kind: Kind) -> char {
     match kind {
         Kind::Of(kind) => kind.category(),
-        Kind::Any | Kind::Array | Kind::Element => 'P',
+        Kind::Any | Kind::Array | Kind::Element | Kind::Enum | Kind::Enums => 'P',
     }
 }
 
@@ -194,7 +196,12 @@ fn called(
     }
     let mut parts = Vec::with_capacity(arguments.len());
     let mut array = SqlType::Unknown;
+    let one_of = kinds.iter().find(|kind| matches!(kind, SqlType::Enum(_)));
     for (at, typed) in arguments.into_iter().enumerate() {
+        let typed = match argument(function, at) {
+            Kind::Any | Kind::Element => in_session(compiler, of.name, typed)?,
+            _ => typed,
+        };
         match argument(function, at) {
             Kind::Of(to) => {
                 let part = as_argument(compiler, function, typed, to);
@@ -209,6 +216,17 @@ fn called(
                     false => typed,
                 };
                 parts.extend([element_number(typed.kind()), padded(typed)]);
+            }
+            Kind::Enum | Kind::Enums => {
+                let kind = *one_of.ok_or_else(|| {
+                    SqlError::new(
+                        code::DATATYPE_MISMATCH,
+                        "could not determine polymorphic type because input has type unknown",
+                    )
+                })?;
+                let spec = TypeSpec::plain(kind);
+                let part = compiler.coerce(typed, spec, Coercion::Implicit);
+                parts.extend([element_number(kind), part.map_err(|_| wrong())?]);
             }
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
                 return Err(SqlError::new(
@@ -236,9 +254,38 @@ fn called(
     let result = match of.result {
         Kind::Of(kind) => kind,
         Kind::Element => array.element().unwrap_or(SqlType::Text),
+        Kind::Enum => one_of.copied().unwrap_or(SqlType::Text),
+        Kind::Enums => one_of.map_or(SqlType::TextArray, |kind| kind.array()),
         Kind::Array | Kind::Any => array,
     };
     Ok(Typed::new(call, result))
+}
+
+/// A moment as a function has it that writes texts: in the session's time zone. Others are as they are.
+///
+/// # Errors
+/// None of a moment.
+pub(in crate::expression) fn in_session(
+    compiler: &mut Compiler<'_>,
+    function: &str,
+    typed: Typed,
+) -> Result<Typed, SqlError> {
+    let is_json = function.contains("json");
+    if compiler.parameters.zone().is_none()
+        || typed.kind() != SqlType::Timestamptz
+        || !is_json && !function.starts_with("concat")
+    {
+        return Ok(typed);
+    }
+    let text = TypeSpec::plain(SqlType::Text);
+    let shown = compiler.coerce(typed, text, Coercion::Explicit)?;
+    Ok(Typed::new(
+        match is_json {
+            true => Expr::Call(Function(&JSON_MOMENT), vec![shown]),
+            false => shown,
+        },
+        SqlType::Text,
+    ))
 }
 
 fn as_argument(
@@ -260,7 +307,7 @@ fn as_argument(
 
 /// A type's number, as functions are passed it.
 pub(in crate::expression) fn element_number(kind: SqlType) -> Expr {
-    Expr::Literal(Value::Int(kind.oid().into()))
+    Expr::Literal(Value::Int(kind.number().into()))
 }
 
 /// A function of an array and a value that is, or becomes, one of its elements; `None` if it cannot.

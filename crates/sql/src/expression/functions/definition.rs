@@ -14,6 +14,10 @@ pub(crate) enum Kind {
     Any,
     /// An array of any elements.
     Array,
+    /// A value of an enum type. The type's number is passed before it.
+    Enum,
+    /// An array of the first argument's enum type.
+    Enums,
     /// An element of the array. The number of the elements' type is passed behind all arguments, the array first.
     Element,
 }
@@ -53,6 +57,8 @@ kinds!(
 pub(super) const ANY: Kind = Kind::Any;
 pub(super) const ARRAY: Kind = Kind::Array;
 pub(super) const ELEMENT: Kind = Kind::Element;
+pub(super) const ENUM: Kind = Kind::Enum;
+pub(super) const ENUMS: Kind = Kind::Enums;
 
 impl Kind {
     /// Its number in PostgreSQL's catalogue.
@@ -62,6 +68,8 @@ impl Kind {
             Kind::Any => 2276,
             Kind::Array => 2277,
             Kind::Element => 2283,
+            Kind::Enum => 3500,
+            Kind::Enums => 2277,
         }
     }
 }
@@ -130,7 +138,7 @@ impl<'v> Arguments<'v> {
 
     /// The type whose number was passed.
     pub fn kind(self, at: usize) -> SqlType {
-        let kind = self.oid(at).and_then(SqlType::from_oid);
+        let kind = self.oid(at).and_then(SqlType::from_number);
         kind.unwrap_or(SqlType::Text)
     }
 

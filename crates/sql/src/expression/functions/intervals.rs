@@ -1,19 +1,20 @@
 //! Functions of intervals, and those that stand for operators of them.
 
 use super::definition::*;
+use super::times::{local, local_now};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::types::SqlType;
-use crate::values::arithmetic::{DAY, float_of, shift};
+use crate::values::arithmetic::{DAY, float_of, shift, shift_in};
 use crate::values::intervals::{Interval, out_of_range};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
 pub(super) static TABLE: &[Definition] = functions! {
     age(TIMESTAMP) -> INTERVAL, age_now, "from a time to the beginning of the transaction's day, in years, months and days", stable;
-    age(TIMESTAMPTZ) -> INTERVAL, age_now, "from a time to the beginning of the transaction's day, in years, months and days", stable;
+    age(TIMESTAMPTZ) -> INTERVAL, |a, with| age(ValueRef::Timestamp(today(with)), in_session(a, 0, with)), "from a time to the beginning of the transaction's day, in years, months and days", stable;
     age(TIMESTAMP, TIMESTAMP) -> INTERVAL, |a, _| age(a.value(0), a.value(1)), "from the second time to the first, in years, months and days";
-    age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, |a, _| age(a.value(0), a.value(1)), "from the second time to the first, in years, months and days";
+    age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, |a, with| age(in_session(a, 0, with), in_session(a, 1, with)), "from the second time to the first, in years, months and days of the session's time zone", stable;
     date_mi_interval(DATE, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, true), "`date - interval`";
     date_part(TEXT, INTERVAL) -> FLOAT8, |a, _| Ok(Value::Float(float_of(extract(a)?.as_ref()))), "part of an interval, as a float";
     date_pl_interval(DATE, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, false), "`date + interval`";
@@ -42,8 +43,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     timestamp_mi_interval(TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, true), "`timestamp - interval`";
     timestamp_pl_interval(TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, false), "`timestamp + interval`";
     timestamptz_mi(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, |a, _| difference(a), "`timestamptz - timestamptz`";
-    timestamptz_mi_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, _| moved(a, SqlType::Timestamptz, true), "`timestamptz - interval`", stable;
-    timestamptz_pl_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, _| moved(a, SqlType::Timestamptz, false), "`timestamptz + interval`", stable;
+    timestamptz_mi_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, with| shift_in(a.value(0), &of(a, 1).negated()?, with.context.zone()), "`timestamptz - interval`", stable;
+    timestamptz_pl_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, with| shift_in(a.value(0), &of(a, 1), with.context.zone()), "`timestamptz + interval`", stable;
     timezone(INTERVAL, TIMESTAMP) -> TIMESTAMPTZ, |a, _| zoned(a, false), "moment of a local time, at a distance from UTC";
     timezone(INTERVAL, TIMESTAMPTZ) -> TIMESTAMP, |a, _| zoned(a, true), "local time at a moment, at a distance from UTC";
 };
@@ -91,8 +92,20 @@ fn difference(a: Arguments<'_>) -> Answer {
 }
 
 fn age_now(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    let today = with.context.transaction_started.div_euclid(DAY) * DAY;
-    age(ValueRef::Timestamp(today), a.value(0))
+    age(ValueRef::Timestamp(today(with)), a.value(0))
+}
+
+/// The beginning of the transaction's day, in the session's time zone.
+fn today(with: &Environment<'_>) -> i64 {
+    local_now(with).div_euclid(DAY) * DAY
+}
+
+/// The local time at a moment that is an argument, in the session's time zone.
+fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueRef<'v> {
+    match a.value(at) {
+        ValueRef::Timestamp(moment) => ValueRef::Timestamp(local(moment, with)),
+        other => other,
+    }
 }
 
 /// Years, months and days from the second time to the first, as a calendar has them.

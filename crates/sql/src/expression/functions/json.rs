@@ -20,6 +20,27 @@ pub(super) static TABLE: &[Definition] = functions! {
     to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
 
+/// The text of a moment as JSON has it.
+pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
+    "json_moment",
+    &[TEXT],
+    TEXT,
+    |a, _| {
+        let (moment, era) = match a.text(0).strip_suffix(" BC") {
+            Some(moment) => (moment, " BC"),
+            None => (a.text(0), ""),
+        };
+        let mut shown = moment.replacen(' ', "T", 1);
+        // The minutes of the distance from UTC are always there.
+        let is_short = |at: usize| shown.as_bytes().get(at).is_some_and(|c| b"+-".contains(c));
+        if shown.len().checked_sub(3).is_some_and(is_short) {
+            shown.push_str(":00");
+        }
+        text(shown + era)
+    },
+    "",
+);
+
 fn to_json(a: Arguments<'_>) -> Answer {
     let mut out = String::new();
     push_value(a.kind(0), a.value(1), &mut out)?;

@@ -8,6 +8,7 @@ mod catalogue;
 mod choice;
 mod definition;
 mod encodings;
+mod enums;
 mod floats;
 mod intervals;
 mod json;
@@ -21,11 +22,14 @@ mod zones;
 
 pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
-pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER};
+pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER, TYPE_NUMBER};
+pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, element_number, resolve};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
+pub(super) use enums::OUTSIDE_OF_DOMAIN;
 pub(super) use intervals::LENGTH;
+pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use session::NEXT;
@@ -34,7 +38,7 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 13] = [
+static TABLES: [&[Definition]; 14] = [
     texts::TABLE,
     regexes::TABLE,
     encodings::TABLE,
@@ -44,6 +48,7 @@ static TABLES: [&[Definition]; 13] = [
     zones::TABLE,
     intervals::TABLE,
     arrays::TABLE,
+    enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
     session::TABLE,

@@ -1,4 +1,4 @@
-//! Functions of days and times. All times are UTC.
+//! Functions of days and times. Moments are shown in the session's time zone.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
@@ -14,14 +14,14 @@ pub(super) static TABLE: &[Definition] = functions! {
     date_part(TEXT, DATE) -> FLOAT8, |a, _| date_part(a), "part of a day, as a float";
     date_part(TEXT, TIME) -> FLOAT8, |a, _| date_part(a), "part of a time, as a float";
     date_part(TEXT, TIMESTAMP) -> FLOAT8, |a, _| date_part(a), "part of a day and time, as a float";
-    date_part(TEXT, TIMESTAMPTZ) -> FLOAT8, |a, _| date_part(a), "part of a day and time, as a float";
+    date_part(TEXT, TIMESTAMPTZ) -> FLOAT8, |a, with| Ok(Value::Float(float_of(extract_zoned(a.text(0), a.value(1), with)?.as_ref()))), "part of a day and time in the session's time zone, as a float", stable;
     date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, |a, _| date_trunc(a.text(0), a.value(1)), "beginning of the unit of time in which it is";
-    date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, _| date_trunc(a.text(0), a.value(1)), "beginning of the unit of time in which it is";
+    date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, with| truncated_in(a.text(0), a.value(1), with), "beginning of the unit of time in which it is in the session's time zone", stable;
     extract(TEXT, DATE) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day: `EXTRACT(part FROM value)`";
     extract(TEXT, TIME) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a time";
     extract(TEXT, TIMESTAMP) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
-    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, _| extract_zoned(a.text(0), a.value(1)), "part of a day and time";
-    localtimestamp() -> TIMESTAMP, now, "when the transaction began", stable;
+    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, with| extract_zoned(a.text(0), a.value(1), with), "part of a day and time in the session's time zone", stable;
+    localtimestamp() -> TIMESTAMP, |_, with| Ok(Value::Timestamp(local_now(with))), "when the transaction began, in the session's time zone", stable;
     make_date(INT4, INT4, INT4) -> DATE, |a, _| make_date(a.int(0), a.int(1), a.int(2)), "of year, month and day";
     make_time(INT4, INT4, FLOAT8) -> TIME, |a, _| make_time(a, 0).map(Value::Time), "of hours, minutes and seconds";
     make_timestamp(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP, make_timestamp, "of year, month, day, hours, minutes and seconds";
@@ -35,12 +35,31 @@ fn now(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Timestamp(with.context.transaction_started))
 }
 
+/// When the transaction began, in the session's time zone.
+pub(super) fn local_now(with: &Environment<'_>) -> i64 {
+    local(with.context.transaction_started, with)
+}
+
+/// The local time at a moment in the session's time zone.
+pub(super) fn local(moment: i64, with: &Environment<'_>) -> i64 {
+    let zone = with.context.zone();
+    let local = zone.and_then(|zone| zone.zone().local(moment));
+    local.unwrap_or(moment)
+}
+
+fn truncated_in(part: &str, value: ValueRef<'_>, with: &Environment<'_>) -> Answer {
+    match with.context.zone() {
+        Some(zone) => super::zones::truncated_in(part, value, zone.zone()),
+        None => date_trunc(part, value),
+    }
+}
+
 fn statement_timestamp(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Timestamp(with.context.statement_started))
 }
 
 fn current_date(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    let days = with.context.transaction_started.div_euclid(DAY);
+    let days = local_now(with).div_euclid(DAY);
     Ok(Value::Date(i32::try_from(days).unwrap_or(i32::MAX)))
 }
 
@@ -174,11 +193,21 @@ fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     }
 }
 
-/// The same of a moment, which is shown in UTC.
-fn extract_zoned(part: &str, value: ValueRef<'_>) -> Answer {
-    match part.to_ascii_lowercase().as_str() {
-        "timezone" | "timezone_hour" | "timezone_minute" => Ok(Value::Decimal(0, 0)),
-        _ => extract(part, value),
+/// The same of a moment, in the session's time zone.
+fn extract_zoned(part: &str, value: ValueRef<'_>, with: &Environment<'_>) -> Answer {
+    let ValueRef::Timestamp(moment) = value else {
+        return Ok(Value::Null);
+    };
+    let local = local(moment, with);
+    let east = (local - moment) / 1_000_000;
+    let part = part.trim_matches('"').to_ascii_lowercase();
+    let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
+    match part.as_str() {
+        "timezone" => whole(east),
+        "timezone_hour" => whole(east / 3600),
+        "timezone_minute" => whole(east / 60 % 60),
+        "epoch" => extract(&part, value),
+        _ => extract(&part, ValueRef::Timestamp(local)),
     }
 }
 

@@ -9,7 +9,7 @@ use sardonyx::schema::{Value, ValueRef};
 
 pub(super) static TABLE: &[Definition] = functions! {
     date_trunc(TEXT, TIMESTAMPTZ, TEXT) -> TIMESTAMPTZ, truncated, "beginning of the unit of time in which it is in a time zone";
-    make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMPTZ, make_timestamp, "of year, month, day, hours, minutes and seconds";
+    make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMPTZ, made_in_session, "of year, month, day, hours, minutes and seconds in the session's time zone", stable;
     make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT) -> TIMESTAMPTZ, made, "of year, month, day, hours, minutes and seconds in a time zone";
     timezone(TEXT, TIMESTAMP) -> TIMESTAMPTZ, |a, _| to_moment(a.text(0), a.value(1)), "moment of a local time: `time AT TIME ZONE zone`";
     timezone(TEXT, TIMESTAMPTZ) -> TIMESTAMP, |a, _| to_local(a.text(0), a.value(1)), "local time at a moment: `time AT TIME ZONE zone`";
@@ -45,15 +45,27 @@ fn made(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     to_moment(a.text(6), local.as_ref())
 }
 
+fn made_in_session(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let local = make_timestamp(a, with)?;
+    match with.context.zone() {
+        Some(zone) => of(local.as_ref(), |local| zone.zone().moment(local)),
+        None => Ok(local),
+    }
+}
+
 fn truncated(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
-    let zone = Zone::named(a.text(2))?;
-    let ValueRef::Timestamp(moment) = a.value(1) else {
+    truncated_in(a.text(0), a.value(1), &Zone::named(a.text(2))?)
+}
+
+/// The beginning of a unit of time in a zone.
+pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answer {
+    let ValueRef::Timestamp(moment) = value else {
         return Ok(Value::Null);
     };
     let local = zone.local(moment).ok_or_else(out_of_range)?;
-    let begins = date_trunc(a.text(0), ValueRef::Timestamp(local))?;
+    let begins = date_trunc(part, ValueRef::Timestamp(local))?;
     // Within a day the distance from UTC stays, also where the clock is set back.
-    let unit = a.text(0).to_ascii_lowercase();
+    let unit = part.to_ascii_lowercase();
     let within_day = ["microseconds", "milliseconds", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {
         match within_day.contains(&&*unit) {

@@ -213,7 +213,7 @@ impl Session {
             match came? {
                 // It is committed: nothing fails any more.
                 Came::Done(((mut complete, table), durable)) => {
-                    attach(&mut complete, table, given.rows_max);
+                    attach(&mut complete, table, given.rows_max, given.statement);
                     return Ok(Some((complete, durable)));
                 }
                 Came::Again => attempts += 1,

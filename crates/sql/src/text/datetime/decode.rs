@@ -25,7 +25,7 @@ struct Reading {
 ///
 /// # Errors
 /// If it is none.
-pub(super) fn decode(text: &str) -> Result<Decoded, Bad> {
+pub(super) fn decode(text: &str, zone: Option<&Zone>) -> Result<Decoded, Bad> {
     let fields = fields(text)?;
     let mut reading = Reading::default();
     for (at, field) in fields.iter().enumerate() {
@@ -37,6 +37,9 @@ pub(super) fn decode(text: &str) -> Result<Decoded, Bad> {
             return Err(Bad::Format);
         }
         reading.found |= taken;
+    }
+    if reading.found & (mask::ZONE | mask::DAYLIGHT_ZONE) == 0 && reading.place.is_none() {
+        reading.place = zone.cloned();
     }
     reading.end()
 }

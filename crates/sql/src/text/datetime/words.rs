@@ -2,7 +2,7 @@
 
 /// The unit that a word announces for the number behind it: `y2001m02d04`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Year,
     Month,
     Day,
@@ -18,7 +18,7 @@ pub(super) enum Unit {
 
 /// The meaning of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Ignored,
     Month(i32),
     Weekday,
@@ -150,7 +150,7 @@ const ZONES: &[(&str, i32, bool)] = &[
 ];
 
 /// The meaning of a word in a date or a time. The abbreviation of a zone goes first.
-pub(super) fn word(text: &str) -> Word {
+pub(crate) fn word(text: &str) -> Word {
     let is_it = |(name, ..): &&(&str, i32, bool)| name.eq_ignore_ascii_case(text);
     match ZONES.iter().find(is_it) {
         Some(&(_, seconds, saved)) => Word::Zone(seconds, saved),

@@ -3,7 +3,6 @@
 use sardonyx::Tables;
 use sardonyx_sql::{
     Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step, Value,
-    encode_text,
 };
 use std::future::Future;
 use std::sync::Arc;
@@ -224,7 +223,7 @@ pub fn lines(complete: &Complete) -> Vec<String> {
                 return "NULL".to_string();
             }
             let mut text = String::new();
-            encode_text(column.spec.kind, &value.as_ref(), &mut text);
+            column.encode_text(&value.as_ref(), rows.zone.as_ref(), &mut text);
             text
         });
         texts.collect::<Vec<_>>().join("|")

@@ -1,0 +1,246 @@
+//! Enum types: an ordered list of labels, each with a number by which values are stored and ordered.
+//!
+//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Types that say the same
+//! share one entry. Entries are never freed: a plan, a result or another database of the process may have them. All of them
+//! have a bound ([`BYTES_MAX`]), beyond which a type cannot be created or changed before the program starts again.
+//!
+//! Invariants: the numbers of labels are in their order, and the number of a label never changes, so stored values and
+//! indexes stay as they are when labels are added or renamed.
+
+use crate::error::{SqlError, code};
+use crate::path::{local, schema_of, written};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// The most bytes of all enum types that a process has seen.
+const BYTES_MAX: usize = 64 << 20;
+/// The most labels of a type.
+pub(crate) const LABELS_MAX: usize = 10_000;
+/// The most bytes of a label.
+pub(crate) const LABEL_BYTES_MAX: usize = 63;
+/// The distance of two labels that are declared one behind the other: so many times a label fits between two.
+const GAP: i64 = 1 << 40;
+/// The first of the numbers by which functions are passed user-defined types: none of the catalogue is as large.
+const FIRST_NUMBER: u32 = 0xC000_0000;
+
+/// A label of an enum type.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Label {
+    pub name: String,
+    /// Its number in `pg_enum`.
+    pub oid: u32,
+    /// The number that is stored; labels are in the order of these.
+    pub position: i64,
+}
+
+impl Label {
+    /// Its place as `pg_enum` has it: 1, 2, 3, and fractions for labels that were added between.
+    pub fn sort_order(&self) -> f64 {
+        self.position as f64 / GAP as f64 + 1.0
+    }
+}
+
+/// An enum type.
+pub(crate) struct Definition {
+    /// Its number among those of the process.
+    number: u32,
+    pub oid: u32,
+    /// The schema that it is in.
+    pub schema: String,
+    /// As SQL writes it, and its arrays.
+    pub name: String,
+    pub array_name: String,
+    /// As `pg_type` has it, and its arrays.
+    pub internal_name: String,
+    pub array_internal_name: String,
+    /// In their order.
+    pub labels: Vec<Label>,
+    places: HashMap<String, usize>,
+}
+
+/// A handle of an enum type. Two are equal if they are of one type of a database, whatever labels it has.
+#[derive(Clone, Copy)]
+pub struct EnumType(&'static Definition);
+
+impl PartialEq for EnumType {
+    fn eq(&self, other: &EnumType) -> bool {
+        self.0.oid == other.0.oid
+    }
+}
+
+impl Eq for EnumType {}
+
+impl Hash for EnumType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.oid.hash(state);
+    }
+}
+
+impl fmt::Debug for EnumType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+#[derive(Default)]
+struct Known {
+    all: Vec<&'static Definition>,
+    /// By a digest of what they say.
+    by_content: HashMap<(u32, String), Vec<&'static Definition>>,
+    bytes: usize,
+}
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+impl EnumType {
+    /// The type with this number, name and labels, which are in their order.
+    ///
+    /// # Errors
+    /// `54000` if the process has seen too many types.
+    pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> Result<EnumType, SqlError> {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (oid, kept.to_string());
+        let same = known.by_content.get(&key).into_iter().flatten();
+        let found = same.copied().find(|there| there.labels == labels);
+        if let Some(found) = found {
+            return Ok(EnumType(found));
+        }
+        let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
+        let bytes = 512 + 4 * kept.len() + label_bytes.sum::<usize>();
+        if known.bytes + bytes > BYTES_MAX {
+            return Err(SqlError::new(
+                code::PROGRAM_LIMIT,
+                format!("enum types of a process have at most {BYTES_MAX} bytes"),
+            )
+            .hint("Types that were dropped or changed count until the program starts again."));
+        }
+        let internal = local(kept).to_string();
+        let places = labels.iter().enumerate();
+        let definition: &'static Definition = Box::leak(Box::new(Definition {
+            number: known.all.len() as u32,
+            oid,
+            schema: schema_of(kept).to_string(),
+            name: written(kept),
+            array_name: format!("{}[]", written(kept)),
+            array_internal_name: format!("_{internal}"),
+            internal_name: internal,
+            labels: labels.to_vec(),
+            places: places
+                .map(|(place, label)| (label.name.clone(), place))
+                .collect(),
+        }));
+        known.bytes += bytes;
+        known.all.push(definition);
+        known.by_content.entry(key).or_default().push(definition);
+        Ok(EnumType(definition))
+    }
+
+    /// What it says.
+    pub(crate) fn definition(self) -> &'static Definition {
+        self.0
+    }
+
+    /// The number by which functions are passed it, or its arrays: it is of this process, not of the database.
+    pub(super) fn number(self, of_array: bool) -> u32 {
+        FIRST_NUMBER + 2 * self.0.number + u32::from(of_array)
+    }
+
+    /// The type of such a number, and whether its arrays are meant.
+    pub(super) fn of_number(number: u32) -> Option<(EnumType, bool)> {
+        let number = number.checked_sub(FIRST_NUMBER)?;
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.all.get(number as usize / 2)?;
+        Some((EnumType(found), number % 2 == 1))
+    }
+
+    /// The number that is stored of a label.
+    pub(crate) fn position(self, label: &str) -> Option<i64> {
+        let place = self.0.places.get(label)?;
+        self.0.labels.get(*place).map(|label| label.position)
+    }
+
+    /// The label of a stored number.
+    pub(crate) fn label(self, position: i128) -> Option<&'static str> {
+        let labels = &self.0.labels;
+        let place = labels.binary_search_by_key(&position, |label| label.position.into());
+        place.ok().map(|place| &*labels[place].name)
+    }
+}
+
+/// The number of a label that is declared behind all others.
+///
+/// # Errors
+/// `54000` if there is no greater one.
+pub(crate) fn position_behind(last: Option<i64>) -> Result<i64, SqlError> {
+    let next = last.map_or(Some(0), |last| last.checked_add(GAP));
+    next.ok_or_else(no_room)
+}
+
+/// The number of a label before another one, or between two.
+///
+/// # Errors
+/// `54000` if there is none.
+pub(crate) fn position_between(low: Option<i64>, high: i64) -> Result<i64, SqlError> {
+    let position = match low {
+        None => high.checked_sub(GAP),
+        Some(low) => {
+            let middle = low + (high - low) / 2;
+            (middle > low && middle < high).then_some(middle)
+        }
+    };
+    position.ok_or_else(no_room)
+}
+
+fn no_room() -> SqlError {
+    SqlError::new(
+        code::PROGRAM_LIMIT,
+        "there is no room for another label at this place of the enum",
+    )
+    .hint("Create a type with the labels in the wanted order, and change the columns' type to it.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(name: &str, position: i64) -> Label {
+        Label {
+            name: name.to_string(),
+            oid: 1,
+            position,
+        }
+    }
+
+    #[test]
+    fn what_says_the_same_is_kept_once() {
+        let labels = [label("a", 0), label("b", GAP)];
+        let one = EnumType::of(7, "mood", &labels).expect("there is room");
+        let two = EnumType::of(7, "mood", &labels).expect("there is room");
+        assert!(std::ptr::eq(one.0, two.0));
+        let more = EnumType::of(7, "mood", &labels[..1]).expect("there is room");
+        assert!(!std::ptr::eq(one.0, more.0));
+        assert_eq!(one, more);
+        assert_eq!(one.label(GAP.into()), Some("b"));
+        assert_eq!(one.label(1), None);
+        assert_eq!(more.position("b"), None);
+        let (found, of_array) = EnumType::of_number(one.number(true)).expect("it is known");
+        assert!(std::ptr::eq(found.0, one.0) && of_array);
+    }
+
+    #[test]
+    fn a_label_fits_between_two_often_and_then_no_more() {
+        let mut high = GAP;
+        let mut count = 0;
+        while let Ok(middle) = position_between(Some(0), high) {
+            assert!(middle > 0 && middle < high);
+            high = middle;
+            count += 1;
+        }
+        assert_eq!(count, 40);
+        assert!(position_between(None, i64::MIN + 1).is_err());
+        assert!(position_behind(Some(i64::MAX)).is_err());
+    }
+}
