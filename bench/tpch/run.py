@@ -31,6 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 
 from compare import PostgreSQL, Sardonyx, dsn, pgbench  # noqa: E402
+from written import Counter  # noqa: E402
 
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 CLIENTS = HERE.parent / "clients"
@@ -116,7 +117,7 @@ def timed(ask, text, rounds):
     return rows, statistics.median(taken)
 
 
-def lost(engine, texts, seconds):
+def lost(engine, texts, seconds, counter):
     """The rates of payments alone and beside the queries, in turn, and how often these ran."""
     import psycopg
 
@@ -126,7 +127,7 @@ def lost(engine, texts, seconds):
     options = ["-c", 32, "-j", 2, "-T", seconds, "-D", "scale=1", "-M", "prepared", "-f", CLIENTS / "tpcb_call.sql"]
     pairs, runs = [], 0
     for _ in range(3):
-        alone = pgbench(engine, options)
+        alone = pgbench(engine, options, counter).rate
         ends = threading.Event()
         count = [0]
 
@@ -141,7 +142,7 @@ def lost(engine, texts, seconds):
 
         reader = threading.Thread(target=loop)
         reader.start()
-        beside = pgbench(engine, options)
+        beside = pgbench(engine, options, counter).rate
         ends.set()
         reader.join()
         pairs.append((alone, beside))
@@ -198,7 +199,7 @@ def main():
             theirs.close()
             engines.pop("PostgreSQL").end()
             if arguments.payments:
-                pairs, runs = lost(engines["Sardonyx"], texts, arguments.payments)
+                pairs, runs = lost(engines["Sardonyx"], texts, arguments.payments, Counter(place))
                 payments = {
                     "pairs": pairs,
                     "queries": runs,
