@@ -62,6 +62,7 @@ impl JoinNode {
                     read.add(right);
                 }
                 step.condition.iter().for_each(|part| read.add(part));
+                step.sought.iter().for_each(|side| side.add_read(read));
                 step.left.add_read(read);
                 step.right.add_read(read);
             }
@@ -70,20 +71,19 @@ impl JoinNode {
 
     fn keep_only(&mut self, read: &Read) {
         match self {
-            JoinNode::Side(side) => {
-                let start = side.places.start;
-                side.columns.retain(|column| read.has(start + column));
-            }
+            JoinNode::Side(side) => side.keep_only(read),
             JoinNode::Join(step) => {
                 let JoinStep {
                     left,
                     right,
                     kept,
                     other,
+                    sought,
                     ..
                 } = &mut **step;
                 let both = [kept].into_iter().chain(other);
                 both.for_each(|places| places.retain(|place| read.has(*place)));
+                sought.iter_mut().for_each(|side| side.keep_only(read));
                 left.keep_only(read);
                 right.keep_only(read);
             }
@@ -92,6 +92,11 @@ impl JoinNode {
 }
 
 impl Side {
+    fn keep_only(&mut self, read: &Read) {
+        let start = self.places.start;
+        self.columns.retain(|column| read.has(start + column));
+    }
+
     fn add_read(&self, read: &mut Read) {
         if let Some(filter) = &self.filter {
             read.add_before(filter);

@@ -4,15 +4,17 @@
 //! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
 //! found, and those that were not are given at the end.
 
-use super::tree::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
+use super::join_search::SEEK;
+use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr};
 use crate::hashing::{HashTable, hash_of, hashed};
 use crate::memory::{Memory, bytes_of};
-use crate::rows::{EachRow, Values, put};
+use crate::rows::{EachRow, InputRow, Values, put};
 use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
+use std::cell::Cell;
 
 /// What is called for each row, which is changed in place.
 type EachJoined<'e> = &'e mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
@@ -60,6 +62,23 @@ enum Place {
     Computed(usize),
 }
 
+/// The hash of a row's values; `None` if one is null, which equals nothing.
+fn hash_of_values<'e>(
+    values: impl Iterator<Item = &'e Expr>,
+    row: &dyn InputRow,
+    with: &Environment<'_>,
+) -> Result<Option<u64>, SqlError> {
+    let mut hash = 0;
+    for value in values {
+        let value = value.evaluate(row, with)?;
+        match value.as_ref() {
+            ValueRef::Null => return Ok(None),
+            value => hash = hashed(hash, hash_of(value)),
+        }
+    }
+    Ok(Some(hash))
+}
+
 impl<'k> Keys<'k> {
     fn of(step: &'k JoinStep, sides: Sides<'k>) -> Keys<'k> {
         let mut computed = 0;
@@ -94,16 +113,17 @@ impl<'k> Keys<'k> {
         row: &[Value],
         with: &Environment<'_>,
     ) -> Result<Option<u64>, SqlError> {
-        let mut hash = 0;
-        let row = Values(row);
-        for part in &self.parts {
-            let value = side(part).evaluate(&row, with)?;
-            match value.as_ref() {
-                ValueRef::Null => return Ok(None),
-                value => hash = hashed(hash, hash_of(value)),
-            }
-        }
-        Ok(Some(hash))
+        hash_of_values(self.parts.iter().map(side), &Values(row), with)
+    }
+
+    /// The walked side's values over its own rows, which begin at a place.
+    fn over(&self, start: usize) -> Option<Vec<Expr>> {
+        let own = self.parts.iter().map(|part| {
+            let mut own = part.left.clone();
+            own.shift_columns(start);
+            own
+        });
+        (!self.parts.is_empty()).then(|| own.collect())
     }
 
     /// Adds a row of the right side that is kept.
@@ -194,11 +214,33 @@ impl JoinNode {
 }
 
 impl Side {
+    /// True if it takes less to find rows by an index for so many that ask than to read the table.
+    fn is_sought_by(&self, count: usize, source: &dyn Source) -> bool {
+        let Input::Table(access) = &self.input else {
+            return false;
+        };
+        // About: to ask for the number itself would be a read of all rows.
+        let rows = source.rows_about(access.table);
+        rows.is_some_and(|rows| count as f64 * SEEK < rows as f64)
+    }
+
     fn walk(
         &self,
         source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
+        each: EachJoined<'_>,
+    ) -> Result<bool, SqlError> {
+        self.walk_if(source, with, row, &mut |_| Ok(true), each)
+    }
+
+    /// The rows that meet what is asked of them as they stand.
+    fn walk_if(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        row: &mut Vec<Value>,
+        is_wanted: &mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>,
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let before = match self.input.asks_for_rows() {
@@ -212,6 +254,9 @@ impl Side {
                 if let Some(filter) = &self.filter
                     && !filter.holds(local, with)?
                 {
+                    return Ok(true);
+                }
+                if !is_wanted(local)? {
                     return Ok(true);
                 }
                 let own = &mut row[self.places.clone()];
@@ -314,12 +359,36 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let (sides, keys, kept, _memory) = self.kept_side(source, with, row)?;
+        if let Some(side) = &self.sought
+            && !sides.are_exchanged
+            && side.is_sought_by(kept.count, source)
+        {
+            return self.walk_sought(side, &kept, source, with, row, each);
+        }
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full);
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
+        // A row that goes with none is looked at where it stands, and not taken.
+        let probe = match sides.walked {
+            JoinNode::Side(side) if !keeps_left => keys.over(side.places.start),
+            _ => None,
+        };
         let mut met = vec![false; if keeps_right { kept.count } else { 0 }];
-        let more = sides.walked.walk(source, with, row, &mut |row| {
+        let hash_of_found = Cell::new(None);
+        let mut goes_with_any = |local: &dyn InputRow| {
+            let hash = match &probe {
+                Some(probe) => hash_of_values(probe.iter(), local, with)?,
+                None => None,
+            };
+            hash_of_found.set(hash);
+            Ok(hash.is_some_and(|hash| kept.table.has(hash)))
+        };
+        let mut each_walked = |row: &mut Vec<Value>| {
             let mut any = false;
-            if let Some(hash) = keys.hash(|part| part.left, row, with)? {
+            let hash = match &probe {
+                Some(_) => hash_of_found.get(),
+                None => keys.hash(|part| part.left, row, with)?,
+            };
+            if let Some(hash) = hash {
                 for at in kept.table.found(hash) {
                     with.context.look_at_row()?;
                     if !keys.are_equal(row, &kept, at, with)? {
@@ -343,7 +412,13 @@ impl JoinStep {
             }
             row[self.right_places()].fill(Value::Null);
             each(row)
-        })?;
+        };
+        let more = match sides.walked {
+            JoinNode::Side(side) if probe.is_some() => {
+                side.walk_if(source, with, row, &mut goes_with_any, &mut each_walked)
+            }
+            walked => walked.walk(source, with, row, &mut each_walked),
+        }?;
         if !more || !keeps_right {
             return Ok(more);
         }
@@ -351,6 +426,36 @@ impl JoinStep {
         for at in (0..kept.count).filter(|at| !met[*at]) {
             kept.give(at, &self.kept, row);
             if !each(row)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Each row of the right side, which are few and kept, finds those of the left one by an index.
+    fn walk_sought(
+        &self,
+        side: &Side,
+        kept: &Kept,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        row: &mut Vec<Value>,
+        each: EachJoined<'_>,
+    ) -> Result<bool, SqlError> {
+        let mut before = vec![Value::Null; row.len()];
+        for at in 0..kept.count {
+            with.context.look_at_row()?;
+            kept.give(at, &self.kept, row);
+            kept.give(at, &self.kept, &mut before);
+            let inside = Environment {
+                before: &before,
+                ..*with
+            };
+            let more = side.walk(source, &inside, row, &mut |row| match self.holds(row, with)? {
+                true => each(row),
+                false => Ok(true),
+            })?;
+            if !more {
                 return Ok(false);
             }
         }

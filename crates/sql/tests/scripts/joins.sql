@@ -259,3 +259,47 @@ query
 select p.id, o.name from pets p left join owners o on o.id = p.owner where p.id = 13
 ----
 13|NULL
+
+# Conditions that have another value each time are of their own join, not of an outer join around it.
+query
+select o.id, p.id from owners o full join pets p on p.owner = o.id and random() < 0 order by 1, 2
+----
+1|NULL
+2|NULL
+3|NULL
+NULL|10
+NULL|11
+NULL|12
+NULL|13
+NULL|14
+
+query
+select o.id, p.id, q.id from (owners o join pets p on p.owner = o.id and random() < 0) full join owners q on q.id = o.id order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select o.id, p.id, q.id from owners q full join (owners o join pets p on random() < 0) on q.id = o.id order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select o.id, p.id, q.id from owners q left join (owners o join pets p on p.owner = o.id and random() < 0) on true order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select count(*) from (owners o join pets p on p.owner = o.id and random() < 0) left join owners q on true
+----
+0
+
+query
+select count(*) from (owners o join pets p on p.owner = o.id and random() >= 0) full join owners q on q.id = o.id
+----
+4
