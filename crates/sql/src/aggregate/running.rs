@@ -76,6 +76,15 @@ impl Accumulator {
             self.count += 1;
             return Ok(());
         };
+        if of.sums_numbers() {
+            return match argument.number(row, with)? {
+                Some((units, scale)) => {
+                    self.count += 1;
+                    self.take(of, ValueRef::Decimal(units, scale))
+                }
+                None => Ok(()),
+            };
+        }
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
         let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;

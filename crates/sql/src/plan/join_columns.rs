@@ -39,6 +39,13 @@ impl Read {
         }
     }
 
+    /// The places.
+    pub fn places(&self) -> Vec<usize> {
+        let numbered = self.0.iter().enumerate();
+        let read = numbered.filter(|(_, is_read)| **is_read);
+        read.map(|(place, _)| place).collect()
+    }
+
     fn has(&self, place: usize) -> bool {
         self.0.get(place).copied().unwrap_or(true)
     }
@@ -53,7 +60,7 @@ impl JoinPlan {
 }
 
 impl JoinNode {
-    fn add_read(&self, read: &mut Read) {
+    pub fn add_read(&self, read: &mut Read) {
         match self {
             JoinNode::Side(side) => side.add_read(read),
             JoinNode::Join(step) => {
@@ -97,7 +104,7 @@ impl Side {
         self.columns.retain(|column| read.has(start + column));
     }
 
-    fn add_read(&self, read: &mut Read) {
+    pub fn add_read(&self, read: &mut Read) {
         if let Some(filter) = &self.filter {
             read.add_before(filter);
         }

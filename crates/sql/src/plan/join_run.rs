@@ -4,6 +4,7 @@
 //! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
 //! found, and those that were not are given at the end.
 
+use super::join_columns::Read;
 use super::join_search::SEEK;
 use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::{SqlError, code};
@@ -442,11 +443,16 @@ impl JoinStep {
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
+        let mut read = Read::none(row.len());
+        side.add_read(&mut read);
+        let asked = read.places();
         let mut before = vec![Value::Null; row.len()];
         for at in 0..kept.count {
             with.context.look_at_row()?;
             kept.give(at, &self.kept, row);
-            kept.give(at, &self.kept, &mut before);
+            for place in &asked {
+                put(row[*place].as_ref(), &mut before[*place]);
+            }
             let inside = Environment {
                 before: &before,
                 ..*with
@@ -471,11 +477,15 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let places = self.right_places();
-        let mut before = row.clone();
+        let mut read = Read::none(row.len());
+        self.right.add_read(&mut read);
+        let asked = read.places();
+        let mut before = vec![Value::Null; row.len()];
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
-            let values = row.iter().zip(&mut before);
-            values.for_each(|(value, place)| put(value.as_ref(), place));
+            for place in &asked {
+                put(row[*place].as_ref(), &mut before[*place]);
+            }
             let inside = Environment {
                 before: &before,
                 ..*with

@@ -71,6 +71,7 @@ Hash Join
   ->  Index Scan using owners_pkey on owners o
         Index Cond: (o.id = 1)
   ->  Seq Scan on pets p
+        Filter: (p.owner = 1)
 
 query
 select n.nspname, c.relname from pg_catalog.pg_class c left join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' order by 2
