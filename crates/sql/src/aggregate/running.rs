@@ -328,10 +328,12 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
-            AggregateKind::Spread(spread) => match self.more.as_ref().and_then(|of| of.moments.as_ref()) {
-                Some(moments) => moments.finish(spread, self.count),
-                None => Ok(Value::Null),
-            },
+            AggregateKind::Spread(spread) => {
+                match self.more.as_ref().and_then(|of| of.moments.as_ref()) {
+                    Some(moments) => moments.finish(spread, self.count),
+                    None => Ok(Value::Null),
+                }
+            }
             _ if of.collects() => self.together(of),
             AggregateKind::Average if of.of == SqlType::Interval => match &self.value {
                 Value::Text(sum) => {

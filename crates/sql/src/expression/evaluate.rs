@@ -80,7 +80,9 @@ impl Expr {
                 _,
             ) => {
                 let number = self.number(row, with)?;
-                Datum::Owned(number.map_or(Value::Null, |(units, scale)| Value::Decimal(units, scale)))
+                Datum::Owned(
+                    number.map_or(Value::Null, |(units, scale)| Value::Decimal(units, scale)),
+                )
             }
             Expr::Arithmetic(operation, kind, sides) => {
                 let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);

@@ -103,7 +103,8 @@ impl Classes {
     pub fn join(&self, joined: &[Range<usize>], own: &Range<usize>) -> bool {
         let is_joined = |place: usize| joined.iter().any(|range| range.contains(&place));
         self.0.iter().any(|class| {
-            let has = |is_of: &dyn Fn(usize) -> bool| class.members.iter().any(|(_, at)| is_of(*at));
+            let has =
+                |is_of: &dyn Fn(usize) -> bool| class.members.iter().any(|(_, at)| is_of(*at));
             has(&is_joined) && has(&|at| own.contains(&at))
         })
     }
@@ -124,7 +125,10 @@ impl Classes {
                     }
                     let sides = (Expr::Column(*there), Expr::Column(*here));
                     parts.push(Expr::Compare(Comparison::Equal, Box::new(sides)));
-                    tested.iter_mut().filter(|of| **of == b).for_each(|of| *of = a);
+                    tested
+                        .iter_mut()
+                        .filter(|of| **of == b)
+                        .for_each(|of| *of = a);
                 }
             }
         }

@@ -36,7 +36,9 @@ struct Joined {
 /// The number of the one that has few rows, the first of those that have.
 fn by_rank(factors: &[Factor]) -> usize {
     let numbers = 0..factors.len();
-    numbers.min_by_key(|at| factors[*at].node.rank()).unwrap_or(0)
+    numbers
+        .min_by_key(|at| factors[*at].node.rank())
+        .unwrap_or(0)
 }
 
 /// Compiles inner joins of some things, and takes those conditions that they test.

@@ -186,7 +186,10 @@ impl Stored {
                 links.any(|link| !link.is_counted && link.has(number, *place))
             });
             if is_covered {
-                links.iter_mut().filter(has).for_each(|link| link.is_counted = true);
+                links
+                    .iter_mut()
+                    .filter(has)
+                    .for_each(|link| link.is_counted = true);
                 return self.rows.max(1.0);
             }
         }
@@ -206,7 +209,8 @@ impl<'s> Search<'s> {
             let is_of = |mask: u64| {
                 let all = sized.iter().enumerate();
                 let own = all.filter(move |(number, _)| mask >> number & 1 == 1);
-                own.map(|(_, sized)| sized.places.clone()).collect::<Vec<_>>()
+                own.map(|(_, sized)| sized.places.clone())
+                    .collect::<Vec<_>>()
             };
             let mut read = 0;
             part.walk(&mut |part| {
@@ -267,7 +271,8 @@ impl<'s> Search<'s> {
                 continue;
             };
             let others = (0..count).filter(|number| joined >> number & 1 == 0);
-            let steps = others.map(|number| (number, self.step(joined as u64, before.rows, number)));
+            let steps =
+                others.map(|number| (number, self.step(joined as u64, before.rows, number)));
             let steps: Vec<(usize, Step)> = steps.collect();
             let is_connected = steps.iter().any(|(_, step)| step.is_connected);
             for (number, step) in steps {
@@ -330,7 +335,8 @@ impl<'s> Search<'s> {
         let unknown = own.stored().max(rows).sqrt().max(2.0);
         let classes = self.classes.0.iter().zip(&self.values);
         let links = classes.filter_map(|(class, values)| {
-            let has = |is_of: &dyn Fn(usize) -> bool| class.members.iter().any(|(of, _)| is_of(*of));
+            let has =
+                |is_of: &dyn Fn(usize) -> bool| class.members.iter().any(|(of, _)| is_of(*of));
             let is_link = has(&|of| of == number) && has(&is_joined);
             is_link.then_some(Link {
                 members: &class.members,

@@ -19,6 +19,7 @@ mod insert_run;
 pub(crate) mod join;
 mod join_classes;
 mod join_columns;
+mod join_keys;
 mod join_order;
 mod join_run;
 mod join_search;

@@ -356,12 +356,12 @@ Aggregate
 query
 select count(*), sum(l.id) from part, line l where part.id = l.part and brand = 'Brand#3'
 ----
-?
+387|592110
 
 query
 select count(*), sum(l.id) from part, line l where part.id + 0 = l.part + 0 and brand = 'Brand#3'
 ----
-?
+387|592110
 
 query
 explain select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
@@ -371,9 +371,9 @@ explain select count(*) from line l, line m, part p where l.part = m.part and m.
 query
 select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
 ----
-?
+100
 
 query
 select count(*) from line l, line m, part p where l.part + 0 = m.part + 0 and m.part + 0 = p.id + 0 and p.id + 0 = 7
 ----
-?
+100

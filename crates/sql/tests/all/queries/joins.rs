@@ -90,14 +90,20 @@ struct Asked {
 
 impl Asked {
     fn random(choices: &mut Choices, count: usize) -> Asked {
-        let tables: Vec<usize> = (0..2 + choices.below(4)).map(|_| choices.below(count)).collect();
+        let tables: Vec<usize> = (0..2 + choices.below(4))
+            .map(|_| choices.below(count))
+            .collect();
         let mut conditions = Vec::new();
         let column = |choices: &mut Choices| choices.below(COLUMNS.len());
         for number in 1..tables.len() {
             for _ in 0..1 + choices.below(2) {
                 let (other, here) = (choices.below(number), column(choices));
                 // Mostly of the same columns, so that more than two are equal.
-                let there = if choices.below(3) == 0 { column(choices) } else { here };
+                let there = if choices.below(3) == 0 {
+                    column(choices)
+                } else {
+                    here
+                };
                 let (left, right) = ((number, here), (other, there));
                 conditions.push(Condition::Compares(left, "=", right));
             }
@@ -124,9 +130,14 @@ impl Asked {
         let from = self.tables.iter().enumerate();
         let from: Vec<_> = from.map(|(at, table)| format!("t{table} x{at}")).collect();
         let conditions: Vec<_> = self.conditions.iter().map(Condition::written).collect();
-        let sums: Vec<_> = (0..self.tables.len()).map(|at| format!("sum(x{at}.id)")).collect();
+        let sums: Vec<_> = (0..self.tables.len())
+            .map(|at| format!("sum(x{at}.id)"))
+            .collect();
         let (from, conditions) = (from.join(", "), conditions.join(" and "));
-        format!("select count(*), {} from {from} where {conditions}", sums.join(", "))
+        format!(
+            "select count(*), {} from {from} where {conditions}",
+            sums.join(", ")
+        )
     }
 
     /// Adds the rows that go with some before them; false if they are too many.
@@ -143,17 +154,25 @@ impl Asked {
             sums.for_each(|(sum, row)| *sum += row[0].unwrap_or(0));
             return found.0 <= ROWS_MOST;
         };
-        let sought = self.conditions.iter().find_map(|condition| match condition {
-            Condition::Compares(here, "=", there) if here.0 == number && there.0 < number => {
-                Some((here.1, rows[there.0][there.1]))
-            }
-            _ => None,
-        });
+        let sought = self
+            .conditions
+            .iter()
+            .find_map(|condition| match condition {
+                Condition::Compares(here, "=", there) if here.0 == number && there.0 < number => {
+                    Some((here.1, rows[there.0][there.1]))
+                }
+                _ => None,
+            });
         let all: Box<dyn Iterator<Item = &Row>> = match sought {
             Some((_, None)) => return true,
             Some((column, Some(value))) => {
                 let places = tables[*table].places[column].get(&value);
-                Box::new(places.into_iter().flatten().map(|at| &tables[*table].rows[*at]))
+                Box::new(
+                    places
+                        .into_iter()
+                        .flatten()
+                        .map(|at| &tables[*table].rows[*at]),
+                )
             }
             None => Box::new(tables[*table].rows.iter()),
         };
