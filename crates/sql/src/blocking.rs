@@ -9,6 +9,7 @@
 //! order in which it came.
 
 use crate::error::{SqlError, code};
+use crate::guest::Guest;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -213,6 +214,7 @@ struct Running(Arc<Queue>);
 impl Running {
     fn work(self) {
         while let Some(work) = self.next() {
+            let _guest = (self.0.priority == Priority::Low).then(Guest::begin);
             work();
         }
     }
