@@ -223,11 +223,12 @@ create index pets_owner on pets (owner)
 query
 explain select * from owners o join pets p on p.owner = o.id where o.id = 1
 ----
-Nested Loop
+Hash Join
+  Hash Cond: (o.id = p.owner)
   ->  Index Scan using owners_pkey on owners o
         Index Cond: (o.id = 1)
   ->  Index Scan using pets_owner on pets p
-        Index Cond: (p.owner = o.id)
+        Index Cond: (p.owner = 1)
 
 query
 select o.name, p.id from owners o join pets p on p.owner = o.id where o.id = 1 order by 2

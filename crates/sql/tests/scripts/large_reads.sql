@@ -351,7 +351,7 @@ Aggregate
         For Few Rows: Index Scan using line_part on line l
         ->  Seq Scan on line l
         ->  Seq Scan on part
-              Filter: (brand = 'Brand#3'::bpchar)
+              Filter: (part.brand = 'Brand#3'::text)
 
 query
 select count(*), sum(l.id) from part, line l where part.id = l.part and brand = 'Brand#3'
@@ -366,7 +366,17 @@ select count(*), sum(l.id) from part, line l where part.id + 0 = l.part + 0 and 
 query
 explain select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
 ----
-?
+Aggregate
+  ->  Hash Join
+        Hash Cond: (l.part = m.part)
+        ->  Hash Join
+              Hash Cond: (p.id = l.part)
+              ->  Index Scan using part_pkey on part p
+                    Index Cond: (p.id = 7)
+              ->  Index Scan using line_part on line l
+                    Index Cond: (l.part = 7)
+        ->  Index Scan using line_part on line m
+              Index Cond: (m.part = 7)
 
 query
 select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
