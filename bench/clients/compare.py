@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 from run import Server
 from written import Counter
@@ -145,6 +146,14 @@ def dsn(engine):
     return f"host={of['PGHOST']} port={of['PGPORT']} user={of['PGUSER']} dbname={of['PGDATABASE']}"
 
 
+class Measured(NamedTuple):
+    """A run of pgbench: its rate, and of each transaction the engine's processor time and the bytes written."""
+
+    rate: float
+    processor_microseconds: float
+    written_bytes: float
+
+
 def pgbench(engine, arguments, counter):
     command = ["pgbench", "-n", "--max-tries=1000", *map(str, arguments)]
     before, begun = engine.ticks(), counter.read(engine.processes())
@@ -156,7 +165,8 @@ def pgbench(engine, arguments, counter):
     failed = re.search(r"number of failed transactions: (\d+)", ran.stdout)
     if ran.returncode or not rate or not done or (failed and failed[1] != "0"):
         sys.exit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
-    return float(rate[1]), spent * 1e6 / max(int(done[1]), 1), written / max(int(done[1]), 1)
+    transactions = max(int(done[1]), 1)
+    return Measured(float(rate[1]), spent * 1e6 / transactions, written / transactions)
 
 
 def load(name, engine, scale):
@@ -234,10 +244,10 @@ def main():
                     for engine in engines:
                         threads = min(clients, 2)
                         told = ["-c", clients, "-j", threads, "-T", arguments.seconds, "-D", f"scale={arguments.scale}", *options]
-                        rate, spent, written = pgbench(engines[engine], told, counter)
-                        rates[engine].append(rate)
-                        processor[engine].append(spent)
-                        device[engine].append(written)
+                        measured = pgbench(engines[engine], told, counter)
+                        rates[engine].append(measured.rate)
+                        processor[engine].append(measured.processor_microseconds)
+                        device[engine].append(measured.written_bytes)
                 ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
                 results.append(
                     {

@@ -4,8 +4,9 @@
     bench/tpch/run.py [--scale 0.1] [--rounds 3] [--data DIRECTORY] [--payments SECONDS] [--json]
 
 SARDONYX is the command. The peer is PostgreSQL 15 (its `initdb` beside `bench/clients/compare.py`'s), which says what is
-right, and which has two indexes besides the primary keys; DuckDB, in the process, is measured, too, where it is installed. The same rows are loaded into each: made by
-`tpchgen-cli` (`pip install tpchgen-cli`) unless --data says where `*.tbl` are. Needed: `pip install psycopg[binary]`.
+right; DuckDB, in the process, is measured, too, where it is installed. The same rows are loaded into each: made by
+`tpchgen-cli` (`pip install tpchgen-cli`) unless --data says where `*.tbl` are. Sardonyx and PostgreSQL have the same two
+indexes besides the primary keys. Needed: `pip install psycopg[binary]`.
 
 With --payments pgbench's debit-credit procedure runs (32 clients), in turn alone and while the 22 queries run in a loop at
 another connection, three pairs of so many seconds; what it loses is the median of the pairs.
@@ -31,9 +32,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 
 from compare import PostgreSQL, Sardonyx, dsn, pgbench  # noqa: E402
+from written import Counter  # noqa: E402
 
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 CLIENTS = HERE.parent / "clients"
+# Without them some queries take minutes in PostgreSQL.
+INDEXES = ["create index on lineitem (l_partkey, l_suppkey)", "create index on orders (o_custkey)"]
 
 
 def queries(scale):
@@ -65,6 +69,8 @@ def load(engine, data):
                     for row in rows:
                         # Without the separator behind the last column.
                         copy.write(row[:-2] + b"\n")
+        for statement in INDEXES:
+            connection.execute(statement)
         connection.execute("analyze")
 
 
@@ -116,7 +122,7 @@ def timed(ask, text, rounds):
     return rows, statistics.median(taken)
 
 
-def lost(engine, texts, seconds):
+def lost(engine, texts, seconds, counter):
     """The rates of payments alone and beside the queries, in turn, and how often these ran."""
     import psycopg
 
@@ -126,7 +132,7 @@ def lost(engine, texts, seconds):
     options = ["-c", 32, "-j", 2, "-T", seconds, "-D", "scale=1", "-M", "prepared", "-f", CLIENTS / "tpcb_call.sql"]
     pairs, runs = [], 0
     for _ in range(3):
-        alone = pgbench(engine, options)
+        alone = pgbench(engine, options, counter).rate
         ends = threading.Event()
         count = [0]
 
@@ -141,7 +147,7 @@ def lost(engine, texts, seconds):
 
         reader = threading.Thread(target=loop)
         reader.start()
-        beside = pgbench(engine, options)
+        beside = pgbench(engine, options, counter).rate
         ends.set()
         reader.join()
         pairs.append((alone, beside))
@@ -171,12 +177,6 @@ def main():
             for name, engine in engines.items():
                 started = time.monotonic()
                 load(engine, data)
-                if name == "PostgreSQL":
-                    # Without them its nested queries take minutes.
-                    with psycopg.connect(dsn(engine), autocommit=True) as connection:
-                        connection.execute("create index on lineitem (l_partkey, l_suppkey)")
-                        connection.execute("create index on orders (o_custkey)")
-                        connection.execute("analyze")
                 print(f"{name}: loaded in {time.monotonic() - started:.1f} s", file=sys.stderr)
             ours, theirs = (psycopg.connect(dsn(engine), autocommit=True) for engine in engines.values())
             try:
@@ -198,7 +198,7 @@ def main():
             theirs.close()
             engines.pop("PostgreSQL").end()
             if arguments.payments:
-                pairs, runs = lost(engines["Sardonyx"], texts, arguments.payments)
+                pairs, runs = lost(engines["Sardonyx"], texts, arguments.payments, Counter(place))
                 payments = {
                     "pairs": pairs,
                     "queries": runs,

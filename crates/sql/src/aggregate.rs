@@ -253,6 +253,12 @@ impl Aggregate {
         !(self.is_distinct || self.collects() || spreads || adds && is_float)
     }
 
+    /// True of the sum or the average of numbers, each as often as it comes.
+    fn sums_numbers(&self) -> bool {
+        let is_sum = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
+        is_sum && self.of == SqlType::Numeric && !self.is_distinct
+    }
+
     /// Whether values are put together, so that nulls and their order matter.
     fn collects(&self) -> bool {
         matches!(

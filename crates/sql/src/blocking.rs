@@ -1,10 +1,15 @@
 //! Work that takes long or waits, on threads of its own, awaited by a task of any runtime: whoever serves others on the
 //! thread that awaits it goes on meanwhile.
 //!
+//! Threads of low priority are for reads of many rows, which compete for processors with the stage, the log and short
+//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10); it always goes on. A thread
+//! cannot raise its priority again, so these are threads of their own, and none of them runs anything that others wait for.
+//!
 //! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
 //! order in which it came.
 
 use crate::error::{SqlError, code};
+use crate::guest::Guest;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -102,12 +107,34 @@ impl<T> Future for Unblocked<T> {
     }
 }
 
+/// The priority of threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Priority {
+    /// That of the thread that starts them.
+    Same,
+    Low,
+}
+
+/// How much lower that is, as `nice` counts.
+const LOW: i32 = 10;
+
+impl Priority {
+    /// Gives it to the calling thread.
+    fn take(self) {
+        if self == Priority::Low {
+            // Of no process: Linux keeps priorities by thread. A system that refuses leaves it as it is.
+            let _ = rustix::process::setpriority_process(None, LOW);
+        }
+    }
+}
+
 /// Threads that are begun as they are needed, up to a bound, and end when there is nothing to do for them.
 #[derive(Debug)]
 pub(crate) struct Threads(Arc<Queue>);
 
 struct Queue {
     most: usize,
+    priority: Priority,
     state: Mutex<QueueState>,
     more: Condvar,
 }
@@ -127,9 +154,10 @@ impl std::fmt::Debug for Queue {
 
 impl Threads {
     /// At most so many at once.
-    pub fn new(most: usize) -> Threads {
+    pub fn new(most: usize, priority: Priority) -> Threads {
         Threads(Arc::new(Queue {
             most: most.max(1),
+            priority,
             state: Mutex::default(),
             more: Condvar::new(),
         }))
@@ -160,7 +188,10 @@ impl Threads {
 fn begin(queue: &Arc<Queue>) {
     let own = queue.clone();
     if std::thread::Builder::new()
-        .spawn(move || Running(own).work())
+        .spawn(move || {
+            own.priority.take();
+            Running(own).work();
+        })
         .is_ok()
     {
         return;
@@ -183,6 +214,7 @@ struct Running(Arc<Queue>);
 impl Running {
     fn work(self) {
         while let Some(work) = self.next() {
+            let _guest = (self.0.priority == Priority::Low).then(Guest::begin);
             work();
         }
     }
@@ -218,5 +250,25 @@ impl Drop for Running {
         if begins {
             begin(&self.0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::getpriority_process;
+
+    fn priority_of_one(threads: &Threads) -> i32 {
+        let asked = threads.run(|| getpriority_process(None).unwrap_or(-1));
+        sardonyx_base::parking::wait(asked).expect("it ran")
+    }
+
+    #[test]
+    fn only_threads_of_low_priority_have_one() {
+        let own = getpriority_process(None).expect("the thread has a priority");
+        assert_eq!(priority_of_one(&Threads::new(2, Priority::Same)), own);
+        let low = Threads::new(2, Priority::Low);
+        assert_eq!(priority_of_one(&low), own.max(LOW));
+        assert_eq!(getpriority_process(None), Ok(own));
     }
 }

@@ -1,7 +1,7 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
-use crate::blocking::Threads;
+use crate::blocking::{Priority, Threads};
 use crate::error::{SqlError, code};
 use crate::relation::{OBJECTS, kind, objects, parsed};
 use crate::sequences::{Counter, Counters, Sequence};
@@ -33,6 +33,7 @@ pub struct Database {
     /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     readers: Threads,
+    workers: Threads,
     memory: Arc<Budget>,
     /// Redis' clients are served, too.
     has_keyspace: AtomicBool,
@@ -157,7 +158,8 @@ impl Database {
             counters: Counters::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
-            readers: Threads::new(readers_most()),
+            readers: Threads::new(readers_most(), Priority::Low),
+            workers: Threads::new(readers_most(), Priority::Same),
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
@@ -218,9 +220,20 @@ impl Database {
         self.has_keyspace.load(Ordering::Acquire)
     }
 
-    /// The threads that read many rows.
+    /// The threads that read many rows of snapshots, at a low priority.
     pub(crate) fn readers(&self) -> &Threads {
         &self.readers
+    }
+
+    /// How many transactions were committed since it was opened; none that is known on a node.
+    pub(crate) fn committed_count(&self) -> u64 {
+        let tables = self.tables();
+        tables.map_or(0, |tables| tables.statistics().committed)
+    }
+
+    /// The threads for other work that waits.
+    pub(crate) fn workers(&self) -> &Threads {
+        &self.workers
     }
 
     /// The memory that the rows of all sessions share: without a bound, if the program sets none.
@@ -325,7 +338,7 @@ fn posting(of: &Weak<Database>) -> Arc<Posting> {
         move || is_durable().is_some(),
         move |work| {
             if let Some(database) = runs.upgrade() {
-                drop(database.readers().run(work));
+                drop(database.workers().run(work));
             }
         },
     )

@@ -135,6 +135,11 @@ impl HashTable {
         *last = place as u32;
     }
 
+    /// True if a place has this hash.
+    pub fn has(&self, hash: u64) -> bool {
+        self.found(hash).next().is_some()
+    }
+
     /// The places of a hash, in their order.
     pub fn found(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         let mut at = match self.buckets.is_empty() {

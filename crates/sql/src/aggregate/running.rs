@@ -24,11 +24,20 @@ const STATE_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Accumulator {
     count: i64,
     value: Value,
+    /// Boxed: most aggregates have none of it, and there may be many groups.
+    more: Option<Box<More>>,
+}
+
+/// What some aggregates keep besides a value.
+#[derive(Clone, Debug, Default)]
+struct More {
     /// Of variances.
-    moments: Option<Box<Moments>>,
-    seen: Option<HashSet<Vec<u8>>>,
-    seen_bytes: usize,
+    moments: Option<Moments>,
+    /// The different values.
+    seen: HashSet<Vec<u8>>,
     collected: Vec<Collected>,
+    /// The bytes of both.
+    bytes: usize,
 }
 
 /// A value that is put together with others: its place in the order, and what stands before it.
@@ -44,17 +53,18 @@ impl Accumulator {
         Accumulator {
             count: 0,
             value: Value::Null,
-            moments: None,
-            seen: of.is_distinct.then(HashSet::new),
-            seen_bytes: 0,
-            collected: Vec::new(),
+            more: of.is_distinct.then(Box::default),
         }
     }
 
     /// About how many bytes it keeps of the rows.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.seen_bytes
+        self.more.as_ref().map_or(0, |more| more.bytes)
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 
     /// Adds a row.
@@ -76,17 +86,27 @@ impl Accumulator {
             self.count += 1;
             return Ok(());
         };
+        if of.sums_numbers() {
+            return match argument.number(row, with)? {
+                Some((units, scale)) => {
+                    self.count += 1;
+                    self.take(of, ValueRef::Decimal(units, scale))
+                }
+                None => Ok(()),
+            };
+        }
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
         let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;
         if matches!(value, ValueRef::Null) && skips_nulls {
             return Ok(());
         }
-        if let Some(seen) = &mut self.seen {
+        if of.is_distinct {
             let mut key = Vec::new();
             key_of(value, &mut key);
-            self.seen_bytes += key.len();
-            if self.seen_bytes > STATE_BYTES_MAX {
+            let more = self.more();
+            more.bytes += key.len();
+            if more.bytes > STATE_BYTES_MAX {
                 return Err(SqlError::new(
                     code::OUT_OF_MEMORY,
                     format!(
@@ -94,7 +114,7 @@ impl Accumulator {
                     ),
                 ));
             }
-            if !seen.insert(key) {
+            if !more.seen.insert(key) {
                 return Ok(());
             }
         }
@@ -122,15 +142,16 @@ impl Accumulator {
         };
         let value = value.to_value();
         let bytes = [&value, &separator].map(outside).iter().sum::<usize>();
-        self.seen_bytes += bytes + keys.iter().map(outside).sum::<usize>();
-        self.seen_bytes += size_of::<Collected>() + size_of_val(keys.as_slice());
-        if self.seen_bytes > STATE_BYTES_MAX {
+        let more = self.more();
+        more.bytes += bytes + keys.iter().map(outside).sum::<usize>();
+        more.bytes += size_of::<Collected>() + size_of_val(keys.as_slice());
+        if more.bytes > STATE_BYTES_MAX {
             return Err(SqlError::new(
                 code::OUT_OF_MEMORY,
                 format!("what an aggregate puts together takes more than {STATE_BYTES_MAX} bytes"),
             ));
         }
-        self.collected.push(Collected {
+        more.collected.push(Collected {
             keys,
             value,
             separator,
@@ -140,7 +161,8 @@ impl Accumulator {
 
     /// What was collected, put together.
     fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
-        let mut parts: Vec<&Collected> = self.collected.iter().collect();
+        let collected = self.more.iter().flat_map(|more| &more.collected);
+        let mut parts: Vec<&Collected> = collected.collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
         if of.is_distinct && of.order.is_empty() {
             // As they come when they are told apart by sorting.
@@ -229,10 +251,10 @@ impl Accumulator {
             | AggregateKind::JsonArray
             | AggregateKind::JsonObject => {}
             AggregateKind::Spread(_) => {
-                let moments = self
-                    .moments
-                    .get_or_insert_with(|| Moments::new(of.of).into());
-                moments.add(value, self.count)?;
+                let count = self.count;
+                let moments = &mut self.more().moments;
+                let moments = moments.get_or_insert_with(|| Moments::new(of.of));
+                moments.add(value, count)?;
             }
             AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => {
                 self.value = match (&self.value, value) {
@@ -306,10 +328,12 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
-            AggregateKind::Spread(spread) => match &self.moments {
-                Some(moments) => moments.finish(spread, self.count),
-                None => Ok(Value::Null),
-            },
+            AggregateKind::Spread(spread) => {
+                match self.more.as_ref().and_then(|of| of.moments.as_ref()) {
+                    Some(moments) => moments.finish(spread, self.count),
+                    None => Ok(Value::Null),
+                }
+            }
             _ if of.collects() => self.together(of),
             AggregateKind::Average if of.of == SqlType::Interval => match &self.value {
                 Value::Text(sum) => {

@@ -346,6 +346,10 @@ impl Shown<'_> {
             [one] => lines.push(format!("  Hash Cond: {one}")),
             many => lines.push(format!("  Hash Cond: ({})", many.join(" AND "))),
         }
+        if let Some(side) = &step.sought {
+            let first = self.side(side).into_iter().next().unwrap_or_default();
+            lines.push(format!("  For Few Rows: {first}"));
+        }
         lines.extend(self.condition("Join Filter", step.condition.as_ref()));
         lines.extend(indented(self.node(&step.left)));
         lines.extend(indented(self.node(&step.right)));

@@ -1,6 +1,8 @@
 //! Expressions evaluated over rows.
 
-use super::arithmetic::{calculate, negate, shift, shift_in};
+use super::arithmetic::{
+    Arithmetic, calculate, negate, number_of, shift, shift_in, sum_or_product,
+};
 use super::cast::{cast, cast_in, crosses_zone};
 use super::datum::Datum;
 use super::environment::Environment;
@@ -74,6 +76,16 @@ impl Expr {
                 }
                 Datum::NULL
             }
+            Expr::Arithmetic(
+                Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply,
+                SqlType::Numeric,
+                _,
+            ) => {
+                let number = self.number(row, with)?;
+                Datum::Owned(
+                    number.map_or(Value::Null, |(units, scale)| Value::Decimal(units, scale)),
+                )
+            }
             Expr::Arithmetic(operation, kind, sides) => {
                 let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
                 Datum::Owned(calculate(*operation, *kind, left.as_ref(), right.as_ref())?)
@@ -110,6 +122,31 @@ impl Expr {
                 Datum::Owned(function.call(&values, with)?)
             }
         })
+    }
+
+    /// The value of a `numeric` expression as units and scale, `None` if it is null: sums and products are computed without
+    /// a value for each of their parts.
+    ///
+    /// # Errors
+    /// Those of [`Expr::evaluate`].
+    pub fn number(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Option<(i128, u8)>, SqlError> {
+        match self {
+            Expr::Column(place) => number_of(row.value(*place)?),
+            Expr::Literal(value) => number_of(value.as_ref()),
+            Expr::Arithmetic(
+                operation @ (Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply),
+                SqlType::Numeric,
+                sides,
+            ) => match (sides.0.number(row, with)?, sides.1.number(row, with)?) {
+                (Some(left), Some(right)) => sum_or_product(*operation, left, right).map(Some),
+                _ => Ok(None),
+            },
+            other => number_of(other.computed(row, with)?.as_ref()),
+        }
     }
 
     /// Whether it is true for a row; `None` if it is null.

@@ -125,20 +125,23 @@ impl<'g, 'm> Groups<'g, 'm> {
         Ok(group)
     }
 
-    /// The rows of the groups: keys, then the values of the aggregates.
+    /// Calls `each` with the rows of the groups, keys and then the values of the aggregates, until it wants no more.
     ///
     /// # Errors
-    /// A value out of range; `53200` if there is no memory for what was put together.
-    pub fn rows(mut self) -> Result<Vec<Vec<Value>>, SqlError> {
+    /// What `each` returns; a value out of range; `53200` if there is no memory for what was put together.
+    pub fn give(
+        mut self,
+        each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,
+    ) -> Result<(), SqlError> {
         let (width, aggregates) = (self.grouping.keys.len(), &self.grouping.aggregates);
         let count = match width {
             0 => 1,
             _ => self.table.count(),
         };
-        let mut rows = Vec::with_capacity(count);
         let mut keys = self.keys.into_iter();
+        let mut values = Vec::with_capacity(width + aggregates.len());
         for group in 0..count {
-            let mut values = Vec::with_capacity(width + aggregates.len());
+            values.clear();
             values.extend(keys.by_ref().take(width));
             let first = group * aggregates.len();
             for (of, accumulator) in aggregates.iter().zip(&self.accumulators[first..]) {
@@ -147,9 +150,11 @@ impl<'g, 'm> Groups<'g, 'm> {
                 self.memory.reserve(bytes)?;
                 values.push(accumulator.finish(of)?);
             }
-            rows.push(values);
+            if !each(&values)? {
+                break;
+            }
         }
-        Ok(rows)
+        Ok(())
     }
 }
 

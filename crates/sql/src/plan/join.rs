@@ -82,12 +82,25 @@ pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>, by_size: bool) ->
             JoinNode::Side(Box::new(side_of(table, places, local)))
         }
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
-            let mut factors = Vec::new();
-            flatten(FromNode::Join(join), &mut factors, parts);
-            plan_inner(factors, parts, by_size)
+            let (mut factors, mut on) = (Vec::new(), Vec::new());
+            flatten(FromNode::Join(join), &mut factors, &mut on);
+            let (late, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(Expr::is_volatile);
+            parts.extend(on);
+            with_condition(plan_inner(factors, parts, by_size), late)
         }
         FromNode::Join(join) => JoinNode::Join(Box::new(plan_outer(*join, parts, by_size))),
     }
+}
+
+/// A join with what else is to hold of its rows: conditions that have another value each time are of this join alone, and
+/// not of an outer join around it.
+fn with_condition(mut node: JoinNode, late: Vec<Expr>) -> JoinNode {
+    if let JoinNode::Join(step) = &mut node {
+        let mut parts = parts_of(step.condition.take());
+        parts.extend(late);
+        step.condition = all_of(parts);
+    }
+    node
 }
 
 /// What is joined by inner joins only, in its order, with their conditions.
@@ -240,6 +253,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>, by_size: bool) -> JoinStep 
         right,
         kept: right_places[0].clone().collect(),
         other: None,
+        sought: None,
         kind: join.kind,
         keys,
         condition,

@@ -39,6 +39,13 @@ impl Read {
         }
     }
 
+    /// The places.
+    pub fn places(&self) -> Vec<usize> {
+        let numbered = self.0.iter().enumerate();
+        let read = numbered.filter(|(_, is_read)| **is_read);
+        read.map(|(place, _)| place).collect()
+    }
+
     fn has(&self, place: usize) -> bool {
         self.0.get(place).copied().unwrap_or(true)
     }
@@ -53,7 +60,7 @@ impl JoinPlan {
 }
 
 impl JoinNode {
-    fn add_read(&self, read: &mut Read) {
+    pub fn add_read(&self, read: &mut Read) {
         match self {
             JoinNode::Side(side) => side.add_read(read),
             JoinNode::Join(step) => {
@@ -62,6 +69,7 @@ impl JoinNode {
                     read.add(right);
                 }
                 step.condition.iter().for_each(|part| read.add(part));
+                step.sought.iter().for_each(|side| side.add_read(read));
                 step.left.add_read(read);
                 step.right.add_read(read);
             }
@@ -70,20 +78,19 @@ impl JoinNode {
 
     fn keep_only(&mut self, read: &Read) {
         match self {
-            JoinNode::Side(side) => {
-                let start = side.places.start;
-                side.columns.retain(|column| read.has(start + column));
-            }
+            JoinNode::Side(side) => side.keep_only(read),
             JoinNode::Join(step) => {
                 let JoinStep {
                     left,
                     right,
                     kept,
                     other,
+                    sought,
                     ..
                 } = &mut **step;
                 let both = [kept].into_iter().chain(other);
                 both.for_each(|places| places.retain(|place| read.has(*place)));
+                sought.iter_mut().for_each(|side| side.keep_only(read));
                 left.keep_only(read);
                 right.keep_only(read);
             }
@@ -92,7 +99,12 @@ impl JoinNode {
 }
 
 impl Side {
-    fn add_read(&self, read: &mut Read) {
+    fn keep_only(&mut self, read: &Read) {
+        let start = self.places.start;
+        self.columns.retain(|column| read.has(start + column));
+    }
+
+    pub fn add_read(&self, read: &mut Read) {
         if let Some(filter) = &self.filter {
             read.add_before(filter);
         }

@@ -4,159 +4,21 @@
 //! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
 //! found, and those that were not are given at the end.
 
-use super::tree::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
+use super::join_columns::Read;
+use super::join_keys::{Kept, Keys, Sides, hash_of_values};
+use super::join_search::SEEK;
+use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr};
-use crate::hashing::{HashTable, hash_of, hashed};
+use crate::expression::Environment;
+use crate::hashing::HashTable;
 use crate::memory::{Memory, bytes_of};
-use crate::rows::{EachRow, Values, put};
+use crate::rows::{EachRow, InputRow, Values, put};
 use crate::source::Source;
-use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::compare;
+use sardonyx::schema::Value;
+use std::cell::Cell;
 
 /// What is called for each row, which is changed in place.
 type EachJoined<'e> = &'e mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
-
-/// The rows of the right side of a join.
-struct Kept {
-    /// Their values at the places that are read, row after row.
-    values: Vec<Value>,
-    width: usize,
-    /// Of each row what it is joined by, where that is computed; else a place among its values.
-    computed: Vec<Value>,
-    count: usize,
-    /// By the hash of what they are joined by.
-    table: HashTable,
-}
-
-/// Values that two sides are joined by, of which one side is there.
-struct Keys<'k> {
-    parts: Vec<KeyPart<'k>>,
-    /// The number of values of the right side that are computed.
-    computed: usize,
-}
-
-/// The sides of a join as they are run: the one whose rows are kept by a hash, and the one that is walked.
-#[derive(Clone, Copy)]
-struct Sides<'s> {
-    walked: &'s JoinNode,
-    kept: &'s JoinNode,
-    /// The places of the kept one that are read.
-    places: &'s [usize],
-    /// The left one is kept.
-    are_exchanged: bool,
-}
-
-struct KeyPart<'k> {
-    left: &'k Expr,
-    right: &'k Expr,
-    /// Where the right one is kept: among the values that are read, or those that are computed.
-    kept: Place,
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Read(usize),
-    Computed(usize),
-}
-
-impl<'k> Keys<'k> {
-    fn of(step: &'k JoinStep, sides: Sides<'k>) -> Keys<'k> {
-        let mut computed = 0;
-        let parts = step.keys.iter().map(|(left, right)| {
-            let (left, right) = match sides.are_exchanged {
-                true => (right, left),
-                false => (left, right),
-            };
-            let read = match right {
-                Expr::Column(place) => sides.places.iter().position(|kept| kept == place),
-                _ => None,
-            };
-            let kept = match read {
-                Some(at) => Place::Read(at),
-                None => {
-                    computed += 1;
-                    Place::Computed(computed - 1)
-                }
-            };
-            KeyPart { left, right, kept }
-        });
-        Keys {
-            parts: parts.collect(),
-            computed,
-        }
-    }
-
-    /// The hash of a row's values; `None` if one is null, which equals nothing.
-    fn hash(
-        &self,
-        side: impl Fn(&KeyPart<'k>) -> &'k Expr,
-        row: &[Value],
-        with: &Environment<'_>,
-    ) -> Result<Option<u64>, SqlError> {
-        let mut hash = 0;
-        let row = Values(row);
-        for part in &self.parts {
-            let value = side(part).evaluate(&row, with)?;
-            match value.as_ref() {
-                ValueRef::Null => return Ok(None),
-                value => hash = hashed(hash, hash_of(value)),
-            }
-        }
-        Ok(Some(hash))
-    }
-
-    /// Adds a row of the right side that is kept.
-    fn keep(
-        &self,
-        row: &[Value],
-        places: &[usize],
-        hash: Option<u64>,
-        with: &Environment<'_>,
-        kept: &mut Kept,
-    ) -> Result<(), SqlError> {
-        let whole = Values(row);
-        for part in &self.parts {
-            if let Place::Computed(_) = part.kept {
-                let value = part.right.evaluate(&whole, with)?;
-                kept.computed.push(value.into_value());
-            }
-        }
-        kept.values
-            .extend(places.iter().map(|place| row[*place].clone()));
-        kept.count += 1;
-        // One with nulls has a place, too, and equals nothing.
-        kept.table.push(hash.unwrap_or_default());
-        Ok(())
-    }
-
-    /// True if a row of the left side equals one that is kept.
-    fn are_equal(
-        &self,
-        row: &[Value],
-        kept: &Kept,
-        at: usize,
-        with: &Environment<'_>,
-    ) -> Result<bool, SqlError> {
-        for part in &self.parts {
-            let right = match part.kept {
-                Place::Read(place) => &kept.values[at * kept.width + place],
-                Place::Computed(place) => &kept.computed[at * self.computed + place],
-            };
-            let is_equal = |left: ValueRef<'_>| {
-                compare(left, right.as_ref()).is_some_and(|order| order.is_eq())
-            };
-            let holds = match part.left {
-                Expr::Column(place) => is_equal(row[*place].as_ref()),
-                left => is_equal(left.evaluate(&Values(row), with)?.as_ref()),
-            };
-            if !holds {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
 
 impl JoinPlan {
     /// Calls `each` with the joined rows.
@@ -194,11 +56,33 @@ impl JoinNode {
 }
 
 impl Side {
+    /// True if it takes less to find rows by an index for so many that ask than to read the table.
+    fn is_sought_by(&self, count: usize, source: &dyn Source) -> bool {
+        let Input::Table(access) = &self.input else {
+            return false;
+        };
+        // About: to ask for the number itself would be a read of all rows.
+        let rows = source.rows_about(access.table);
+        rows.is_some_and(|rows| count as f64 * SEEK < rows as f64)
+    }
+
     fn walk(
         &self,
         source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
+        each: EachJoined<'_>,
+    ) -> Result<bool, SqlError> {
+        self.walk_if(source, with, row, &mut |_| Ok(true), each)
+    }
+
+    /// The rows that meet what is asked of them as they stand.
+    fn walk_if(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        row: &mut Vec<Value>,
+        is_wanted: &mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>,
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let before = match self.input.asks_for_rows() {
@@ -212,6 +96,9 @@ impl Side {
                 if let Some(filter) = &self.filter
                     && !filter.holds(local, with)?
                 {
+                    return Ok(true);
+                }
+                if !is_wanted(local)? {
                     return Ok(true);
                 }
                 let own = &mut row[self.places.clone()];
@@ -279,11 +166,8 @@ impl JoinStep {
     ) -> Result<(Kept, Memory<'m>), SqlError> {
         let mut memory = with.memory();
         let mut kept = Kept {
-            values: Vec::new(),
             width: sides.places.len(),
-            computed: Vec::new(),
-            count: 0,
-            table: HashTable::default(),
+            ..Kept::default()
         };
         let keeps_all = matches!(self.kind, JoinKind::Right | JoinKind::Full);
         sides.kept.walk(source, with, row, &mut |row| {
@@ -314,12 +198,36 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let (sides, keys, kept, _memory) = self.kept_side(source, with, row)?;
+        if let Some(side) = &self.sought
+            && !sides.are_exchanged
+            && side.is_sought_by(kept.count, source)
+        {
+            return self.walk_sought(side, &kept, source, with, row, each);
+        }
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full);
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
+        // A row that goes with none is looked at where it stands, and not taken.
+        let probe = match sides.walked {
+            JoinNode::Side(side) if !keeps_left => keys.over(side.places.start),
+            _ => None,
+        };
         let mut met = vec![false; if keeps_right { kept.count } else { 0 }];
-        let more = sides.walked.walk(source, with, row, &mut |row| {
+        let hash_of_found = Cell::new(None);
+        let mut goes_with_any = |local: &dyn InputRow| {
+            let hash = match &probe {
+                Some(probe) => hash_of_values(probe.iter(), local, with)?,
+                None => None,
+            };
+            hash_of_found.set(hash);
+            Ok(hash.is_some_and(|hash| kept.table.has(hash)))
+        };
+        let mut each_walked = |row: &mut Vec<Value>| {
             let mut any = false;
-            if let Some(hash) = keys.hash(|part| part.left, row, with)? {
+            let hash = match &probe {
+                Some(_) => hash_of_found.get(),
+                None => keys.hash(|part| part.left, row, with)?,
+            };
+            if let Some(hash) = hash {
                 for at in kept.table.found(hash) {
                     with.context.look_at_row()?;
                     if !keys.are_equal(row, &kept, at, with)? {
@@ -343,7 +251,13 @@ impl JoinStep {
             }
             row[self.right_places()].fill(Value::Null);
             each(row)
-        })?;
+        };
+        let more = match sides.walked {
+            JoinNode::Side(side) if probe.is_some() => {
+                side.walk_if(source, with, row, &mut goes_with_any, &mut each_walked)
+            }
+            walked => walked.walk(source, with, row, &mut each_walked),
+        }?;
         if !more || !keeps_right {
             return Ok(more);
         }
@@ -351,6 +265,46 @@ impl JoinStep {
         for at in (0..kept.count).filter(|at| !met[*at]) {
             kept.give(at, &self.kept, row);
             if !each(row)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Each row of the right side, which are few and kept, finds those of the left one by an index.
+    fn walk_sought(
+        &self,
+        side: &Side,
+        kept: &Kept,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        row: &mut Vec<Value>,
+        each: EachJoined<'_>,
+    ) -> Result<bool, SqlError> {
+        let mut read = Read::none(row.len());
+        side.add_read(&mut read);
+        let asked = read.places();
+        let mut before = vec![Value::Null; row.len()];
+        for at in 0..kept.count {
+            with.context.look_at_row()?;
+            kept.give(at, &self.kept, row);
+            for place in &asked {
+                put(row[*place].as_ref(), &mut before[*place]);
+            }
+            let inside = Environment {
+                before: &before,
+                ..*with
+            };
+            let more = side.walk(
+                source,
+                &inside,
+                row,
+                &mut |row| match self.holds(row, with)? {
+                    true => each(row),
+                    false => Ok(true),
+                },
+            )?;
+            if !more {
                 return Ok(false);
             }
         }
@@ -366,11 +320,15 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let places = self.right_places();
-        let mut before = row.clone();
+        let mut read = Read::none(row.len());
+        self.right.add_read(&mut read);
+        let asked = read.places();
+        let mut before = vec![Value::Null; row.len()];
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
-            let values = row.iter().zip(&mut before);
-            values.for_each(|(value, place)| put(value.as_ref(), place));
+            for place in &asked {
+                put(row[*place].as_ref(), &mut before[*place]);
+            }
             let inside = Environment {
                 before: &before,
                 ..*with
@@ -388,17 +346,6 @@ impl JoinStep {
             row[places.clone()].fill(Value::Null);
             each(row)
         })
-    }
-}
-
-impl Kept {
-    /// Writes a row to its places.
-    fn give(&self, at: usize, places: &[usize], row: &mut [Value]) {
-        let from = at * self.width;
-        let values = &self.values[from..from + self.width];
-        for (place, value) in places.iter().zip(values) {
-            put(value.as_ref(), &mut row[*place]);
-        }
     }
 }
 

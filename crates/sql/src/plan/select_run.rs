@@ -212,15 +212,13 @@ impl SelectPlan {
                 } else {
                     let mut groups = Groups::of(grouping, with);
                     self.walk(source, with, &mut |row| groups.add(row, with))?;
-                    for row in groups.rows()? {
-                        let holds = match &self.having {
-                            Some(having) => having.holds(&Values(&row), with)?,
-                            None => true,
-                        };
-                        if holds && !collector.take(&Values(&row))? {
-                            break;
+                    groups.give(&mut |row| {
+                        let row = &Values(row);
+                        match &self.having {
+                            Some(having) if !having.holds(row, with)? => Ok(true),
+                            _ => collector.take(row),
                         }
-                    }
+                    })?;
                 }
             }
             None => self.walk(source, with, &mut |row| collector.take(row))?,

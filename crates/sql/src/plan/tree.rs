@@ -102,6 +102,9 @@ pub(crate) struct JoinStep {
     /// Of an inner join whose sides were exchanged, the places of the left side that are read: if the right one takes too
     /// much memory the left one is kept instead.
     pub other: Option<Vec<usize>>,
+    /// Of an inner join the way to the left side's rows by an index, for each row of the right one: instead of reading them
+    /// all, if the right one has few rows.
+    pub sought: Option<Box<Side>>,
     pub kind: JoinKind,
     /// Equal values: of the left side, and of the right one.
     pub keys: Vec<(Expr, Expr)>,

@@ -173,7 +173,7 @@ impl Session {
 
     async fn on_thread(&self, unit: Box<Unit>, node: &Arc<dyn NodeStore>) -> Result<Ran, SqlError> {
         let node = node.clone();
-        let ran = self.database.readers().run(move || unit.run_on(&*node));
+        let ran = self.database.workers().run(move || unit.run_on(&*node));
         ran.await
     }
 

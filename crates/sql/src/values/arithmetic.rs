@@ -248,20 +248,10 @@ fn decimals(
     let (Some((a, x)), Some((b, y))) = (decimal_of(left), decimal_of(right)) else {
         return Err(too_large());
     };
-    let scale = x.max(y);
-    let aligned = || -> Option<(i128, i128)> {
-        Some((rescale(a, x, scale).ok()?, rescale(b, y, scale).ok()?))
-    };
     let result = match operation {
-        Arithmetic::Add | Arithmetic::Subtract => {
-            let (a, b) = aligned().ok_or_else(too_large)?;
-            let sum = match operation {
-                Arithmetic::Add => a.checked_add(b),
-                _ => a.checked_sub(b),
-            };
-            sum.map(|units| (units, scale))
+        Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply => {
+            Some(sum_or_product(operation, (a, x), (b, y))?)
         }
-        Arithmetic::Multiply => multiply(a, x, b, y),
         Arithmetic::Divide if b == 0 => return Err(division_by_zero()),
         Arithmetic::Divide => divide(a, x, b, y),
         Arithmetic::Modulo if b == 0 => return Err(division_by_zero()),
@@ -270,6 +260,45 @@ fn decimals(
     };
     let (units, scale) = result.ok_or_else(too_large)?;
     Ok(Value::Decimal(units, scale))
+}
+
+/// A `numeric` as units and scale; `None` if it is null.
+///
+/// # Errors
+/// `22003` if it is none.
+#[inline]
+pub(crate) fn number_of(value: ValueRef<'_>) -> Result<Option<(i128, u8)>, SqlError> {
+    match value {
+        ValueRef::Decimal(units, scale) => Ok(Some((units, scale))),
+        ValueRef::Null => Ok(None),
+        other => match decimal_of(other) {
+            Some(number) => Ok(Some(number)),
+            None => Err(overflow(SqlType::Numeric)),
+        },
+    }
+}
+
+/// The sum, the difference or the product of two numbers.
+///
+/// # Errors
+/// `22003` if it has too many digits.
+pub(crate) fn sum_or_product(
+    operation: Arithmetic,
+    (a, x): (i128, u8),
+    (b, y): (i128, u8),
+) -> Result<(i128, u8), SqlError> {
+    let result = if operation == Arithmetic::Multiply {
+        multiply(a, x, b, y)
+    } else {
+        let scale = x.max(y);
+        match (rescale(a, x, scale), rescale(b, y, scale)) {
+            (Ok(a), Ok(b)) if operation == Arithmetic::Add => a.checked_add(b),
+            (Ok(a), Ok(b)) => a.checked_sub(b),
+            _ => None,
+        }
+        .map(|units| (units, scale))
+    };
+    result.ok_or_else(|| overflow(SqlType::Numeric))
 }
 
 fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {

@@ -3,6 +3,7 @@
 //! of a transaction that wrote.
 
 mod evaluated;
+mod joins;
 mod model;
 mod windows;
 mod written;

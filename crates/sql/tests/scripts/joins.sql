@@ -71,6 +71,7 @@ Hash Join
   ->  Index Scan using owners_pkey on owners o
         Index Cond: (o.id = 1)
   ->  Seq Scan on pets p
+        Filter: (p.owner = 1)
 
 query
 select n.nspname, c.relname from pg_catalog.pg_class c left join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' order by 2
@@ -222,11 +223,12 @@ create index pets_owner on pets (owner)
 query
 explain select * from owners o join pets p on p.owner = o.id where o.id = 1
 ----
-Nested Loop
+Hash Join
+  Hash Cond: (o.id = p.owner)
   ->  Index Scan using owners_pkey on owners o
         Index Cond: (o.id = 1)
   ->  Index Scan using pets_owner on pets p
-        Index Cond: (p.owner = o.id)
+        Index Cond: (p.owner = 1)
 
 query
 select o.name, p.id from owners o join pets p on p.owner = o.id where o.id = 1 order by 2
@@ -259,3 +261,47 @@ query
 select p.id, o.name from pets p left join owners o on o.id = p.owner where p.id = 13
 ----
 13|NULL
+
+# Conditions that have another value each time are of their own join, not of an outer join around it.
+query
+select o.id, p.id from owners o full join pets p on p.owner = o.id and random() < 0 order by 1, 2
+----
+1|NULL
+2|NULL
+3|NULL
+NULL|10
+NULL|11
+NULL|12
+NULL|13
+NULL|14
+
+query
+select o.id, p.id, q.id from (owners o join pets p on p.owner = o.id and random() < 0) full join owners q on q.id = o.id order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select o.id, p.id, q.id from owners q full join (owners o join pets p on random() < 0) on q.id = o.id order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select o.id, p.id, q.id from owners q left join (owners o join pets p on p.owner = o.id and random() < 0) on true order by 3
+----
+NULL|NULL|1
+NULL|NULL|2
+NULL|NULL|3
+
+query
+select count(*) from (owners o join pets p on p.owner = o.id and random() < 0) left join owners q on true
+----
+0
+
+query
+select count(*) from (owners o join pets p on p.owner = o.id and random() >= 0) full join owners q on q.id = o.id
+----
+4

@@ -336,3 +336,54 @@ query
 select count(*) from part where name like '%part 1%' and name not like '%0' and name like '%__'
 ----
 100
+
+# Few rows find theirs by an index. A comparison of one of equal columns holds for all of them.
+
+statement ok
+create index line_part on line (part)
+
+query
+explain select count(*), sum(l.id) from part, line l where part.id = l.part and brand = 'Brand#3'
+----
+Aggregate
+  ->  Hash Join
+        Hash Cond: (l.part = part.id)
+        For Few Rows: Index Scan using line_part on line l
+        ->  Seq Scan on line l
+        ->  Seq Scan on part
+              Filter: (part.brand = 'Brand#3'::text)
+
+query
+select count(*), sum(l.id) from part, line l where part.id = l.part and brand = 'Brand#3'
+----
+387|592110
+
+query
+select count(*), sum(l.id) from part, line l where part.id + 0 = l.part + 0 and brand = 'Brand#3'
+----
+387|592110
+
+query
+explain select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
+----
+Aggregate
+  ->  Hash Join
+        Hash Cond: (l.part = m.part)
+        ->  Hash Join
+              Hash Cond: (p.id = l.part)
+              ->  Index Scan using part_pkey on part p
+                    Index Cond: (p.id = 7)
+              ->  Index Scan using line_part on line l
+                    Index Cond: (l.part = 7)
+        ->  Index Scan using line_part on line m
+              Index Cond: (m.part = 7)
+
+query
+select count(*) from line l, line m, part p where l.part = m.part and m.part = p.id and p.id = 7
+----
+100
+
+query
+select count(*) from line l, line m, part p where l.part + 0 = m.part + 0 and m.part + 0 = p.id + 0 and p.id + 0 = 7
+----
+100

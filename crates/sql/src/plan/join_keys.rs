@@ -1,0 +1,180 @@
+//! The rows of a join's side that are kept, found by a hash of what they are joined by.
+
+use super::tree::{JoinNode, JoinStep};
+use crate::error::SqlError;
+use crate::expression::{Environment, Expr};
+use crate::hashing::{HashTable, hash_of, hashed};
+use crate::rows::{InputRow, Values, put};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::condition::compare;
+
+/// The rows of the right side of a join.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Their values at the places that are read, row after row.
+    pub values: Vec<Value>,
+    pub width: usize,
+    /// Of each row what it is joined by, where that is computed; else a place among its values.
+    pub computed: Vec<Value>,
+    pub count: usize,
+    /// By the hash of what they are joined by.
+    pub table: HashTable,
+}
+
+/// Values that two sides are joined by, of which one side is there.
+pub(super) struct Keys<'k> {
+    parts: Vec<KeyPart<'k>>,
+    /// The number of values of the right side that are computed.
+    computed: usize,
+}
+
+/// The sides of a join as they are run: the one whose rows are kept by a hash, and the one that is walked.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'s> {
+    pub walked: &'s JoinNode,
+    pub kept: &'s JoinNode,
+    /// The places of the kept one that are read.
+    pub places: &'s [usize],
+    /// The left one is kept.
+    pub are_exchanged: bool,
+}
+
+pub(super) struct KeyPart<'k> {
+    pub left: &'k Expr,
+    pub right: &'k Expr,
+    /// Where the right one is kept: among the values that are read, or those that are computed.
+    kept: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Read(usize),
+    Computed(usize),
+}
+
+/// The hash of a row's values; `None` if one is null, which equals nothing.
+pub(super) fn hash_of_values<'e>(
+    values: impl Iterator<Item = &'e Expr>,
+    row: &dyn InputRow,
+    with: &Environment<'_>,
+) -> Result<Option<u64>, SqlError> {
+    let mut hash = 0;
+    for value in values {
+        let value = value.evaluate(row, with)?;
+        match value.as_ref() {
+            ValueRef::Null => return Ok(None),
+            value => hash = hashed(hash, hash_of(value)),
+        }
+    }
+    Ok(Some(hash))
+}
+
+impl<'k> Keys<'k> {
+    pub fn of(step: &'k JoinStep, sides: Sides<'k>) -> Keys<'k> {
+        let mut computed = 0;
+        let parts = step.keys.iter().map(|(left, right)| {
+            let (left, right) = match sides.are_exchanged {
+                true => (right, left),
+                false => (left, right),
+            };
+            let read = match right {
+                Expr::Column(place) => sides.places.iter().position(|kept| kept == place),
+                _ => None,
+            };
+            let kept = match read {
+                Some(at) => Place::Read(at),
+                None => {
+                    computed += 1;
+                    Place::Computed(computed - 1)
+                }
+            };
+            KeyPart { left, right, kept }
+        });
+        Keys {
+            parts: parts.collect(),
+            computed,
+        }
+    }
+
+    /// The hash of a row's values; `None` if one is null, which equals nothing.
+    pub fn hash(
+        &self,
+        side: impl Fn(&KeyPart<'k>) -> &'k Expr,
+        row: &[Value],
+        with: &Environment<'_>,
+    ) -> Result<Option<u64>, SqlError> {
+        hash_of_values(self.parts.iter().map(side), &Values(row), with)
+    }
+
+    /// The walked side's values over its own rows, which begin at a place.
+    pub fn over(&self, start: usize) -> Option<Vec<Expr>> {
+        let own = self.parts.iter().map(|part| {
+            let mut own = part.left.clone();
+            own.shift_columns(start);
+            own
+        });
+        (!self.parts.is_empty()).then(|| own.collect())
+    }
+
+    /// Adds a row of the right side that is kept.
+    pub fn keep(
+        &self,
+        row: &[Value],
+        places: &[usize],
+        hash: Option<u64>,
+        with: &Environment<'_>,
+        kept: &mut Kept,
+    ) -> Result<(), SqlError> {
+        let whole = Values(row);
+        for part in &self.parts {
+            if let Place::Computed(_) = part.kept {
+                let value = part.right.evaluate(&whole, with)?;
+                kept.computed.push(value.into_value());
+            }
+        }
+        kept.values
+            .extend(places.iter().map(|place| row[*place].clone()));
+        kept.count += 1;
+        // One with nulls has a place, too, and equals nothing.
+        kept.table.push(hash.unwrap_or_default());
+        Ok(())
+    }
+
+    /// True if a row of the left side equals one that is kept.
+    pub fn are_equal(
+        &self,
+        row: &[Value],
+        kept: &Kept,
+        at: usize,
+        with: &Environment<'_>,
+    ) -> Result<bool, SqlError> {
+        for part in &self.parts {
+            let right = match part.kept {
+                Place::Read(place) => &kept.values[at * kept.width + place],
+                Place::Computed(place) => &kept.computed[at * self.computed + place],
+            };
+            let is_equal = |left: ValueRef<'_>| {
+                compare(left, right.as_ref()).is_some_and(|order| order.is_eq())
+            };
+            let holds = match part.left {
+                Expr::Column(place) => is_equal(row[*place].as_ref()),
+                left => is_equal(left.evaluate(&Values(row), with)?.as_ref()),
+            };
+            if !holds {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Kept {
+    /// Writes a row to its places.
+    pub fn give(&self, at: usize, places: &[usize], row: &mut [Value]) {
+        let from = at * self.width;
+        let values = &self.values[from..from + self.width];
+        for (place, value) in places.iter().zip(values) {
+            put(value.as_ref(), &mut row[*place]);
+        }
+    }
+}
