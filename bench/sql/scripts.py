@@ -105,9 +105,11 @@ def statements(text):
             if one and FROM_STDIN.match(re.sub(r"--[^\n]*\n", "", one.text)):
                 line = text.find("\n", at) + 1
                 end = text.find("\n\\.", line - 1)
-                one.data = text[line : end + 1]
-                at = text.find("\n", end + 1)
-                at = len(text) if at < 0 else at
+                # Behind one that fails there is no data, but an empty line.
+                if line > 0 and end >= 0 and text[line : line + 1] != "\n":
+                    one.data = text[line : end + 1]
+                    at = text.find("\n", end + 1)
+                    at = len(text) if at < 0 else at
             start = at
             if one:
                 yield one

@@ -4,6 +4,7 @@
 //! functions of a name is called is decided by the types of the arguments ([`resolve`]).
 
 mod arrays;
+mod bytes;
 mod catalogue;
 mod choice;
 mod definition;
@@ -34,10 +35,11 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 13] = [
+static TABLES: [&[Definition]; 14] = [
     texts::TABLE,
     regexes::TABLE,
     encodings::TABLE,
+    bytes::TABLE,
     numbers::TABLE,
     floats::TABLE,
     times::TABLE,
