@@ -23,6 +23,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -54,6 +55,12 @@ AWAKE = {"idle": [["chrt", "-i", "0"]] * (os.cpu_count() or 1), "nice": [["nice"
 PIECES_FROM, PIECE = 50, 250_000
 
 
+def unused_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 class PostgreSQL:
     """A server of PostgreSQL 15 in a directory of its own."""
 
@@ -67,10 +74,11 @@ class PostgreSQL:
         self.run("initdb", "-D", str(directory / "data"), "-A", "trust", "-U", "tester", "--no-sync")
         settings = "synchronous_commit=on shared_buffers=1GB max_wal_size=8GB fsync=on max_connections=200"
         options = " ".join(f"-c {one}" for one in settings.split())
-        options += f" -c listen_addresses=127.0.0.1 -c unix_socket_directories={directory} -p 54329"
+        port = str(unused_port())
+        options += f" -c listen_addresses=127.0.0.1 -c unix_socket_directories={directory} -p {port}"
         self.run("pg_ctl", "-D", str(directory / "data"), "-w", "-o", options, "-l", str(directory / "log"), "start")
         self.environment = dict(
-            os.environ, PGHOST="127.0.0.1", PGPORT="54329", PGUSER="tester", PGDATABASE="postgres"
+            os.environ, PGHOST="127.0.0.1", PGPORT=port, PGUSER="tester", PGDATABASE="postgres"
         )
 
     def run(self, program, *arguments):

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Random statements of many types on Sardonyx and on PostgreSQL 15, in turn; each must give the same.
 
-    bench/sql/generated.py [--seed N] [--queries N] [--show N] [--json]
+    bench/sql/generated.py [--seed N] [--queries N] [--rows N] [--types all|few] [--only selects|changes] [--show N] [--shrink N] [--json]
 
-The same tables, rows and queries go to both: expressions of nine types with casts and functions, joins, subqueries,
-groups, set operations, window functions, recursive queries, `INSERT`, `UPDATE` and `DELETE` with `RETURNING`. Compared are names and types
+The same tables, rows and queries go to both: expressions of all types (`--types few`: of nine) with casts and functions, joins,
+subqueries, groups, set operations, window functions, recursive queries, `INSERT`, `UPDATE` and `DELETE` with `RETURNING`. Compared are names and types
 of columns, rows (in their order where the query orders them wholly), and the codes of errors. Not compared:
 
 - what is not there (`0A000`, and functions that are not: `42883`), which is counted;
 - which of two values that cannot be computed, or stored, is met first, and whether one that nothing needs is computed
-  (codes 22… and 23…), which is counted, as is what meets a limit (`53200` here, 20 s there);
-- the digits of `numeric` and float results behind the twelfth significant one.
+  (codes 22… and 23…), which is counted, as is what meets a limit (`53200`, or `--seconds`);
+- the digits of `numeric` and float results behind the twelfth significant one, of `real` behind the fifth;
+- which of two intervals that are equal is shown (`1 mon`, `30 days`).
+
+`--shrink N` makes the first N statements of each kind of difference as small as they can be (shrinking.py).
 
 Every query follows from its seed: `--seed` of a query that is shown repeats it alone with `--queries 1`. Needed: what
 bench/clients/compare.py needs, and `pip install psycopg[binary]`. Ends with 0 if nothing is different.
@@ -22,12 +25,15 @@ import decimal
 import json
 import pathlib
 import random
+import re
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "clients"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "clients")]
 
+import more_types  # noqa: E402
+import shrinking  # noqa: E402
 from compare import PostgreSQL, Sardonyx, dsn  # noqa: E402
 
 COLUMNS = {
@@ -36,6 +42,7 @@ COLUMNS = {
 }
 NUMBERS = ["int", "bigint", "numeric", "double precision"]
 TYPES = NUMBERS + ["text", "boolean", "date", "timestamp"]
+MORE = ", r real, tz timestamptz, t time, v interval, u uuid, y bytea, k json, j jsonb, ai int[], st text[]"
 TABLES = {
     "a": "create table a(id int primary key, i int, w smallint, b bigint, n numeric(10,2), d double precision, s text, f boolean, dt date, ts timestamp)",
     "c": "create table c(id int, i int, w smallint, b bigint, n numeric(12,4), d double precision, s varchar(12), f boolean, dt date, ts timestamp, primary key (i, id))",
@@ -53,8 +60,10 @@ def cast(text, kind):
 class Generator:
     """One statement from one seed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, with_all=False):
         self.random = random.Random(seed)
+        self.types = TYPES + ["int", "text", *more_types.TYPES] if with_all else TYPES
+        self.columns = {**COLUMNS, **(more_types.COLUMNS if with_all else {})}
         self.pick = self.random.choice
         self.names = 0
         self.has_subqueries = True
@@ -70,6 +79,8 @@ class Generator:
         pick, number = self.pick, self.random
         if self.chance(8):
             return f"null::{kind}"
+        if kind in more_types.LITERALS:
+            return pick(more_types.LITERALS[kind])
         if kind in ("int", "smallint"):
             return pick([str(number.randint(-3, 12)), str(number.randint(-200, 200)), "0", "1"])
         if kind == "bigint":
@@ -97,7 +108,12 @@ class Generator:
             arms = " ".join(f"when {of('boolean')} then {of(kind)}" for _ in range(self.random.randint(1, 2)))
             return f"(case {arms}{' else ' + of(kind) if self.chance(70) else ''} end)"
         if self.chance(8):
-            return f"{self.pick(['coalesce', 'coalesce', 'nullif', 'greatest', 'least'])}({of(kind)}, {of(kind)})"
+            function = "coalesce" if kind in ("json", "interval") else self.pick(["coalesce", "coalesce", "nullif", "greatest", "least"])
+            return f"{function}({of(kind)}, {of(kind)})"
+        if len(self.types) > len(TYPES) and (kind in more_types.LITERALS or self.chance(15)):
+            if not (kind in more_types.LITERALS and self.chance(4) and self.has_subqueries):
+                return self.pick(more_types.expressions(kind, self, of))() if more_types.expressions(kind, self, of) else self.literal(kind)
+            return self.scalar_subquery(kind, scope, depth)
         if self.chance(6) and kind not in ("date", "timestamp"):
             return cast(of(self.pick(self.castable(kind))), kind)
         if self.chance(2):
@@ -147,8 +163,8 @@ class Generator:
                 lambda: f"replace({of('text')}, {of('text')}, {of('text')})",
                 lambda: f"{self.pick(['lpad', 'rpad'])}({of('text')}, {self.random.randint(-1, 6)}, {of('text')})",
                 lambda: f"split_part({of('text')}, {of('text')}, {self.pick([1, 2, -1])})",
-                lambda: f"concat({of('text')}, {of(self.pick(TYPES))}, {of('text')})",
-                lambda: f"concat_ws({of('text')}, {of('text')}, {of(self.pick(TYPES))})",
+                lambda: f"concat({of('text')}, {of(self.pick(self.types))}, {of('text')})",
+                lambda: f"concat_ws({of('text')}, {of('text')}, {of(self.pick(self.types))})",
                 lambda: f"repeat({of('text')}, {self.random.randint(-1, 3)})",
                 lambda: f"quote_ident({of('text')})",
                 lambda: cast(of(self.pick(["date", "timestamp", "numeric", "double precision", "boolean"])), "text"),
@@ -182,10 +198,10 @@ class Generator:
 
     def truth(self, scope, depth):
         of = lambda kind: self.value(kind, scope, depth - 1)  # noqa: E731
-        kind = self.pick(TYPES)
+        kind = self.pick([one for one in self.types if one != "json"])
         alike = lambda: of(self.pick(NUMBERS)) if kind in NUMBERS else of(kind)  # noqa: E731
         of_queries = [
-            lambda: f"({self.pick(['', 'not '])}exists ({self.select(scope, depth - 1, [self.pick(TYPES)])[0]}))",
+            lambda: f"({self.pick(['', 'not '])}exists ({self.select(scope, depth - 1, [self.pick(self.types)])[0]}))",
             lambda: f"({of(kind)} {self.pick(['', 'not '])}in ({self.select(scope, depth - 1, [kind])[0]}))",
             lambda: f"({of(kind)} {self.pick(['=', '<', '>=', '<>'])} {self.pick(['any', 'all'])} ({self.select(scope, depth - 1, [kind])[0]}))",
         ]
@@ -208,6 +224,8 @@ class Generator:
     def scalar_subquery(self, kind, scope, depth):
         text, _ = self.select(scope, depth - 1, [kind])
         inner = self.new_name()
+        if kind in more_types.LITERALS:
+            return f"(select {more_types.least(kind, inner + '.x')} from ({text}) {inner}(x))"
         function = "bool_or" if kind == "boolean" else self.pick(["max", "min"])
         return f"(select {function}({inner}.x) from ({text}) {inner}(x))"
 
@@ -215,12 +233,12 @@ class Generator:
         """An element of FROM, and its columns."""
         name = self.new_name()
         if depth > 1 and self.chance(20):
-            kinds = [self.pick(TYPES) for _ in range(self.random.randint(1, 3))]
+            kinds = [self.pick(self.types) for _ in range(self.random.randint(1, 3))]
             names = [f"x{at}" for at in range(len(kinds))]
             text, _ = self.select([], depth - 1, kinds)
             return f"({text}) {name}({', '.join(names)})", [(f"{name}.{one}", kind) for one, kind in zip(names, kinds)]
         table = self.pick(list(TABLES))
-        return f"{table} {name}", [(f"{name}.{column}", kind) for column, kind in COLUMNS.items()]
+        return f"{table} {name}", [(f"{name}.{column}", kind) for column, kind in self.columns.items()]
 
     def select(self, outer, depth, kinds, is_inner=True):
         """A query with columns of these types, and whether it is one SELECT."""
@@ -235,7 +253,7 @@ class Generator:
         if self.chance(4) and depth > 1:
             # A query in FROM for each row before it.
             name = self.new_name()
-            of = self.pick(TYPES)
+            of = self.pick(self.types)
             inner = self.select(scope + outer, depth - 1, [of])[0]
             text += f" {self.pick(['cross join', 'left join'])} lateral ({inner}) {name}(x)"
             text += " on true" if "left join lateral" in text else ""
@@ -259,7 +277,7 @@ class Generator:
                 rights = [name for name, _ in columns if name.endswith("." + right)]
                 text += f" on {self.pick(lefts)} = {self.pick(rights)}" if lefts and rights else " on true"
             elif kind != "cross join":
-                of = self.pick(TYPES)
+                of = self.pick(self.types)
                 lefts = [name for name, one in scope if one == of]
                 rights = [name for name, one in columns if one == of]
                 if lefts and rights and self.chance(75):
@@ -283,9 +301,9 @@ class Generator:
     def aggregate(self, kind, scope, depth):
         of = lambda one: self.value(one, scope, max(depth - 1, 0))  # noqa: E731
         distinct = self.pick(["", "", "", "distinct "])
-        text = {
+        text = more_types.aggregate(kind, self, of) if kind in more_types.LITERALS else {
             "int": lambda: f"{self.pick(['max', 'min'])}({of('int')})",
-            "bigint": lambda: self.pick([f"count({distinct}{of(self.pick(TYPES))})", "count(*)", f"sum({distinct}{of('int')})"]),
+            "bigint": lambda: self.pick([f"count({distinct}{of(self.pick(self.types))})", "count(*)", f"sum({distinct}{of('int')})"]),
             "numeric": lambda: self.pick([f"sum({distinct}{of('numeric')})", f"avg({of(self.pick(['int', 'numeric']))})", f"sum({of('bigint')})", f"max({of('numeric')})"]),
             "double precision": lambda: f"{self.pick(['max', 'min', 'sum', 'avg'])}({of('double precision')})",
             "text": lambda: self.pick([f"max({of('text')})", f"min({of('text')})", self.put_together(scope)]),
@@ -293,6 +311,9 @@ class Generator:
             "date": lambda: f"{self.pick(['max', 'min'])}({of('date')})",
             "timestamp": lambda: f"{self.pick(['max', 'min'])}({of('timestamp')})",
         }[kind]()
+        # A filter belongs to an aggregate, and a subscript is none.
+        if text.endswith("]"):
+            return text
         return text + (f" filter (where {of('boolean')})" if self.chance(10) else "")
 
     def put_together(self, scope):
@@ -305,7 +326,7 @@ class Generator:
         return f"string_agg({one}, ',' order by {order})"
 
     def grouped(self, text, where, scope, outer, depth, kinds):
-        keys = [self.value(self.pick(TYPES), scope, min(depth, 1)) for _ in range(self.random.randint(0, 2))]
+        keys = [self.value(self.pick(self.types), scope, min(depth, 1)) for _ in range(self.random.randint(0, 2))]
         keys = [key for key in keys if any(name in key for name, _ in scope)]
         items = []
         for kind in kinds:
@@ -320,7 +341,7 @@ class Generator:
         if not tables:
             return None
         order = ", ".join(f"{table}.id, {table}.i, {table}.ts" for table in sorted(tables))
-        part = f"partition by {self.value(self.pick(TYPES), scope, 1)} " if self.chance(60) else ""
+        part = f"partition by {self.value(self.pick(self.types), scope, 1)} " if self.chance(60) else ""
         of = lambda one: self.value(one, scope, 1)  # noqa: E731
         if kind == "bigint":
             text = self.pick(["row_number()", "rank()", "dense_rank()", f"count({of('int')})", f"sum({of('int')})"])
@@ -335,7 +356,7 @@ class Generator:
         return f"{text} over ({part}order by {order})"
 
     def query(self):
-        kinds = [self.pick(TYPES) for _ in range(self.random.randint(1, 4))]
+        kinds = [self.pick(self.types) for _ in range(self.random.randint(1, 4))]
         text, _ = self.select([], self.random.randint(1, 4), kinds, is_inner=self.chance(10))
         if self.chance(10):
             name = self.new_name()
@@ -370,18 +391,18 @@ class Generator:
         if not self.chance(30):
             return "", "", scope
         other, name = self.pick(list(TABLES)), self.new_name()
-        of = self.pick([column for column, kind in COLUMNS.items() if kind in ("int", "text") and column != "id"])
+        of = self.pick([column for column, kind in self.columns.items() if kind in ("int", "text") and column != "id"])
         query = f"(select id as k, max({of}) as v from {other} group by id) {name}"
         word = self.pick(["=", "= 1 +"])
-        return query, f"{table}.id {word} {name}.k", scope + [(f"{name}.v", COLUMNS[of])]
+        return query, f"{table}.id {word} {name}.k", scope + [(f"{name}.v", self.columns[of])]
 
     def change(self):
         table = self.pick(list(TABLES))
-        scope = [(f"{table}.{column}", kind) for column, kind in COLUMNS.items()]
+        scope = [(f"{table}.{column}", kind) for column, kind in self.columns.items()]
         is_insert = self.chance(25)
         other, equal, scope = ("", "", scope) if is_insert else self.joined(table, scope)
         self.has_subqueries = False
-        returning = f" returning {self.value(self.pick(TYPES), scope, 2)}, {table}.id" if self.chance(60) else ""
+        returning = f" returning {self.value(self.pick(self.types), scope, 2)}, {table}.id" if self.chance(60) else ""
         self.has_subqueries = True
         conditions = [equal] if equal else []
         if self.chance(90):
@@ -391,23 +412,28 @@ class Generator:
             using = f" using {other}" if other else ""
             return f"delete from {table}{using}{where}{returning}"
         if is_insert:
-            rows = ", ".join(f"({self.random.randint(0, 60)}, {', '.join(self.value(kind, [], 2) for kind in list(COLUMNS.values())[1:])})" for _ in range(self.random.randint(1, 3)))
+            rows = ", ".join(f"({self.random.randint(0, 60)}, {', '.join(self.value(kind, [], 2) for kind in list(self.columns.values())[1:])})" for _ in range(self.random.randint(1, 3)))
             keys = "(i, id)" if table == "c" else "(id)"
             what = self.pick(["", " on conflict do nothing", f" on conflict {keys} do update set s = excluded.s || '+', n = {table}.n + excluded.n"])
             return f"insert into {table} values {rows}{what}{returning}"
-        columns = self.random.sample([name for name in COLUMNS if name != "id"], self.random.randint(1, 3))
-        changes = ", ".join(f"{column} = {self.value(COLUMNS[column], scope, 3)}" for column in columns)
+        columns = self.random.sample([name for name in self.columns if name != "id"], self.random.randint(1, 3))
+        changes = ", ".join(f"{column} = {self.value(self.columns[column], scope, 3)}" for column in columns)
         source = f" from {other}" if other else ""
         return f"update {table} set {changes}{source}{where}{returning}"
 
 
-def rows_of(seed):
-    generator = Generator(seed)
-    generator.chance = lambda percent: generator.random.random() * 100 < percent
+def definition(table, with_all):
+    """The statement that makes a table; with columns of all types behind the others."""
+    text = TABLES[table]
+    return re.sub(r"(, primary key \(.*\))?\)$", lambda found: f"{MORE}{found[1] or ''})", text) if with_all else text
+
+
+def rows_of(seed, count, with_all):
+    generator = Generator(seed, with_all)
     for table in TABLES:
-        for number in range(40):
+        for number in range(count):
             values = [str(number)]
-            for column, kind in list(COLUMNS.items())[1:]:
+            for column, kind in list(generator.columns.items())[1:]:
                 value = generator.literal(kind)
                 values.append("5" if value.startswith("null") and column == "i" else value)
             yield f"insert into {table} values ({', '.join(values)})"
@@ -426,13 +452,25 @@ class Answer:
         self.tag = (result.command_status or b"").decode()
 
 
+def micros(text):
+    """How long an interval is, with months of 30 days."""
+    total = 0.0
+    for amount, unit in re.findall(r"([-+]?\d+) (year|mon|day)", text):
+        total += int(amount) * {"year": 360, "mon": 30, "day": 1}[unit] * 86400e6
+    if clock := re.search(r"([-+]?)(\d+):(\d\d):(\d\d(?:\.\d+)?)", text):
+        total += (-1 if clock[1] == "-" else 1) * ((int(clock[2]) * 60 + int(clock[3])) * 60 + float(clock[4])) * 1e6
+    return round(total)
+
+
 def normal(cell, kind):
-    """A cell for comparing: numbers to twelve significant digits."""
+    """A cell for comparing: numbers to twelve significant digits, `real` to five, intervals by their length."""
+    if cell is not None and kind == 1186:
+        return micros(cell)
     if cell is None or kind not in (700, 701, 1700):
         return cell
     try:
         number = decimal.Decimal(cell)
-        return cell if not number.is_finite() else "0" if number == 0 else format(number.normalize(decimal.Context(prec=12)), "f")
+        return cell if not number.is_finite() else "0" if number == 0 else format(number.normalize(decimal.Context(prec=5 if kind == 700 else 12)), "f")
     except decimal.InvalidOperation:
         return cell
 
@@ -444,11 +482,11 @@ def difference(ours, theirs, is_ordered):
             return None
         if ours.code in ("0A000", "42883"):
             return "not there", f"{ours.code} {ours.message}"
-        if "53200" == ours.code or "57014" == theirs.code:
+        if ours.code in ("53200", "57014") or theirs.code in ("57014", "54000"):
             return "a limit", f"{ours.code} {ours.message} / {theirs.code} {theirs.message}"
         if all(code[:2] in ("", "22", "23") or code == "42846" for code in (ours.code, theirs.code)):
             return "not computed", f"{ours.code} {ours.message} / {theirs.code} {theirs.message}"
-        return "code", f"{ours.code} {ours.message} / {theirs.code} {theirs.message}"
+        return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
     if ours.columns != theirs.columns:
         return "columns", f"{ours.columns} / {theirs.columns}"
     if ours.tag != theirs.tag:
@@ -456,7 +494,7 @@ def difference(ours, theirs, is_ordered):
     kinds = [kind for _, kind in ours.columns]
     one, other = ([tuple(map(normal, row, kinds)) for row in answer.rows] for answer in (ours, theirs))
     if not is_ordered:
-        key = lambda row: [(cell is None, cell or "") for cell in row]  # noqa: E731
+        key = lambda row: [(cell is None, str(cell)) for cell in row]  # noqa: E731
         one, other = sorted(one, key=key), sorted(other, key=key)
     if one != other:
         first = next((pair for pair in zip(one, other) if pair[0] != pair[1]), (len(one), len(other)))
@@ -464,49 +502,90 @@ def difference(ours, theirs, is_ordered):
     return None
 
 
+class Pair:
+    """A connection to each of the two servers, with the same tables."""
+
+    def __init__(self, engines, rows, with_all, seconds):
+        import psycopg
+
+        self.ours, self.theirs = (psycopg.connect(dsn(engine), autocommit=True) for engine in engines)
+        self.both("set timezone = 'UTC'")
+        self.both(f"set statement_timeout = '{seconds}s'")
+        for text in [*(definition(table, with_all) for table in TABLES), *INDEXES, *rows_of(0, rows, with_all)]:
+            for answer in self.both(text):
+                if answer.code not in ("", "23505"):
+                    sys.exit(f"{text}: {answer.code} {answer.message}")
+
+    def both(self, text):
+        return Answer(self.ours, text), Answer(self.theirs, text)
+
+    def compared(self, text, is_ordered, is_change):
+        """The difference, if there is one, and our answer. Changes are looked at and undone, so that each can be repeated alone."""
+        if not is_change:
+            one, other = self.both(text)
+            return difference(one, other, is_ordered), one
+        self.both("begin")
+        one, other = self.both(text)
+        found = difference(one, other, is_ordered)
+        if found is None and not one.code:
+            for table in TABLES:
+                found = found or difference(*self.both(f"table {table}"), False)
+        self.both("rollback")
+        return found, one
+
+    def smallest(self, text, found, is_ordered, is_change):
+        """The statement shrunk: the same kind of difference, and for errors the same sentence."""
+        alike = (lambda one: one) if found[0] in ("code", "not there") else (lambda one: one[0])
+
+        def is_like(shorter):
+            other, _ = self.compared(shorter, is_ordered, is_change)
+            return other is not None and alike(other) == alike(found)
+
+        return shrinking.shrink(text, is_like)
+
+
+def drawn(seed, only, with_all):
+    """A statement, whether its rows are ordered, and whether it changes rows."""
+    generator = Generator(seed, with_all)
+    is_change = generator.chance(25) if only is None else only == "changes"
+    text, is_ordered = (generator.change(), False) if is_change else generator.query()
+    return text, is_ordered, is_change
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queries", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=40, help="of each table")
+    parser.add_argument("--types", choices=["all", "few"], default="all")
+    parser.add_argument("--only", choices=["selects", "changes"])
+    parser.add_argument("--seconds", type=int, default=20, help="after which a statement is given up")
     parser.add_argument("--show", type=int, default=3, help="how many of each kind are shown")
+    parser.add_argument("--shrink", type=int, default=0, help="how many of each kind are made smaller")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    import psycopg
-
+    with_all = arguments.types == "all"
     counts, shown = collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         place.chmod(0o755)
         engines = [Sardonyx(place / "sardonyx"), PostgreSQL(place / "postgresql")]
         try:
-            ours, theirs = (psycopg.connect(dsn(engine), autocommit=True) for engine in engines)
-            theirs.execute("set timezone = 'UTC'; set lc_messages = 'C'; set statement_timeout = '20s'")
-            both = lambda text: (Answer(ours, text), Answer(theirs, text))  # noqa: E731
-            for text in [*TABLES.values(), *INDEXES, *rows_of(0)]:
-                for answer in both(text):
-                    if answer.code not in ("", "23505"):
-                        sys.exit(f"{text}: {answer.code} {answer.message}")
+            pair = Pair(engines, arguments.rows, with_all, arguments.seconds)
             for seed in range(arguments.seed, arguments.seed + arguments.queries):
-                generator = Generator(seed)
-                is_change = generator.chance(25)
-                text, is_ordered = (generator.change(), False) if is_change else generator.query()
-                if is_change:
-                    both("begin")
-                one, other = both(text)
-                found = difference(one, other, is_ordered)
-                if is_change and found is None and not one.code:
-                    for table in TABLES:
-                        found = found or difference(*both(f"table {table}"), False)
-                if is_change:
-                    # What is changed is looked at and undone, so that every statement can be repeated alone.
-                    both("rollback")
-                kind, what = found or ("the same, an error" if one.code else "the same", "")
+                statement = drawn(seed, arguments.only, with_all)
+                found, answer = pair.compared(*statement)
+                kind, what = found or ("the same, an error" if answer.code else "the same", "")
                 counts[kind] += 1
                 if found:
-                    counts[f"{kind}: {what[:70]}" if kind == "not there" else kind] += kind == "not there"
-                    if shown[kind] < arguments.show:
-                        shown[kind] += 1
-                        print(f"-- seed {seed}, {kind}: {what}\n{text}", file=sys.stderr)
+                    reason = f"{kind}: {what[:70]}" if kind in ("not there", "code") else kind
+                    if reason != kind:
+                        counts[reason] += 1
+                    if shown[kind] < arguments.show and (reason == kind or not shown[reason]):
+                        shown.update({kind, reason})
+                        is_smaller = shown[kind] <= arguments.shrink
+                        text = pair.smallest(statement[0], found, *statement[1:]) if is_smaller else statement[0]
+                        print(f"-- seed {seed}, {kind}: {what}\n{text}", file=sys.stderr, flush=True)
                 if sys.stderr.isatty() and seed % 50 == 0:
                     print(f"\r{seed - arguments.seed} of {arguments.queries}", end="", file=sys.stderr)
         finally:

@@ -6,10 +6,12 @@ use super::coercion::padded;
 use super::compile::Compiler;
 use super::functions::{JSON_MOMENT, in_session};
 use super::order::sort_key;
-use super::{Expr, Function, SortKey, Typed, ordered};
+use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::order_keys::check_comparable;
+use sardonyx::schema::Value;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
 /// The argument of an aggregate, and its separator or name.
@@ -88,6 +90,9 @@ impl Compiler<'_> {
             _ => argument,
         });
         if is_distinct {
+            if let Some(argument) = &argument {
+                check_comparable(argument.kind(), "equality")?;
+            }
             check_order(argument.as_ref(), &order)?;
         }
         let mut aggregate = Aggregate::new(named, argument, is_distinct, filter)?;
@@ -163,7 +168,7 @@ impl Compiler<'_> {
                 )));
             };
             for by in keys {
-                let expression = ordered(self.decided(&by.expr)?);
+                let expression = sortable(self.decided(&by.expr)?)?;
                 order.push(sort_key(expression, by)?);
             }
         }

@@ -241,14 +241,14 @@ impl Compiler<'_> {
             }
             "greatest" | "least" => {
                 let (parts, spec) = self.unified(arguments, name)?;
-                if spec.kind.has_keys() || spec.kind == SqlType::Json {
-                    let text = format!("{name} of {} is not supported", spec.kind.name());
-                    return Err(SqlError::unsupported(text));
-                }
+                check_extreme(spec.kind)?;
                 let function = match name {
                     "least" => Function(&LEAST),
                     _ => Function(&GREATEST),
                 };
+                // The type of what is compared by keys comes first.
+                let mut parts = parts;
+                parts.insert(0, Expr::Literal(Value::Int(spec.kind.oid().into())));
                 Ok(Typed {
                     expr: Expr::Call(function, parts),
                     spec,
@@ -267,6 +267,21 @@ impl Compiler<'_> {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
             _ => Ok(typed),
         }
+    }
+}
+
+/// Refuses `GREATEST` and `LEAST` of values that have no order.
+///
+/// # Errors
+/// `42883`, as in PostgreSQL.
+fn check_extreme(kind: SqlType) -> Result<(), SqlError> {
+    let sentence = "could not identify a comparison function for type";
+    match kind.element().unwrap_or(kind) {
+        SqlType::Json => {
+            let text = format!("{sentence} {}", kind.name());
+            Err(SqlError::new(code::UNKNOWN_FUNCTION, text))
+        }
+        _ => Ok(()),
     }
 }
 

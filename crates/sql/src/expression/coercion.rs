@@ -18,6 +18,7 @@ use crate::text::{decode_text, decode_text_in};
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
 use crate::values::intervals::Interval;
+use crate::values::order_keys::check_comparable;
 use sardonyx::schema::Value;
 use sqlparser::ast::{DataType, Expr as Tree};
 
@@ -34,6 +35,11 @@ impl Compiler<'_> {
     /// A text that is matched with a pattern, which is with its blanks.
     pub(super) fn matched(&mut self, tree: &Tree, operator: &str) -> Result<Expr, SqlError> {
         let typed = self.compile(tree)?;
+        self.matched_value(typed, operator)
+    }
+
+    /// A value that is matched with a pattern, as [`Compiler::matched`] of its tree.
+    pub(super) fn matched_value(&mut self, typed: Typed, operator: &str) -> Result<Expr, SqlError> {
         match typed.kind() {
             SqlType::Char => Ok(padded(typed)),
             kind if !kind.is_text() => Err(no_operator(operator, kind, SqlType::Text)),
@@ -255,6 +261,24 @@ pub(crate) fn ordered(typed: Typed) -> Expr {
         (SqlType::Char, None, expr) => Expr::Call(Function(&TRIMMED), vec![expr]),
         (_, _, expr) => expr,
     }
+}
+
+/// [`ordered`] of a value by which rows are sorted.
+///
+/// # Errors
+/// `42883` for a type without an order.
+pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
+    check_comparable(typed.kind(), "ordering")?;
+    Ok(ordered(typed))
+}
+
+/// [`ordered`] of a value by which rows are told apart.
+///
+/// # Errors
+/// `42883` for a type whose values cannot be.
+pub(crate) fn distinguishable(typed: Typed) -> Result<Expr, SqlError> {
+    check_comparable(typed.kind(), "equality")?;
+    Ok(ordered(typed))
 }
 
 /// Whether a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.

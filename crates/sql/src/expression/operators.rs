@@ -189,6 +189,11 @@ impl Compiler<'_> {
         if left.kind().element().is_some() || right.kind().element().is_some() {
             return super::array_calls::concatenate(self, left, right);
         }
+        if let (SqlType::Bytea, SqlType::Bytea | SqlType::Unknown)
+        | (SqlType::Unknown, SqlType::Bytea) = (left.kind(), right.kind())
+        {
+            return self.call("byteacat", vec![left, right]);
+        }
         if !left.kind().is_text() && !right.kind().is_text() {
             return Err(no_operator("||", left.kind(), right.kind()));
         }

@@ -155,8 +155,14 @@ impl Compiler<'_> {
             },
             Some(_) => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
         };
+        let text = self.compile(text)?;
+        if text.kind() == SqlType::Bytea && !ignores_case && escape == Some('\\') {
+            let pattern = self.compile(pattern)?;
+            let like = self.call("bytealike", vec![text, pattern])?;
+            return Ok(boolean(like.expr, negated));
+        }
         let like = Like {
-            text: self.matched(text, "~~")?,
+            text: self.matched_value(text, "~~")?,
             pattern: self.text(pattern, "~~")?,
             escape,
             ignores_case,

@@ -56,7 +56,11 @@ impl Compiler<'_> {
             (Unknown, Add, time) if is_moment(time) => {
                 (format!("{}_pl_interval", prefix(time)?), true)
             }
-            (Time, Subtract, Time) => ("time_mi_time".to_string(), false),
+            (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
+                ("time_mi_time".to_string(), false)
+            }
+            (Date, Add, Time) => ("datetime_pl".to_string(), false),
+            (Time, Add, Date) => ("datetime_pl".to_string(), true),
             (a, Subtract, b) if is_moment(a) || is_moment(b) => {
                 let is_other = |kind| is_moment(kind) || matches!(kind, Date | Unknown);
                 let name = match a == Timestamptz || b == Timestamptz {

@@ -5,7 +5,7 @@
 
 use super::calls::function_name;
 use super::cast::Coercion;
-use super::coercion::ordered;
+use super::coercion::{distinguishable, sortable};
 use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::aggregate::Aggregate;
@@ -249,10 +249,10 @@ impl<'a> Compiler<'a> {
             }
         }
         for tree in &spec.partition_by {
-            window.partition.push(ordered(self.decided(tree)?));
+            window.partition.push(distinguishable(self.decided(tree)?)?);
         }
         for by in &spec.order_by {
-            let expression = ordered(self.decided(&by.expr)?);
+            let expression = sortable(self.decided(&by.expr)?)?;
             window.order.push(sort_key(expression, by)?);
         }
         window.frame = match &spec.window_frame {

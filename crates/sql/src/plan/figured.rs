@@ -73,6 +73,17 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
         Tree::Ceil { .. } => kept("ceil"),
         Tree::Floor { .. } => kept("floor"),
         Tree::Array(_) => kept("array"),
+        // A field's name counts, a subscript does not.
+        Tree::CompoundFieldAccess { root, access_chain } => {
+            let field = access_chain.iter().rev().find_map(|access| match access {
+                ast::AccessExpr::Dot(Tree::Identifier(name)) => Some(name_of(name)),
+                _ => None,
+            });
+            match field {
+                Some(name) => kept(&name),
+                None => found_name(root),
+            }
+        }
         Tree::Tuple(_) => kept("row"),
         Tree::Exists { negated: false, .. } => kept("exists"),
         Tree::Subquery(query) => name_of_query(query),

@@ -6,7 +6,7 @@ use super::tail::{Tail, input_order};
 use crate::aggregate::{Aggregate, Grouping};
 use crate::error::{SqlError, code};
 use crate::expression::window::Windows;
-use crate::expression::{Expr, Scope, SortKey, Typed, ordered, parts_of_tree};
+use crate::expression::{Expr, Scope, SortKey, Typed, distinguishable, parts_of_tree};
 use crate::names::{name_of, qualified};
 use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};
 
@@ -45,8 +45,8 @@ pub(crate) fn group_keys(
         let tree = named_item(scope, select, tree)?;
         grouping.add_key(compiler.decided(tree)?, tree);
     }
-    let identities = grouping.keys.iter().cloned().map(ordered);
-    grouping.identities = identities.collect();
+    let identities = grouping.keys.iter().cloned().map(distinguishable);
+    grouping.identities = identities.collect::<Result<_, _>>()?;
     Ok(Some(grouping))
 }
 

@@ -10,15 +10,15 @@
 use super::draft::{Draft, FromTable, LastRound, NamedKind, NamedQuery};
 use super::planning::Planning;
 use super::query::with_named;
-use super::set_operation::draft_branch;
+use super::set_operation::{draft_branch, key_of_row, own_keys};
 use super::tree::Recursion;
-use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Scope};
 use crate::names::name_of;
 use crate::rows::{EachRow, Table, Values};
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::TypeSpec;
+use crate::values::order_keys::check_comparable;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -86,13 +86,9 @@ fn draft_rounds(
     let columns: Vec<_> = columns
         .map(|item| (item.name.clone(), item.typed.spec))
         .collect();
-    let has_own =
-        |(_, spec): &&(String, TypeSpec)| matches!(spec.kind, SqlType::Interval | SqlType::Jsonb);
-    if let Some((name, spec)) = columns.iter().find(has_own).filter(|_| !is_all) {
-        return Err(SqlError::unsupported(format!(
-            "a recursion with UNION of column \"{name}\" of type {} is not supported: use UNION ALL",
-            spec.kind.name()
-        )));
+    if !is_all {
+        let mut specs = columns.iter().map(|(_, spec): &(String, TypeSpec)| spec);
+        specs.try_for_each(|spec| check_comparable(spec.kind, "equality"))?;
     }
     let number = planning.queries.next_number();
     let queries = &mut planning.queries;
@@ -136,6 +132,7 @@ fn draft_rounds(
         number,
         first: first.finish(),
         step: step.finish(),
+        own_keys: own_keys(columns.iter().map(|(_, spec)| *spec)),
         is_all,
     };
     let table = FromTable::Recursion(Box::new(recursion));
@@ -233,7 +230,7 @@ impl Recursion {
             let mut memory = with.memory();
             plan.rows(source, with, u64::MAX, &mut |row| {
                 if !self.is_all {
-                    let key = key_of_row(row);
+                    let key = key_of_row(row, &self.own_keys)?;
                     if seen.contains(&key) {
                         return Ok(true);
                     }

@@ -18,6 +18,7 @@ use crate::expression::window::Windows;
 use crate::expression::{Expr, Scope, SortKey, Typed, ordered};
 use crate::indexed::Indexed;
 use crate::types::TypeSpec;
+use crate::values::order_keys::check_comparable;
 use sqlparser::ast::{Distinct, Select};
 
 /// Drafts a `SELECT`.
@@ -107,6 +108,10 @@ pub(crate) fn draft_plain(
         _ => Vec::new(),
     };
     // Values that have another order than their texts, or bytes, are told apart by it.
+    if is_distinct {
+        let mut items = items.iter();
+        items.try_for_each(|item| check_comparable(item.typed.kind(), "equality"))?;
+    }
     let tells_otherwise = |item: &Item| ordered(item.typed.clone()) != item.typed.expr;
     let (is_distinct, distinct_on) = match is_distinct && items.iter().any(tells_otherwise) {
         true => {

@@ -15,9 +15,8 @@ use crate::memory::Memory;
 use crate::rows::{EachRow, Values};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
-use crate::values::intervals::Interval;
-use crate::values::json_tree::Json;
-use sardonyx::schema::{Value, ValueRef};
+use crate::values::order_keys::{check_comparable, has_order_key, order_key_of};
+use sardonyx::schema::Value;
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
 
@@ -88,12 +87,11 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
         columns.push((drafts[0].items[place].name.clone(), spec));
     }
     let kinds = columns.iter().map(|(_, spec): &(String, TypeSpec)| *spec);
-    let has_own = |spec: &TypeSpec| match spec.kind {
-        SqlType::Char => spec.length().is_none(),
-        kind => matches!(kind, SqlType::Interval | SqlType::Jsonb),
-    };
-    let own_keys = kinds.enumerate().filter(|(_, spec)| has_own(spec));
-    let own_keys = own_keys.map(|(place, spec)| (place, spec.kind)).collect();
+    let own_keys = own_keys(kinds);
+    if !operations.iter().all(|operation| operation.is_append()) {
+        let mut specs = columns.iter().map(|(_, spec)| spec);
+        specs.try_for_each(|spec| check_comparable(spec.kind, "equality"))?;
+    }
     let mut drafts = drafts.into_iter();
     let Some(first) = drafts.next() else {
         return Err(SqlError::syntax("a query is expected"));
@@ -194,7 +192,7 @@ impl SetOperations {
     ) -> Result<Keyed, SqlError> {
         let mut rows = Keyed::new();
         plan.rows(source, with, u64::MAX, &mut |row| {
-            let key = self.key_of(row)?;
+            let key = key_of_row(row, &self.own_keys)?;
             memory.take(row)?;
             memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
             rows.push((key, std::mem::take(row)));
@@ -202,27 +200,33 @@ impl SetOperations {
         })?;
         Ok(rows)
     }
+}
 
-    fn key_of(&self, row: &[Value]) -> Result<Vec<u8>, SqlError> {
-        let mut key = Vec::new();
-        for (place, value) in row.iter().enumerate() {
-            let own = self.own_keys.iter().find(|(of, _)| *of == place);
-            match (own.map(|(_, kind)| kind), value) {
-                (Some(SqlType::Interval), Value::Text(text)) => {
-                    let length = Interval::known(text).length();
-                    key_of(ValueRef::Int(length), &mut key);
-                }
-                (Some(SqlType::Jsonb), Value::Text(text)) => {
-                    key_of(ValueRef::Bytes(&Json::known(text)?.key()), &mut key);
-                }
-                (Some(_), Value::Text(text)) => {
-                    key_of(ValueRef::Text(text.trim_end_matches(' ')), &mut key);
-                }
-                (_, value) => key_of(value.as_ref(), &mut key),
-            }
+/// The columns whose values are told apart by keys of their own, with their types.
+pub(super) fn own_keys(columns: impl Iterator<Item = TypeSpec>) -> Vec<(usize, SqlType)> {
+    let columns = columns.enumerate();
+    let own = columns.filter(|(_, spec)| has_order_key(spec.kind, spec.length().is_some()));
+    own.map(|(place, spec)| (place, spec.kind)).collect()
+}
+
+/// The bytes by which a row is told apart from others.
+///
+/// # Errors
+/// `22P02` if a value is none of its type.
+pub(super) fn key_of_row(
+    row: &[Value],
+    own_keys: &[(usize, SqlType)],
+) -> Result<Vec<u8>, SqlError> {
+    let mut key = Vec::new();
+    for (place, value) in row.iter().enumerate() {
+        let own = own_keys.iter().find(|(of, _)| *of == place);
+        let own = own.map(|(_, kind)| order_key_of(*kind, value.as_ref()));
+        match own.transpose()?.flatten() {
+            Some(own) => key_of(own.as_ref(), &mut key),
+            None => key_of(value.as_ref(), &mut key),
         }
-        Ok(key)
     }
+    Ok(key)
 }
 
 impl SetOperation {

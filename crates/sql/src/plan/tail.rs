@@ -2,7 +2,7 @@
 
 use super::output::Item;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Expr, SortKey, ordered, sort_key};
+use crate::expression::{Compiler, Expr, SortKey, distinguishable, sort_key, sortable};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
@@ -116,7 +116,7 @@ pub(crate) fn output_order(
         let place = place.ok_or_else(|| {
             SqlError::unsupported("ORDER BY here is supported by the result's columns only")
         })?;
-        keys.push(sort_key(ordered(items[place].typed.clone()), by)?);
+        keys.push(sort_key(sortable(items[place].typed.clone())?, by)?);
     }
     Ok(keys)
 }
@@ -174,8 +174,8 @@ pub(crate) fn input_order(
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
         let expression = match place_in_output(items, &by.expr, "ORDER BY")? {
-            Some(place) => ordered(items[place].typed.clone()),
-            None => ordered(compiler.decided(&by.expr)?),
+            Some(place) => sortable(items[place].typed.clone())?,
+            None => sortable(compiler.decided(&by.expr)?)?,
         };
         // Constants order nothing.
         if !expression.is_constant() {
@@ -198,8 +198,8 @@ pub(crate) fn distinct_on(
     let mut expressions = Vec::with_capacity(trees.len());
     for tree in trees {
         expressions.push(match place_in_output(items, tree, "DISTINCT ON")? {
-            Some(place) => ordered(items[place].typed.clone()),
-            None => ordered(compiler.decided(tree)?),
+            Some(place) => distinguishable(items[place].typed.clone())?,
+            None => distinguishable(compiler.decided(tree)?)?,
         });
     }
     let mut first = sort.iter().take(expressions.len());

@@ -162,6 +162,8 @@ pub(crate) struct Recursion {
     pub number: usize,
     pub first: SelectPlan,
     pub step: SelectPlan,
+    /// Of columns whose values are told apart by keys of their own.
+    pub own_keys: Vec<(usize, SqlType)>,
     /// Whether rows that were there already come again.
     pub is_all: bool,
 }

@@ -115,6 +115,8 @@ impl Function {
             ("pg_get_serial_sequence", 1, _) => "'id'",
             ("nextval" | "currval" | "setval", 0, _) => "'s'",
             ("acos" | "asin" | "atanh", 0, _) => "0.5::double precision",
+            ("convert_from" | "convert_to", 1, _) => "'UTF8'::text",
+            ("get_byte", 1, _) => "0::integer",
             ("decode", 0, _) => "'616263'::text",
             ("decode" | "encode", 1, _) => "'hex'::text",
             (_, _, "regclass") => "'t'::regclass",

@@ -248,6 +248,7 @@ scripts! {
     deferred: "deferred.sql",
     intervals: "intervals.sql",
     jsonb: "jsonb.sql",
+    told_apart: "told_apart.sql",
     limits: "limits.sql",
     nulls: "nulls.sql",
     regexes: "regexes.sql",

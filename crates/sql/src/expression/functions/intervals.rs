@@ -19,6 +19,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     date_part(TEXT, INTERVAL) -> FLOAT8, |a, _| Ok(Value::Float(float_of(extract(a)?.as_ref()))), "part of an interval, as a float";
     date_pl_interval(DATE, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, false), "`date + interval`";
     date_trunc(TEXT, INTERVAL) -> INTERVAL, |a, _| truncated(a.text(0), of(a, 1)), "without what is smaller than a unit of time";
+    datetime_pl(DATE, TIME) -> TIMESTAMP, |a, _| at_time(a), "`date + time`";
     extract(TEXT, INTERVAL) -> NUMERIC, |a, _| extract(a), "part of an interval";
     interval_div(INTERVAL, FLOAT8) -> INTERVAL, |a, _| of(a, 0).divided(float_of(a.value(1))).map(Interval::value), "`interval / number`";
     interval_mi(INTERVAL, INTERVAL) -> INTERVAL, |a, _| of(a, 0).plus(of(a, 1), -1).map(Interval::value), "`interval - interval`";
@@ -60,6 +61,18 @@ pub(crate) static LENGTH: Definition = Definition::new(
 
 fn of(a: Arguments<'_>, at: usize) -> Interval {
     Interval::known(a.text(at))
+}
+
+/// A time of a day.
+fn at_time(a: Arguments<'_>) -> Answer {
+    let (ValueRef::Date(day), ValueRef::Time(micros)) = (a.value(0), a.value(1)) else {
+        return Ok(Value::Null);
+    };
+    let moment = i64::from(day).checked_mul(DAY);
+    let moment = moment.and_then(|moment| moment.checked_add(micros));
+    let moment =
+        moment.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))?;
+    Ok(Value::Timestamp(moment))
 }
 
 fn moved(a: Arguments<'_>, kind: SqlType, back: bool) -> Answer {

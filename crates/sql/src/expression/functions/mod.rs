@@ -4,6 +4,7 @@
 //! functions of a name is called is decided by the types of the arguments ([`resolve`]).
 
 mod arrays;
+mod bytes;
 mod catalogue;
 mod choice;
 mod definition;
@@ -42,6 +43,7 @@ static TABLES: [&[Definition]; 14] = [
     texts::TABLE,
     regexes::TABLE,
     encodings::TABLE,
+    bytes::TABLE,
     numbers::TABLE,
     floats::TABLE,
     times::TABLE,

@@ -9,6 +9,7 @@ use crate::values::arithmetic::{
 };
 use crate::values::cast::cast;
 use crate::values::exact;
+use crate::values::order_keys::order_key_of;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use sardonyx_rows::decimals::{divide_rounded, rounded};
@@ -65,40 +66,50 @@ pub(super) static TABLE: &[Definition] = functions! {
     trunc(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, false), "as of `numeric`; PostgreSQL has none of floats";
 };
 
-/// `GREATEST`, of values of one type.
+/// `GREATEST`: the type's number, and values of the type.
 pub(crate) static GREATEST: Definition = Definition::new(
     "greatest",
-    &[ELEMENT],
+    &[INT4, ELEMENT],
     ELEMENT,
-    |a, _| Ok(extreme(a, Ordering::Greater)),
+    |a, _| extreme(a, Ordering::Greater),
     "",
 )
 .variadic()
 .on_null();
 
-/// `LEAST`, of values of one type.
+/// `LEAST`: the type's number, and values of the type.
 pub(crate) static LEAST: Definition = Definition::new(
     "least",
-    &[ELEMENT],
+    &[INT4, ELEMENT],
     ELEMENT,
-    |a, _| Ok(extreme(a, Ordering::Less)),
+    |a, _| extreme(a, Ordering::Less),
     "",
 )
 .variadic()
 .on_null();
 
-fn extreme(a: Arguments<'_>, wanted: Ordering) -> Value {
+fn extreme(a: Arguments<'_>, wanted: Ordering) -> Answer {
+    let kind = a.kind(0);
     let mut best = ValueRef::Null;
-    for value in a.all() {
-        let is_better = match compare(value, best) {
+    let mut best_key = None;
+    for value in a.all().skip(1) {
+        let key = match kind.has_keys() {
+            true => order_key_of(kind, value)?,
+            false => None,
+        };
+        let order = match (&key, &best_key) {
+            (Some(key), Some(best)) => compare(key.as_ref(), Value::as_ref(best)),
+            _ => compare(value, best),
+        };
+        let is_better = match order {
             Some(order) => order == wanted,
             None => best == ValueRef::Null,
         };
         if is_better {
-            best = value;
+            (best, best_key) = (value, key);
         }
     }
-    best.to_value()
+    Ok(best.to_value())
 }
 
 fn too_large() -> SqlError {

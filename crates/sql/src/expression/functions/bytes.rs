@@ -1,0 +1,117 @@
+//! Functions of bytes: parts of them, searches, and texts in an encoding.
+//!
+//! `LIKE` of bytes takes each byte as the character of its number, so that `_` is one byte, as in PostgreSQL.
+
+use super::definition::*;
+use super::texts::check_length;
+use crate::error::{SqlError, code};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::condition::is_like;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "`bytea || bytea`";
+    bytealike(BYTEA, BYTEA) -> BOOL, |a, _| is_like_bytes(a), "`bytea LIKE bytea`";
+    convert_from(BYTEA, TEXT) -> TEXT, |a, _| from_encoding(a), "text that bytes are in UTF8";
+    convert_to(TEXT, TEXT) -> BYTEA, |a, _| to_encoding(a), "bytes of a text in UTF8";
+    get_byte(BYTEA, INT4) -> INT4, |a, _| byte_at(a), "byte at a place, from 0";
+    substr(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
+    substr(BYTEA, INT4, INT4) -> BYTEA, |a, _| part(a, Some(a.int(2))), "so many bytes from a place on, from 1";
+    substring(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
+    substring(BYTEA, INT4, INT4) -> BYTEA, |a, _| part(a, Some(a.int(2))), "so many bytes from a place on, from 1";
+};
+
+fn bytes<'v>(a: Arguments<'v>, at: usize) -> &'v [u8] {
+    match a.value(at) {
+        ValueRef::Bytes(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+fn concatenated(a: Arguments<'_>) -> Answer {
+    let (left, right) = (bytes(a, 0), bytes(a, 1));
+    check_length(left.len().saturating_add(right.len()))?;
+    Ok(Value::Bytes([left, right].concat()))
+}
+
+fn is_like_bytes(a: Arguments<'_>) -> Answer {
+    let characters = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect::<String>()
+    };
+    let (of, pattern) = (characters(bytes(a, 0)), characters(bytes(a, 1)));
+    let marks = pattern.len() - pattern.trim_end_matches('\\').len();
+    if marks % 2 == 1 {
+        return Err(SqlError::new(
+            "22025",
+            "LIKE pattern must not end with escape character",
+        ));
+    }
+    Ok(Value::Bool(is_like(&of, &pattern, Some('\\'), false)))
+}
+
+/// Refuses encodings other than that of all texts.
+fn check_encoding(name: &str, what: &str) -> Result<(), SqlError> {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    match plain.to_ascii_lowercase().as_str() {
+        "utf8" | "unicode" => Ok(()),
+        "latin1" | "iso88591" | "sqlascii" | "win1252" | "windows1252" => Err(
+            SqlError::unsupported(format!("the encoding \"{name}\" is not supported")),
+        ),
+        _ => Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("invalid {what} encoding name \"{name}\""),
+        )),
+    }
+}
+
+fn to_encoding(a: Arguments<'_>) -> Answer {
+    check_encoding(a.text(1), "destination")?;
+    Ok(Value::Bytes(a.text(0).as_bytes().to_vec()))
+}
+
+fn from_encoding(a: Arguments<'_>) -> Answer {
+    check_encoding(a.text(1), "source")?;
+    let bytes = bytes(a, 0);
+    let read = std::str::from_utf8(bytes).ok();
+    match read.filter(|text| !text.contains('\0')) {
+        Some(read) => text(read),
+        None => Err(SqlError::new(
+            "22021",
+            "invalid byte sequence for encoding \"UTF8\"",
+        )),
+    }
+}
+
+fn byte_at(a: Arguments<'_>) -> Answer {
+    let bytes = bytes(a, 0);
+    let byte = usize::try_from(a.int(1)).ok().and_then(|at| bytes.get(at));
+    match byte {
+        Some(byte) => int(*byte),
+        None => Err(SqlError::new(
+            "2202E",
+            format!(
+                "index {} out of valid range, 0..{}",
+                a.int(1),
+                bytes.len() as i64 - 1
+            ),
+        )),
+    }
+}
+
+fn part(a: Arguments<'_>, length: Option<i64>) -> Answer {
+    let start = a.int(1);
+    if length.is_some_and(|length| length < 0) {
+        return Err(SqlError::new(
+            "22011",
+            "negative substring length not allowed",
+        ));
+    }
+    let end = length.map_or(i64::MAX, |length| start.saturating_add(length));
+    let first = start.max(1);
+    let taken = usize::try_from(end.saturating_sub(first)).unwrap_or(0);
+    let skipped = usize::try_from(first - 1).unwrap_or(usize::MAX);
+    let part = bytes(a, 0).iter().skip(skipped).take(taken);
+    Ok(Value::Bytes(part.copied().collect()))
+}

@@ -1,0 +1,50 @@
+//! Values by which the values of a type are ordered and told apart, where a value itself does not say it: intervals by their
+//! length, `jsonb` and arrays by bytes, a `character` without its blanks.
+//!
+//! Expressions have the same as calls ([`crate::expression::ordered`]); here it is for values that are there already.
+
+use super::arrays::order_key;
+use super::intervals::Interval;
+use super::json_tree::Json;
+use crate::error::{SqlError, code};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+
+/// True if values of a type are told apart by their keys alone. Those of a `character` with a length have no blanks.
+pub(crate) fn has_order_key(kind: SqlType, has_length: bool) -> bool {
+    kind.has_keys() || kind == SqlType::Char && !has_length
+}
+
+/// The key of a value; none if the value is its own.
+///
+/// # Errors
+/// `22P02` if a text is no value of the type.
+pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<Value>, SqlError> {
+    let ValueRef::Text(text) = value else {
+        return Ok(None);
+    };
+    Ok(match (kind, kind.element()) {
+        (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),
+        (SqlType::Interval, _) => Some(Value::Int(Interval::known(text).length())),
+        (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
+        (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
+        _ => None,
+    })
+}
+
+/// Refuses a type whose values can be neither ordered nor told apart.
+///
+/// # Errors
+/// `42883` with the kind of operator that is missing, as in PostgreSQL.
+pub(crate) fn check_comparable(kind: SqlType, operator: &str) -> Result<(), SqlError> {
+    match kind.element().unwrap_or(kind) {
+        SqlType::Json => Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!(
+                "could not identify an {operator} operator for type {}",
+                kind.name()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
