@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 """redis-benchmark against Sardonyx and Redis, in turn, in one run: the same commands, each with durable replies.
 
-    bench/clients/compare_redis.py [--keys N] [--requests N] [--rounds N] [--pipeline N] [--clients N] [--directory DIR] [--json]
+    bench/clients/compare_redis.py [--keys N] [--requests N] [--rounds N] [--pipeline N] [--clients N] [--commands NAME,NAME]
+                                   [--directory DIR] [--json]
 
-Redis runs with `appendfsync always` and its data beside Sardonyx's. In round 0 both are new, and there are at least five commands
-for each key or member, so that the other rounds find nearly all of them there. Of those the medians are shown, with the least and the most, and the median of the
-ratios. PING, which stores nothing, shows what redis-benchmark itself can send. Beside them stand the bytes that the disk had
-to write for a command (`/proc/diskstats`): those of everybody meanwhile, what the other engine writes behind its replies, too.
+Redis runs with `appendfsync always` and its data beside Sardonyx's. Keys, fields and members are random, and so are the values:
+redis-benchmark's own SET, HSET and MSET write one constant value, which changes nothing where it is there already. A command is
+measured in two states:
+
+- `new`: before each round the server is emptied; then commands for `--keys` names run, which hardly ever repeat;
+- `there`: five commands for each name run first; then each round runs `--requests` commands on these names.
+
+The medians of the rounds are shown, with the least and the most, and the median of the ratios. The engine that begins a round
+alternates. PING, which stores nothing, shows what redis-benchmark itself can send. The table ends with the bytes that the disk
+had to write for a command (`/proc/diskstats`): those of all programs meanwhile, also what the other engine writes behind its
+replies.
 """
 
 import argparse
@@ -25,7 +33,28 @@ import time
 from run import Server
 from written import Counter
 
-COMMANDS = ["ping_mbulk", "set", "incr", "zadd"]
+RANDOM = "__rand_int__"
+KEY, ELEMENT, VALUE = f"key:{RANDOM}", f"element:{RANDOM}", f"value:{RANDOM}"
+COMMANDS = {
+    "ping": ["PING"],
+    "set": ["SET", KEY, VALUE],
+    "get": ["GET", KEY],
+    "incr": ["INCR", f"counter:{RANDOM}"],
+    "zadd": ["ZADD", "myzset", RANDOM, ELEMENT],
+    "hset": ["HSET", "myhash", ELEMENT, VALUE],
+    "lpush": ["LPUSH", "mylist", VALUE],
+    "sadd": ["SADD", "myset", ELEMENT],
+    "mset": ["MSET", *[KEY, VALUE] * 10],
+}
+# Of commands that find what others have stored.
+FILLED_BY = {"get": "set", "mset": "set"}
+STATES = ["new", "there"]
+# Names out of so many hardly ever repeat.
+MANY_NAMES = 2_000_000_000
+# Names in a command, if it has several.
+NAMES = {"mset": 10}
+# Commands for each name before the rounds that find the names there.
+FILLING = 5
 
 
 class Redis:
@@ -50,29 +79,71 @@ class Redis:
         self.process.wait()
 
 
-def rate(port, command, requests, arguments):
+def rate(port, command, requests, names, arguments):
     """Commands a second."""
-    told = ["-p", port, "-c", arguments.clients, "-P", arguments.pipeline, "-n", requests, "-r", arguments.keys]
-    benchmark = ["redis-benchmark", *map(str, told), "-t", command, "--csv"]
+    options = ["-p", port, "-c", arguments.clients, "-P", arguments.pipeline, "-n", requests, "-r", names]
+    benchmark = ["redis-benchmark", *map(str, options), "--csv", *COMMANDS[command]]
     ran = subprocess.run(benchmark, capture_output=True, text=True, check=True)
     return float(list(csv.DictReader(io.StringIO(ran.stdout)))[0]["rps"])
 
 
+def empty(port):
+    answer = subprocess.run(["redis-cli", "-p", str(port), "FLUSHALL"], capture_output=True, text=True, check=True)
+    if answer.stdout.strip() != "OK":
+        sys.exit(f"FLUSHALL: {answer.stdout}{answer.stderr}")
+
+
+def measured(command):
+    """The states in which a command is measured."""
+    return ["there"] if command in ("ping", "get") else STATES
+
+
+def measure(command, state, ports, arguments, count):
+    """Commands a second of each round, and bytes written for a command, by engine."""
+    rates = {engine: [] for engine in ports}
+    written = {engine: [] for engine in ports}
+    if state == "there":
+        for port in ports.values():
+            empty(port)
+            if command != "ping":
+                filling = FILLED_BY.get(command, command)
+                rate(port, filling, FILLING * arguments.keys, arguments.keys, arguments)
+    for number in range(arguments.rounds):
+        engines = list(ports.items())
+        for engine, port in engines if number % 2 == 0 else reversed(engines):
+            requests, names = arguments.requests, arguments.keys
+            if state == "new":
+                empty(port)
+                requests, names = arguments.keys // NAMES.get(command, 1), MANY_NAMES
+            begun = count(engine)
+            rates[engine].append(rate(port, command, requests, names, arguments))
+            written[engine].append((count(engine) - begun) / requests)
+    print(f"{command}, {state}: measured", file=sys.stderr)
+    return rates, written
+
+
+def shown(found):
+    return f"{statistics.median(found):,.0f} ({min(found):,.0f} to {max(found):,.0f})"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--keys", type=int, default=100_000, help="so many keys, or members of one sorted set, by chance")
+    parser.add_argument("--keys", type=int, default=100_000, help="so many keys, fields or members, by chance")
     parser.add_argument("--requests", type=int, default=400_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pipeline", type=int, default=16)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--commands", default=",".join(COMMANDS), help="some of: " + ", ".join(COMMANDS))
     arguments = parser.parse_args()
+    commands = arguments.commands.split(",")
+    if unknown := [command for command in commands if command not in COMMANDS]:
+        parser.error(f"--commands: unknown: {', '.join(unknown)}")
     missing = [program for program in ("redis-server", "redis-cli", "redis-benchmark") if not shutil.which(program)]
     if missing:
         sys.exit(f"{', '.join(missing)} cannot be found: install Redis")
-    rates = {command: {"Sardonyx": [], "Redis": []} for command in COMMANDS}
-    written = {command: {"Sardonyx": [], "Redis": []} for command in COMMANDS}
+    results = {}
     with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
         place = pathlib.Path(place)
         ours = Server(place / "keys.sdx")
@@ -81,33 +152,27 @@ def main():
             ports = {"Sardonyx": ours.address("redis")[1], "Redis": redis.port}
             processes = {"Sardonyx": [ours.process.pid], "Redis": [redis.process.pid]}
             counter = Counter(place)
-            for number in range(arguments.rounds + 1):
-                requests = arguments.requests if number else max(arguments.requests, 5 * arguments.keys)
-                for command in COMMANDS:
-                    for engine, port in ports.items():
-                        begun = counter.read(processes[engine])
-                        rates[command][engine].append(rate(port, command, requests, arguments))
-                        bytes_written = counter.read(processes[engine]) - begun
-                        written[command][engine].append(bytes_written / requests)
-                print(f"round {number} of {arguments.rounds}", file=sys.stderr)
+            for command in commands:
+                for state in measured(command):
+                    count = lambda engine: counter.read(processes[engine])
+                    results[command, state] = measure(command, state, ports, arguments, count)
         finally:
             redis.end()
             ours.end()
     if arguments.json:
-        sizes = {"keys": arguments.keys, "requests": arguments.requests}
-        print(json.dumps({**sizes, "rates": rates, "written_bytes": written}))
+        sizes = {"keys": arguments.keys, "requests": arguments.requests, "pipeline": arguments.pipeline}
+        rows = [
+            {"command": command, "state": state, "rates": rates, "written_bytes": written}
+            for (command, state), (rates, written) in results.items()
+        ]
+        print(json.dumps({**sizes, "rows": rows}))
         return
-    print(f"{'commands/s':<12}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'new':>24}{'bytes written':>24}")
-    for command, of in rates.items():
-        shown = []
-        for found in of.values():
-            later = found[1:] or found
-            shown.append(f"{statistics.median(later):,.0f} ({min(later):,.0f} to {max(later):,.0f})")
-        pairs = [ours / theirs for ours, theirs in zip(*of.values())]
-        ratio = statistics.median(pairs[1:] or pairs)
-        new = " / ".join(f"{found[0]:,.0f}" for found in of.values())
-        device = " / ".join(f"{statistics.median(one[1:] or one):,.0f}" for one in written[command].values())
-        print(f"{command:<12}{shown[0]:>38}{shown[1]:>38}{ratio:>8.2f}{new:>24}{device:>24}")
+    print(f"{'commands/s':<14}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'bytes written':>20}")
+    for (command, state), (rates, written) in results.items():
+        ratio = statistics.median(one / other for one, other in zip(*rates.values()))
+        device = " / ".join(f"{statistics.median(one):,.0f}" for one in written.values())
+        columns = "".join(f"{shown(found):>38}" for found in rates.values())
+        print(f"{command + ', ' + state:<14}{columns}{ratio:>8.2f}{device:>20}")
 
 
 if __name__ == "__main__":

@@ -71,12 +71,6 @@ fn in_set(set: &[u8], byte: u8) -> (usize, bool) {
     }
 }
 
-/// The bytes with which every text begins that matches a pattern.
-pub(crate) fn beginning(pattern: &[u8]) -> &[u8] {
-    let end = pattern.iter().position(|byte| b"*?[\\".contains(byte));
-    &pattern[..end.unwrap_or(pattern.len())]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,12 +124,5 @@ mod tests {
     fn many_stars_take_no_exponential_time() {
         let pattern = b"a*".repeat(64);
         assert!(!matches(&[&pattern[..], b"b"].concat(), &[b'a'; 4096]));
-    }
-
-    #[test]
-    fn what_a_pattern_begins_with_is_known() {
-        assert_eq!(beginning(b"user:*"), b"user:");
-        assert_eq!(beginning(b"[a]"), b"");
-        assert_eq!(beginning(b"plain"), b"plain");
     }
 }

@@ -10,7 +10,7 @@ use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, Command, FAST, MORE, READ, popping};
-use crate::data::{Data, Seen, State, keys_of};
+use crate::data::{Data, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -179,17 +179,16 @@ impl Procedure for Commands {
         "redis"
     }
 
-    /// Where the row of a command's first key may stand: the misses of commands that arrived together overlap.
+    /// What finding a command's first key reads: the misses of commands that arrived together overlap.
     fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
-        let What::One(call) = &request.what else {
-            return;
-        };
-        if let (Prefetch::Record, 2..) = (what, call.line.len()) {
-            let places = &self.shared.places;
-            let keys = keys_of(request.database.get());
-            if let Some(address) = places.hint(places.of(keys, call.line.part(1))) {
-                space.prefetch_at(address);
-            }
+        if let What::One(call) = &request.what
+            && call.line.len() > 1
+            && let Some(pair) = self
+                .shared
+                .databases
+                .find(&space.view(), request.database.get())
+        {
+            space.prefetch_with(what, pair.kv, call.line.part(1));
         }
     }
 

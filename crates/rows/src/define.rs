@@ -5,7 +5,8 @@ use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
 use crate::schema::{
-    Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, SchemaError, Type, Value,
+    Declared, ForeignKey, GeneratedColumn, IndexDefinition, IndexKind, Schema, SchemaError, Type,
+    Value,
 };
 use sardonyx_base::error::Error;
 
@@ -93,6 +94,17 @@ pub trait DefineRows: ConstrainedRows + Sized {
                 schema.with_generated_column(column)
             })
         })
+    }
+
+    /// Has the rows of a table, whose primary key is ordered, found by a hash of it from here on.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::store_schema`].
+    #[doc(hidden)]
+    fn hash_primary_key(&mut self, table: u16) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema.primary.kind = IndexKind::Hash;
+        self.store_schema(table, schema)
     }
 
     /// Gives a table another index, built of its rows.

@@ -28,7 +28,7 @@ pub use values::KeyValues;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
-use crate::values::{Reference, read_value};
+use crate::values::{Reference, borrow_value, read_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 
@@ -494,6 +494,10 @@ where
 {
     if reference.cell().is_none() {
         push_escaped(reference.start(), key);
+        return Ok(());
+    }
+    if let Some(value) = borrow_value(pages, reference, "")? {
+        push_escaped(value, key);
         return Ok(());
     }
     let mut value = Vec::new();

@@ -62,6 +62,20 @@ pub trait ReadRows {
     /// the snapshot was ended; [`Error::Damaged`].
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<Self::Row<'_>>, Error>;
 
+    /// The same of a key of values that are borrowed, such as bytes.
+    ///
+    /// # Errors
+    /// Those of [`ReadRows::get_row`].
+    fn row_by_key(
+        &self,
+        table: u16,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<Self::Row<'_>>, Error> {
+        let mut values = Vec::new();
+        key.each(&mut |value| values.push(value.to_value()));
+        self.get_row(table, &values)
+    }
+
     /// All rows, in no particular order, from a place on to which another scan of the same state had come. Places other
     /// than the first one are a snapshot's.
     ///
@@ -124,6 +138,15 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<Self::Row<'_>>, Error> {
         (**self).get_row(table, key)
+    }
+
+    #[inline]
+    fn row_by_key(
+        &self,
+        table: u16,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<Self::Row<'_>>, Error> {
+        (**self).row_by_key(table, key)
     }
 
     #[inline]

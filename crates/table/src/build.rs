@@ -127,13 +127,11 @@ fn build_one_by_one(
     state: &TableState,
     store: &mut IndexStore,
 ) -> Result<HashIndex, BuildError> {
-    let (key, mut index) = (state.key_place(), HashIndex::new());
+    let (key, mut index) = (state.key(), HashIndex::new());
     for address in state.records(bytes) {
         let hash = key.hash(bytes, address);
-        if state
-            .find_in(&index, store, bytes, hash, key.of(bytes, address))
-            .is_some()
-        {
+        let is_it = |there| key.is_same(bytes, there, address);
+        if index.find(store, hash, is_it).is_some() {
             return Err(BuildError::SecondRecord(address));
         }
         let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
@@ -199,7 +197,7 @@ impl Builder<'_> {
     }
 
     fn flush(&self, batch: &mut Batch) -> Result<(), Stop> {
-        let (bytes, key) = (self.bytes, self.state.key_place());
+        let (bytes, key) = (self.bytes, self.state.key());
         let mut hashes = [0; BATCH];
         let addresses = batch.take();
         for &address in addresses {
@@ -223,7 +221,7 @@ impl Builder<'_> {
     /// Puts an entry into the first empty place, unless its key is there.
     #[inline]
     fn insert(&self, hash: u64, address: Address) -> Result<(), Stop> {
-        let (bytes, key) = (self.bytes, self.state.key_place());
+        let (bytes, key) = (self.bytes, self.state.key());
         let shard = &self.shards[prefix(hash, self.depth)];
         let mask = shard.len() - 1;
         let new = entry(hash, address);
@@ -240,7 +238,7 @@ impl Builder<'_> {
                 }
             }
             let found = u64::from_le(found);
-            if same_tag(found, new) && key.of(bytes, address_of(found)) == key.of(bytes, address) {
+            if same_tag(found, new) && key.is_same(bytes, address_of(found), address) {
                 return Err(Stop::Second(address.max(address_of(found))));
             }
         }

@@ -323,13 +323,61 @@ impl Tree {
         before: impl FnMut(Address) -> bool,
     ) -> Result<(), StoreError> {
         if self.root.0 == 0 {
-            self.root = store.allocate(LEAF_BYTES)?;
-            self.bytes += LEAF_BYTES as u64;
-            store.write(self.root, Leaf::new(&[entry]).as_bytes());
-            self.len = 1;
-            return Ok(());
+            return self.plant(store, entry);
         }
         let path = self.descend(store.bytes(), entry.prefix, before);
+        self.insert_at(store, &path, entry)
+    }
+
+    /// Inserts an entry unless there is one with its key; `order` says how the key of a row, whose entry has this prefix,
+    /// compares with the entry's. Returns the row that has the key.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory; nothing has changed then.
+    pub fn insert_unique(
+        &mut self,
+        store: &mut IndexStore,
+        entry: Entry,
+        order: impl Fn(Address) -> Ordering,
+    ) -> Result<Option<Address>, StoreError> {
+        if self.root.0 == 0 {
+            self.plant(store, entry)?;
+            return Ok(None);
+        }
+        let is_before = |address| order(address) == Ordering::Less;
+        let path = self.descend(store.bytes(), entry.prefix, is_before);
+        // What has the key is not before the place, and nothing is between.
+        let leaf = live_leaf(store.bytes(), path.leaf);
+        let there = match (path.at < leaf.count(), leaf.next()) {
+            (true, _) => Some(leaf.entry(path.at)),
+            (false, next) if next.0 != 0 => Some(live_leaf(store.bytes(), next).entry(0)),
+            (false, _) => None,
+        };
+        if let Some(there) = there
+            && there.prefix == entry.prefix
+            && order(there.address) == Ordering::Equal
+        {
+            return Ok(Some(there.address));
+        }
+        self.insert_at(store, &path, entry)?;
+        Ok(None)
+    }
+
+    /// The first entry of all.
+    fn plant(&mut self, store: &mut IndexStore, entry: Entry) -> Result<(), StoreError> {
+        self.root = store.allocate(LEAF_BYTES)?;
+        self.bytes += LEAF_BYTES as u64;
+        store.write(self.root, Leaf::new(&[entry]).as_bytes());
+        self.len = 1;
+        Ok(())
+    }
+
+    fn insert_at(
+        &mut self,
+        store: &mut IndexStore,
+        path: &Path,
+        entry: Entry,
+    ) -> Result<(), StoreError> {
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
         if leaf.count() < LEAF_ENTRIES {
             for changed in leaf.insert(path.at, entry) {
@@ -338,7 +386,7 @@ impl Tree {
             }
         } else {
             store.ensure_room((usize::from(self.height) + 2) * INNER_BYTES)?;
-            self.split(store, &path, leaf, entry)?;
+            self.split(store, path, leaf, entry)?;
         }
         self.len += 1;
         Ok(())

@@ -7,7 +7,7 @@ use crate::build::{BuildError, build_index};
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::schemas::read_schemas;
-use crate::secondary::is_hashed;
+use crate::secondary::note_hashed;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
 use crate::transaction::kept_numbers;
@@ -88,8 +88,9 @@ pub(crate) fn rebuild_table(
     let damaged = |at, reason| damaged(definition, at, reason);
     let records = find_places(bytes, number, &mut state)
         .map_err(|Damage { at, reason }| damaged(at, reason))?;
-    state.is_hashed = is_hashed(&state);
-    if state.is_hashed {
+    note_hashed(&mut state);
+    // A key that is made of values is hashed once these are checked.
+    if state.is_hashed && state.hashed_key.is_none() {
         let built = build_index(bytes, &state, indexes, records, workers);
         state.index = built.map_err(|error| match error {
             BuildError::SecondRecord(at) => damaged(at, "a second record with the same key"),

@@ -1,8 +1,7 @@
-//! The ordered indexes of a table: its secondary indexes, and the index of a primary key that is ordered, or whose
-//! bytes are not contiguous in the row.
+//! The ordered indexes of a table: its secondary indexes, and the index of a primary key that is ordered.
 //!
-//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is a tree, too: it answers the same
-//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. In a table much
+//! All of them are trees ([`crate::ordered`]). A secondary one that is declared as a hash is a tree, too: it answers the
+//! same questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. In a table much
 //! larger than the processor's caches, a point read by it reads three or four nodes. It takes two to three times as
 //! long as by the hash of a primary key. Keys of several rows, which most secondary indexes have, need no chains in
 //! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
@@ -10,6 +9,8 @@
 //! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
 //! its rows are compared. So an entry is removed before its row's key changes, and inserted after.
 
+use crate::build::{BuildError, build_index};
+use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Sought, Ties, Tree};
 use crate::ordered_build::{Unfit, build_secondary};
@@ -71,12 +72,21 @@ impl What {
         P: PageRead + ?Sized,
         TableError: From<P::Error>,
     {
-        let keys = match self.shape.is_exact() {
+        self.compare_keys(rows, other, key).then(other.cmp(&row))
+    }
+
+    /// How an entry's row compares with a key that has the same prefix.
+    #[inline]
+    fn compare_keys<P>(&self, rows: &P, other: Address, key: &[u8]) -> Ordering
+    where
+        P: PageRead + ?Sized,
+        TableError: From<P::Error>,
+    {
+        match self.shape.is_exact() {
             true => Ordering::Equal,
             // Opening found that the rows' values are sound. After reading a snapshot one looks whether it was ended.
             false => (self.shape.compare(rows, other, key)).unwrap_or(Ordering::Equal),
-        };
-        keys.then(other.cmp(&row))
+        }
     }
 }
 
@@ -115,13 +125,15 @@ impl Secondary {
         if let Err(bad) = self.shape().check_length(&key) {
             return Err(self.bad_key(bad, &table(), None));
         }
-        if self.what.definition.unique
-            && !has_null
-            && let Some(there) = self.find(store.bytes(), rows, &key)?
-        {
-            return Err(self.duplicate(&table(), rows, there));
-        }
         let (what, entry) = (&*self.what, entry(&key, row));
+        if what.definition.unique && !has_null {
+            // One way down finds both the place and a row that has the key.
+            let order = |other| what.compare_keys(rows, other, &key);
+            return match self.tree.insert_unique(store, entry, order)? {
+                None => Ok(()),
+                Some(there) => Err(self.duplicate(&table(), rows, there)),
+            };
+        }
         let before = |other| what.compare(rows, other, row, &key) == Ordering::Less;
         Ok(self.tree.insert(store, entry, before)?)
     }
@@ -326,14 +338,18 @@ pub(crate) fn ensure_room(store: &mut IndexStore, changes: usize) -> Result<(), 
     Ok(store.ensure_room(changes * ENTRY_BYTES_MAX + INSERT_BYTES_MAX)?)
 }
 
-/// Returns true if rows are found by the hash of their primary key's bytes in the row, whose place the catalogue or
-/// the schema has.
-pub(crate) fn is_hashed(state: &TableState) -> bool {
-    let whole_row = state
-        .schema
-        .row_bytes_of_shape(0)
-        .unwrap_or(state.schema.row_bytes);
-    state.schema.plain_key().is_some() || (state.key_offset, state.key_bytes) != (0, whole_row)
+/// Notes how rows are found by their primary key: by a hash of its bytes in the row, whose place the catalogue or the
+/// schema has; by a hash of bytes that are made of its columns; or by a tree.
+pub(crate) fn note_hashed(state: &mut TableState) {
+    use sardonyx_rows::schema::IndexKind::Hash;
+    let schema = &state.schema;
+    let whole_row = schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes);
+    let is_plain =
+        schema.plain_key().is_some() || (state.key_offset, state.key_bytes) != (0, whole_row);
+    let of_columns = !is_plain && schema.primary.kind == Hash;
+    let shape = || Arc::new(KeyShape::new(schema, &schema.primary));
+    state.hashed_key = of_columns.then(shape);
+    state.is_hashed = is_plain || of_columns;
 }
 
 /// Builds the ordered indexes of all tables, whose schemas are known.
@@ -355,7 +371,27 @@ pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
     Ok(())
 }
 
-/// Builds the ordered indexes of a table that has none yet, whose schema is known.
+/// The index of a primary key that is hashed. The rows' values were checked.
+pub(crate) fn build_hashed(
+    rows: &[u8],
+    definition: &Definition,
+    state: &TableState,
+    indexes: &mut IndexStore,
+    workers: usize,
+) -> Result<HashIndex, TableError> {
+    let records = state.records(rows).count();
+    build_index(rows, state, indexes, records, workers).map_err(|error| match error {
+        BuildError::SecondRecord(at) => TableError::DamagedTable {
+            table: definition.name.clone(),
+            page: at.page().0,
+            offset: at.offset_in_page(),
+            reason: "a second row with the same key",
+        },
+        BuildError::Store(error) => TableError::Store(error),
+    })
+}
+
+/// Builds the indexes of a table that has none yet, whose schema is known, but for one of plain keys.
 pub(crate) fn build_ordered_of(
     rows: &[u8],
     definition: &Definition,
@@ -363,6 +399,9 @@ pub(crate) fn build_ordered_of(
     indexes: &mut IndexStore,
     workers: usize,
 ) -> Result<(), TableError> {
+    if state.hashed_key.is_some() {
+        state.index = build_hashed(rows, definition, state, indexes, workers)?;
+    }
     for what in wanted(&state.schema, state.is_hashed) {
         let built = build_secondary(indexes, rows, state, what, workers);
         let damaged = |at: Address, reason| TableError::DamagedTable {

@@ -16,6 +16,7 @@ use crate::space::TableSpace;
 use crate::table::{Slot, TableState, shape_of};
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
+use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
@@ -49,6 +50,8 @@ pub(crate) struct FrozenTable {
     pub fingerprint: u64,
     pub key_offset: usize,
     pub hash: KeyHash,
+    /// How the hashed bytes of the primary key are made, if they do not stand in the row.
+    pub hashed_key: Option<Arc<KeyShape>>,
     pub layout: PageLayout,
     pub extents: Vec<Extent>,
     pub fresh: Slot,
@@ -79,6 +82,7 @@ impl FrozenTable {
             fingerprint: state.fingerprint,
             key_offset: state.key_offset,
             hash: state.hash,
+            hashed_key: state.hashed_key.clone(),
             layout: state.layout,
             extents: state.extents.clone(),
             fresh: state.fresh,

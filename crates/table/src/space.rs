@@ -14,13 +14,13 @@ use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Keeping, Transaction, note_references};
 use crate::undo::Undo;
 use sardonyx_base::sync::Mutex;
-use sardonyx_rows::Plain;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
+use sardonyx_rows::{KeyValues, Plain};
 use sardonyx_storage::catalogue::{Catalogue, Definition, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -304,6 +304,29 @@ impl TableSpace {
     #[inline]
     pub fn prefetch_row<R: Plain>(&self, row: Row<R>) {
         prefetch(self.store.bytes(), row.address.0 as usize);
+    }
+
+    /// As [`TableSpace::prefetch`], for finding the row with a primary key of these values, of a key that is hashed but does
+    /// not stand in the row as it is.
+    #[inline]
+    pub fn prefetch_with(&self, what: Prefetch, table: u16, key: &(impl KeyValues + ?Sized)) {
+        let state = self.tables.get(usize::from(table));
+        let Some(state) = state.and_then(Option::as_ref) else {
+            return;
+        };
+        let key = state.hashed_key.as_ref().map(|shape| shape.of_values(key));
+        let Some(Ok(key)) = key else {
+            return;
+        };
+        let hash = state.hash.of(&key.bytes);
+        match what {
+            Prefetch::Index => state.index.prefetch(&self.indexes, hash),
+            Prefetch::Record => {
+                if let Some(address) = state.index.candidate(&self.indexes, hash) {
+                    self.prefetch_at(address);
+                }
+            }
+        }
     }
 
     /// Prefetches the row that may be at an address: its first two cache lines.

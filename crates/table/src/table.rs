@@ -12,6 +12,7 @@ use crate::values::ValueSpace;
 use sardonyx_base::hash::Fnv1a;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::Generated;
+use sardonyx_rows::key::{KeyBytes, KeyShape};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
@@ -55,6 +56,9 @@ pub(crate) struct TableState {
     pub index: HashIndex,
     /// True if rows are in `index`, by their primary key.
     pub is_hashed: bool,
+    /// How the hashed bytes of a primary key are made that does not stand in the row as they are: of texts, bytes, several
+    /// columns that are no neighbours.
+    pub hashed_key: Option<Arc<KeyShape>>,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
     /// True if a changed row is checked: the rows that it refers to, and the table's conditions.
@@ -102,18 +106,20 @@ struct ShapeBefore {
     fresh: Slot,
 }
 
-/// The place of the key in a record.
+/// How the primary key of a record is hashed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeyPlace {
+pub(crate) struct HashedKey<'s> {
     hash: KeyHash,
     offset: usize,
     length: usize,
+    /// `None` if its bytes stand in the record.
+    shape: Option<&'s KeyShape>,
 }
 
-impl KeyPlace {
-    /// The bytes of a record's key.
+impl HashedKey<'_> {
+    /// The bytes of a record's key, which stand there.
     #[inline]
-    pub fn of(self, bytes: &[u8], at: Address) -> &[u8] {
+    fn plain(self, bytes: &[u8], at: Address) -> &[u8] {
         &bytes[at.0 as usize + self.offset..][..self.length]
     }
 
@@ -126,7 +132,31 @@ impl KeyPlace {
     /// The hash of a record's key.
     #[inline]
     pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
-        self.hash.of(self.of(bytes, at))
+        match self.shape {
+            None => self.hash.of(self.plain(bytes, at)),
+            Some(shape) => self.hash_of_columns(shape, bytes, at),
+        }
+    }
+
+    #[inline(never)]
+    fn hash_of_columns(self, shape: &KeyShape, bytes: &[u8], at: Address) -> u64 {
+        let mut key = KeyBytes::default();
+        // Opening found that the rows' values are sound.
+        match shape.of_row(bytes, at, &mut key) {
+            Ok(_) => self.hash.of(&key),
+            Err(_) => 0,
+        }
+    }
+
+    /// True if two records have one key.
+    #[inline]
+    pub fn is_same(self, bytes: &[u8], one: Address, other: Address) -> bool {
+        let Some(shape) = self.shape else {
+            return self.plain(bytes, one) == self.plain(bytes, other);
+        };
+        let mut key = KeyBytes::default();
+        let read = shape.of_row(bytes, other, &mut key);
+        read.is_ok() && shape.is_key_of(bytes, one, &key).unwrap_or(false)
     }
 }
 
@@ -164,6 +194,7 @@ impl TableState {
             values: ValueSpace::default(),
             index: HashIndex::new(),
             is_hashed: true,
+            hashed_key: None,
             secondary: Vec::new(),
             is_checked: false,
             is_referenced: false,
@@ -191,6 +222,7 @@ impl TableState {
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
+        self.hashed_key = other.hashed_key.clone();
         self.is_checked = other.is_checked;
         self.is_referenced = other.is_referenced;
         self.is_declared = other.is_declared;
@@ -211,20 +243,33 @@ impl TableState {
         }
     }
 
-    /// The place of the key in a record.
+    /// The hashing of a record's key.
     #[inline]
-    pub fn key_place(&self) -> KeyPlace {
-        KeyPlace {
+    pub fn key(&self) -> HashedKey<'_> {
+        HashedKey {
             hash: self.hash,
             offset: self.key_offset,
             length: self.key_bytes,
+            shape: self.hashed_key.as_deref(),
         }
+    }
+
+    /// The same, and the index, to change it.
+    #[inline]
+    fn key_and_index(&mut self) -> (HashedKey<'_>, &mut HashIndex) {
+        let key = HashedKey {
+            hash: self.hash,
+            offset: self.key_offset,
+            length: self.key_bytes,
+            shape: self.hashed_key.as_deref(),
+        };
+        (key, &mut self.index)
     }
 
     /// The hash of a record's key.
     #[inline]
     pub fn hash_at(&self, bytes: &[u8], at: Address) -> u64 {
-        self.key_place().hash(bytes, at)
+        self.key().hash(bytes, at)
     }
 
     /// The record with this key.
@@ -257,7 +302,20 @@ impl TableState {
                 bytes.get(start..start + 8) == Some(&word[..])
             });
         }
-        index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
+        index.find(indexes, hash, |at| self.key().plain(bytes, at) == key)
+    }
+
+    /// The row with this key, whose bytes are made of its columns.
+    #[inline]
+    pub fn find_by_columns(
+        &self,
+        shape: &KeyShape,
+        indexes: &IndexStore,
+        bytes: &[u8],
+        key: &[u8],
+    ) -> Option<Address> {
+        let is_it = |at| shape.is_key_of(bytes, at, key).unwrap_or(false);
+        self.index.find(indexes, self.hash.of(key), is_it)
     }
 
     /// Returns true if a change of a row is more than a change of its bytes: the table has ordered indexes, references
@@ -535,9 +593,9 @@ pub(crate) fn make_index_room(
     if !state.is_hashed {
         return Ok(());
     }
-    let key = state.key_place();
+    let (key, index) = state.key_and_index();
     let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
-    state.index.make_room(indexes, hash, hash_of, ask)
+    index.make_room(indexes, hash, hash_of, ask)
 }
 
 /// Removes a record, whose bytes are still there, from the index.
@@ -550,11 +608,9 @@ pub(crate) fn remove_from_index(
     if !state.is_hashed {
         return;
     }
-    let key = state.key_place();
+    let (key, index) = state.key_and_index();
     let hash = key.hash(bytes, address);
-    let removed = state
-        .index
-        .remove(indexes, hash, address, |at| key.hash(bytes, at));
+    let removed = index.remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
 }
 

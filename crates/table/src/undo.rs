@@ -5,12 +5,14 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
+use crate::index::HashIndex;
 use crate::made_beside::MadeBeside;
-use crate::secondary::{Secondary, is_hashed};
+use crate::secondary::{Secondary, note_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::transaction::{Savepoint, note_references};
 use sardonyx_rows::constraints::Marks;
+use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
@@ -60,6 +62,8 @@ pub(crate) enum Step {
     IndexCreated { table: u16 },
     /// A table lost an ordered index, the last of [`Undo::indexes`]; it was the one with this number.
     IndexDropped { table: u16, number: u8 },
+    /// The hashes of a table's primary keys are others; those before are the last of [`Undo::hashes`].
+    HashReplaced { table: u16 },
     /// A table got an extent.
     Extended { table: u16 },
     /// A table or journal was defined.
@@ -79,10 +83,20 @@ pub(crate) struct Undo {
     replaced: Vec<Replaced>,
     /// Indexes that were dropped.
     indexes: Vec<Secondary>,
+    /// Indexes of primary keys that were replaced.
+    hashes: Vec<HashedBefore>,
     /// Entries of ordered indexes that were inserted or removed.
     index_changes: usize,
     /// Places that the transaction marked, each behind the one before.
     marks: Marks<Savepoint>,
+}
+
+/// How the primary keys of a table were hashed.
+#[derive(Debug)]
+pub(crate) struct HashedBefore {
+    pub index: HashIndex,
+    pub is_hashed: bool,
+    pub key: Option<Arc<KeyShape>>,
 }
 
 /// The state from before a table was dropped, emptied at once, renamed, or got free pages.
@@ -142,7 +156,7 @@ impl Undo {
     /// possible.
     #[inline]
     pub fn keeps_memory(&self) -> bool {
-        !self.replaced.is_empty() || !self.indexes.is_empty()
+        !self.replaced.is_empty() || !self.indexes.is_empty() || !self.hashes.is_empty()
     }
 
     /// Takes the replaced states, once undo is no longer possible.
@@ -176,6 +190,17 @@ impl Undo {
     pub fn push_index(&mut self, table: u16, number: u8, index: Secondary) {
         self.indexes.push(index);
         self.steps.push(Step::IndexDropped { table, number });
+    }
+
+    /// Notes how a table's primary keys were hashed.
+    pub fn push_hash(&mut self, table: u16, before: HashedBefore) {
+        self.hashes.push(before);
+        self.steps.push(Step::HashReplaced { table });
+    }
+
+    /// Hashes that were replaced, for good when the transaction has ended.
+    pub fn replaced_hash(&mut self) -> Option<HashIndex> {
+        Some(self.hashes.pop()?.index)
     }
 
     /// An index that was dropped, for good when the transaction has ended.
@@ -256,8 +281,8 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                 let place = state.free.pop();
                 debug_assert_eq!(place, Some(address));
             }
-            let hash = state.hash_at(store.bytes(), address);
             if state.is_hashed {
+                let hash = state.hash_at(store.bytes(), address);
                 state.index.insert(indexes, hash, address);
             }
         }
@@ -306,6 +331,13 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let index = state_of(tables, table).secondary.pop();
             leaving.push(index.expect("it was created").tree);
         }
+        Step::HashReplaced { table } => {
+            let state = state_of(tables, table);
+            let before = undo.hashes.pop().expect("noted with the step");
+            state.index.clear(indexes);
+            state.index = before.index;
+            (state.is_hashed, state.hashed_key) = (before.is_hashed, before.key);
+        }
         Step::IndexDropped { table, number } => {
             let index = undo.indexes.pop().expect("noted with the step");
             let secondary = &mut state_of(tables, table).secondary;
@@ -314,7 +346,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         Step::Schema { table } => {
             let state = state_of(tables, table);
             state.restore_schema(undo.schemas.pop().expect("noted with the step"));
-            state.is_hashed = is_hashed(state);
+            note_hashed(state);
             note_references(tables);
         }
         Step::Replaced => {

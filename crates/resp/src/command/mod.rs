@@ -39,7 +39,7 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 use line::Line;
 use sardonyx::rows::SpaceSnapshot;
-use std::collections::HashMap;
+use sardonyx_base::hash::{Fnv1a, IntegerMap};
 use std::sync::OnceLock;
 
 /// Runs a command on data.
@@ -183,17 +183,19 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
 
 /// The command with this name, in whatever case.
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
-    static BY_NAME: OnceLock<HashMap<&'static [u8], &'static Command>> = OnceLock::new();
+    // By a short hash of the name: it is looked for several times for each command. No two names have the same.
+    static BY_NAME: OnceLock<IntegerMap<u64, &'static Command>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| {
         all()
-            .map(|(_, command)| (command.name.as_bytes(), command))
+            .map(|(_, command)| (Fnv1a::of(command.name.as_bytes()), command))
             .collect()
     });
     let mut lower = [0; NAME_BYTES_MAX];
     let lower = lower.get_mut(..name.len())?;
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
-    by_name.get(&*lower).copied()
+    let found = by_name.get(&Fnv1a::of(lower)).copied();
+    found.filter(|command| command.name.as_bytes() == lower)
 }
 
 /// True if an arity allows this number of parts.

@@ -10,7 +10,7 @@ use super::{Command, NO_KEYS, ONE_KEY, reads};
 use crate::data::{Data, Elements, Entry, Kind, State};
 use crate::failure::Failure;
 use crate::number::float_text;
-use crate::pattern::{beginning, matches};
+use crate::pattern::matches;
 use crate::reply::Reply;
 use sardonyx::rows::ReadRow;
 use std::sync::PoisonError;
@@ -155,12 +155,13 @@ fn scan<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure>
 fn keys<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let pattern = line.part(1);
     let (mut keys, room) = (Vec::new(), data.room);
-    data.keys_from(beginning(pattern), |key| {
+    data.walk_keys(|key| {
         if matches(pattern, key) && room.take(key.len()) {
-            keys.push(Reply::Bulk(key.to_vec()));
+            keys.push(key.to_vec());
         }
     })?;
-    Ok(Reply::Array(keys))
+    keys.sort_unstable();
+    Ok(Reply::bulks(keys))
 }
 
 /// Scans the elements of a value.

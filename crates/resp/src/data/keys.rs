@@ -1,14 +1,14 @@
 //! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
 
 use super::databases::KeyTables;
-use super::places::keys_of;
-use super::tables::{BY_ID, PRIMARY, kv};
+use super::tables::{BY_ID, kv};
 use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
 use crate::events::{EXPIRED, NEW};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::{ScanPlace, WriteRows};
 
 /// What a key's row says, but for a string's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -69,24 +69,13 @@ impl Entry {
 }
 
 impl<S: State> Data<'_, S> {
-    /// A key's row, whether its time has come or not: where it stood last, or else where the index has it.
+    /// A key's row, whether its time has come or not.
     pub(super) fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
-        let Some(KeyTables { kv: table, .. }) = self.pair else {
-            return Ok(None);
-        };
-        let places = &self.shared.places;
-        let place = places.of(keys_of(self.database), key);
-        if let Some(row) = self.state.hinted(places, place, table)?
-            && bytes(engine(row.value_at(kv::KEY))?) == key
-        {
-            return Ok(Some(row));
+        match self.pair {
+            Some(KeyTables { kv: table, .. }) => Ok(self.state.row_by_key(table, key)?),
+            None => Ok(None),
         }
-        let row = self.state.row_index(table, PRIMARY)?.get_by(key)?;
-        if let Some(row) = &row {
-            self.state.note(places, place, table, row.address());
-        }
-        Ok(row)
     }
 
     fn any_entry(&self, key: &[u8]) -> Result<Option<Entry>, Failure> {
@@ -173,22 +162,13 @@ impl<S: State> Data<'_, S> {
         Ok(None)
     }
 
-    /// The keys that begin with these bytes, in their order.
-    pub fn keys_from(
-        &mut self,
-        beginning: &[u8],
-        mut each: impl FnMut(&[u8]),
-    ) -> Result<(), Failure> {
+    /// All keys, in no particular order.
+    pub fn walk_keys(&mut self, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
         let now = self.now;
         let Some(pair) = self.pair else {
             return Ok(());
         };
-        let index = self.state.row_index(pair.kv, PRIMARY)?;
-        let found = match beginning.len() > super::KEY_BYTES_MAX {
-            true => return Ok(()),
-            false => index.starts_with(beginning)?,
-        };
-        for row in found {
+        for row in self.state.scan_rows(pair.kv, ScanPlace::default())? {
             let row = row?;
             if !Entry::of(&row)?.is_expired(now) {
                 each(bytes(engine(row.value_at(kv::KEY))?));
@@ -349,7 +329,7 @@ impl Live<'_, '_> {
         row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
         row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
         row.set(kv::EXPIRES, timestamp(entry.expires));
-        Ok(self.state.rows_of(pair.kv)?.insert_row(&row)?)
+        engine(self.state.insert_row(pair.kv, row))
     }
 
     /// A key came for which clients may wait, or a stream went.
@@ -361,8 +341,8 @@ impl Live<'_, '_> {
 
     pub(super) fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
         let pair = self.pair_to_change()?;
-        let mut rows = self.state.rows_of(pair.kv)?;
-        Ok(rows.update_at(entry.at, row)?)
+        // The row was found in this transaction, and has not moved since.
+        engine(self.state.update_row(pair.kv, entry.at, row))
     }
 
     /// Says how many elements a key has after they changed: with none it goes, with the first it comes. `before` is what

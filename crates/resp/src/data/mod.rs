@@ -22,7 +22,7 @@ mod watching;
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use filled::Filled;
 pub(crate) use keys::{Entry, Expiry};
-pub(crate) use places::{Places, keys_of};
+pub(crate) use places::Places;
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;

@@ -1,12 +1,11 @@
-//! Where rows of keys, and of their elements, stood when they were last found: hints, by which a row is found without its
-//! index.
+//! Where rows of elements stood when they were last found: hints, by which a row is found without its index.
 //!
 //! An index has a row's first eight bytes of key, and elements of one key have these in common, as keys often have: to find
 //! one by the index means to look at a row at every step. A hint is a word, the row's address and a part of the hash of its
 //! key and name; each has one place for it, which it shares with others. Whoever finds a row by a hint looks whether it is one of
 //! the table and has the name: so a hint may be wrong, or of a row that is gone, or of a transaction that was undone.
 //!
-//! Invariants: the keys of a database are the elements of an id that no key has; nothing that a command answers depends on hints.
+//! Invariant: nothing that a command answers depends on hints.
 
 use sardonyx::low_level::Address;
 use std::hash::{BuildHasher, RandomState};
@@ -20,13 +19,7 @@ const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
 
-/// The id of which the keys of a database are elements: one that no key has.
-#[inline]
-pub(crate) fn keys_of(database: u8) -> u64 {
-    0_u64.wrapping_sub(database.into())
-}
-
-/// Hints for all keys and their elements.
+/// Hints for the elements of all keys.
 pub(crate) struct Places {
     /// Those that are used, and those that were before there were more.
     sizes: [OnceLock<Box<[AtomicU64]>>; PLACES.len()],

@@ -1,7 +1,7 @@
 //! The tables that keys and their values stand in. SQL shows them like all others.
 //!
 //! ```text
-//! kv          key | id | kind | value | length | first | expires     by key; by id
+//! kv          key | id | kind | value | length | first | expires     by key, hashed; by id
 //! kv_hash     id, field  | value
 //! kv_set      id, member
 //! kv_zset     id, member | score                                     by (id, member); by (id, score, member)
@@ -29,8 +29,9 @@
 
 use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;
-use sardonyx::schema::{Schema, SchemaBuilder, Type};
-use sardonyx::{Error, Tables};
+use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
+use sardonyx::{Error, Tables, Transaction};
+use sardonyx_rows::DefineRows;
 
 /// The columns of `kv`, by number.
 pub(crate) mod kv {
@@ -105,6 +106,9 @@ impl Numbers {
             let named = |name: &str| view.definitions().iter().any(|there| there.name == name);
             Ok(PAIRS.into_iter().filter(|[kv, _]| named(kv)).collect())
         })?;
+        for [kv, _] in &there {
+            tables.run(|tx| hash_keys(tx, kv))?;
+        }
         for [kv, expiry] in std::iter::once(PAIRS[0]).chain(there) {
             tables.create_table(kv, keys())?;
             tables.create_table(expiry, expiring())?;
@@ -168,6 +172,19 @@ impl Numbers {
     }
 }
 
+/// Has keys found by a hash in a table that an earlier version made, in which they were ordered.
+fn hash_keys(tx: &mut Transaction<'_>, kv: &str) -> Result<(), Error> {
+    let number = tx.rows(kv)?.number();
+    let is_ordered = tx.row_schema(number).is_some_and(|schema| {
+        let key = schema.primary.key.iter().map(|part| part.column);
+        schema.primary.kind == IndexKind::Ordered && key.eq([self::kv::KEY])
+    });
+    match is_ordered {
+        true => tx.hash_primary_key(number),
+        false => Ok(()),
+    }
+}
+
 pub(super) fn keys() -> SchemaBuilder {
     Schema::new()
         .column("key", Type::Bytes)
@@ -179,7 +196,6 @@ pub(super) fn keys() -> SchemaBuilder {
         .column("expires", Type::Timestamp)
         .nullable()
         .primary_key(["key"])
-        .ordered()
         .index(BY_ID, ["id"])
         .ordered()
         .unique()

@@ -2,7 +2,8 @@
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
-use sardonyx::schema::Value;
+use sardonyx::Tables;
+use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type, Value};
 use sardonyx_resp::{Keyspace, Reply, Session, SessionOptions};
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ fn where_an_element_stood_is_only_a_hint() {
 }
 
 #[test]
-fn where_a_key_stood_is_only_a_hint() {
+fn a_key_is_found_in_whichever_place_of_the_table_it_is() {
     let world = World::new(4);
     let mut one = session(&world.keyspace);
     let mut ask = |words: &[&str]| ask(&mut one, words);
@@ -163,4 +164,79 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
         .expect("of its own")
         .run(|tx| Ok(tx.rows("kv_hash")?.count()));
     assert_eq!(left.expect("it is read"), 0);
+}
+
+/// A table of keys as versions made it in which keys were ordered.
+fn ordered_keys() -> SchemaBuilder {
+    Schema::new()
+        .column("key", Type::Bytes)
+        .column("id", Type::U64)
+        .column("kind", Type::Text)
+        .column("value", Type::Bytes)
+        .column("length", Type::U64)
+        .column("first", Type::I64)
+        .column("expires", Type::Timestamp)
+        .nullable()
+        .primary_key(["key"])
+        .ordered()
+        .index("by_id", ["id"])
+        .ordered()
+        .unique()
+}
+
+fn kind_of_keys(tables: &Tables, table: &str) -> IndexKind {
+    let read = tables.read(|view| Ok(view.rows(table)?.schema().primary.kind));
+    read.expect("a table")
+}
+
+#[test]
+fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("older.sdx");
+    let key = |number: usize| format!("a key with a beginning like all others {number}");
+    {
+        let tables = Tables::open(&path).expect("a database");
+        for table in ["kv", "kv_db3"] {
+            tables.create_table(table, ordered_keys()).expect("created");
+            let filled = tables.run(|tx| {
+                let mut rows = tx.rows(table)?;
+                (0..500).try_for_each(|number: usize| {
+                    rows.insert(&[
+                        ("key", Value::Bytes(key(number).into_bytes())),
+                        ("id", Value::Int(number as i128 + 1)),
+                        ("kind", Value::Text("string".into())),
+                        ("value", Value::Bytes(number.to_string().into_bytes())),
+                        ("length", Value::Int(0)),
+                        ("first", Value::Int(0)),
+                    ])
+                })
+            });
+            filled.expect("filled");
+        }
+    }
+    for opening in 0..2 {
+        let tables = Arc::new(Tables::open(&path).expect("the database"));
+        let keyspace = Keyspace::open(tables.clone()).expect("the keyspace");
+        let mut one = session(&keyspace);
+        for database in ["0", "3"] {
+            assert_eq!(ask(&mut one, &["SELECT", database]), "+OK");
+            for number in 0..500 {
+                let found = ask(&mut one, &["GET", &key(number)]);
+                assert_eq!(found, format!("\"{number}\""));
+            }
+            assert_eq!(ask(&mut one, &["GET", &key(500)]), "nil");
+            assert_eq!(ask(&mut one, &["DBSIZE"]), ":500");
+        }
+        assert_eq!(ask(&mut one, &["SET", &key(7), "7"]), "+OK", "{opening}");
+        for table in ["kv", "kv_db3"] {
+            assert_eq!(kind_of_keys(&tables, table), IndexKind::Hash);
+        }
+    }
+    // What is no table of keys is not made one.
+    let other = directory.path().join("other.sdx");
+    let tables = Arc::new(Tables::open(&other).expect("a database"));
+    let schema = ordered_keys().index("by_kind", ["kind"]);
+    tables.create_table("kv", schema).expect("created");
+    let refused = Keyspace::open(tables.clone()).expect_err("another table");
+    assert!(refused.to_string().contains("by_kind"), "{refused}");
 }

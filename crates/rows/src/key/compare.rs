@@ -26,6 +26,20 @@ impl KeyShape {
         Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
     }
 
+    /// True if a row has this whole key: all columns are looked at.
+    #[inline]
+    pub fn is_key_of<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &[u8],
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        Ok(self.compare_unknown(pages, row, key, 0)? == Ordering::Equal)
+    }
+
     /// Compares the beginning of a row's key with these bytes, at their length, if its entry in the index does not
     /// decide. Columns that the entry has whole are skipped, and so are those behind the first difference.
     #[inline]
@@ -38,8 +52,22 @@ impl KeyShape {
     where
         TableError: From<P::Error>,
     {
+        self.compare_unknown(pages, row, bytes, bytes.len().min(PREFIX_BYTES))
+    }
+
+    /// The same, if so many of the bytes are known to be the row's.
+    #[inline]
+    fn compare_unknown<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        bytes: &[u8],
+        mut known: usize,
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let (mut buffer, mut rest) = (Vec::new(), bytes);
-        let mut known = bytes.len().min(PREFIX_BYTES);
         for part in &self.parts {
             if rest.is_empty() {
                 break;

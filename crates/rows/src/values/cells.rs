@@ -205,8 +205,12 @@ fn fill_cells<S: CellStore>(
     kept: usize,
     value: &[u8],
 ) -> Result<(), S::Error> {
-    if let ([cell], 0) = (cells, kept) {
-        return store.write_cell(cell.address, value);
+    if let [cell] = cells {
+        // The common value: nothing is put together.
+        return match kept {
+            0 => store.write_cell(cell.address, value),
+            _ => store.change_cell(cell.address, value),
+        };
     }
     let mut content = [0; CLASS_BYTES_MAX];
     let mut left = value;

@@ -67,11 +67,9 @@ impl FollowedSpace {
         );
         let rows: Vec<Address> = state.records(bytes).collect();
         for row in rows.iter().filter(|_| state.is_hashed) {
-            let (hash, key) = (
-                state.hash_at(bytes, *row),
-                state.key_place().of(bytes, *row),
-            );
-            let found = state.find(&space.indexes, bytes, hash, key);
+            let is_it = |there| state.key().is_same(bytes, there, *row);
+            let hash = state.hash_at(bytes, *row);
+            let found = state.index.find(&space.indexes, hash, is_it);
             assert_eq!(found, Some(*row), "{name}");
         }
         assert_eq!(state.secondary.len(), expected.secondary.len(), "{name}");

@@ -189,7 +189,10 @@ fn layout_before(state: &TableState, table: u16, pages: &[u8], page: PageId) -> 
 /// The indexes in whose keys bytes of a row's fixed part are.
 fn concerned(state: &TableState, offset: usize, length: usize) -> u64 {
     let key = state.key_offset..state.key_offset + state.key_bytes;
-    let is_key = state.is_hashed && offset < key.end && key.start < offset + length;
+    let is_key = match &state.hashed_key {
+        Some(shape) => shape.touches(offset, length),
+        None => state.is_hashed && offset < key.end && key.start < offset + length,
+    };
     let secondary = state.secondary.iter().enumerate();
     secondary.fold(if is_key { HASH } else { 0 }, |bits, (number, index)| {
         bits | u64::from(index.what.shape.touches(offset, length)) << number

@@ -3,7 +3,7 @@
 use crate::index_store::IndexStore;
 use crate::table::TableState;
 use sardonyx_rows::TableError;
-use sardonyx_rows::key::KeyValues;
+use sardonyx_rows::key::{BadKey, KeyBytes, KeyShape, KeyValues};
 use sardonyx_rows::row::RowError;
 use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
 use sardonyx_rows::schema::{Column, Schema, ValueRef};
@@ -112,6 +112,20 @@ impl PlainKey {
     }
 }
 
+/// The hashed bytes of a key of these values, of a primary key whose bytes are made of its columns.
+pub(crate) fn columns_key(
+    shape: &KeyShape,
+    schema: &Schema,
+    table: &str,
+    key: &(impl KeyValues + ?Sized),
+) -> Result<KeyBytes, TableError> {
+    check_key(schema, table, key)?;
+    let encoded = shape.of_values(key);
+    let bad =
+        |bad: BadKey| bad.into_error(table, &schema.primary.name, shape.width(), Some(schema));
+    Ok(encoded.map_err(bad)?.bytes)
+}
+
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
     indexes: &IndexStore,
@@ -120,6 +134,10 @@ pub(crate) fn find_row(
     table: &str,
     key: &(impl KeyValues + ?Sized),
 ) -> Result<Option<Address>, TableError> {
+    if let Some(shape) = &state.hashed_key {
+        let key = columns_key(shape, &state.schema, table, key)?;
+        return Ok(state.find_by_columns(shape, indexes, bytes, &key));
+    }
     let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
         check_key(&state.schema, table, key)?;
         return state.find_ordered(indexes, bytes, key);

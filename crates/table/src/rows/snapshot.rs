@@ -1,11 +1,12 @@
 //! The rows of a table in a snapshot.
 
-use super::key::{PlainKey, check_key};
+use super::key::{PlainKey, check_key, columns_key};
 use crate::index_view::{Index, Origin, Reader, named};
 use crate::secondary::Secondary;
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
+use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
@@ -129,6 +130,14 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         table: u16,
         key: &[Value],
     ) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
+        self.row_by_key(table, key)
+    }
+
+    fn row_by_key(
+        &self,
+        table: u16,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
         let table = self.frozen(table)?;
         let found = table.place_of(key)?;
         Ok(found.map(|at| table.found(at).row()).transpose()?)
@@ -147,6 +156,9 @@ impl<'a> Table<'a> {
     /// The place of the row with this key: the values of the primary key's columns, in its order.
     pub fn place_of(&self, key: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, TableError> {
         let schema = &self.state.schema;
+        if let Some(shape) = &self.state.hashed_key {
+            return self.place_of_columns(shape, key);
+        }
         let Some(plain) = PlainKey::encode(schema, self.name, key)? else {
             check_key(schema, self.name, key)?;
             let index = named(&self.state.secondary, self.name, &schema.primary.name)?;
@@ -156,6 +168,28 @@ impl<'a> Table<'a> {
             return index.find(nodes, rows, &key.bytes);
         };
         self.place_of_plain(plain.bytes())
+    }
+
+    /// The same of a key whose hashed bytes are made of its columns.
+    fn place_of_columns(
+        &self,
+        shape: &KeyShape,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<Address>, TableError> {
+        let (table, rows) = (self.state, &*self.snapshot.rows);
+        let key = columns_key(shape, &table.schema, self.name, key)?;
+        let (nodes, hash) = (&*self.snapshot.indexes, table.hash.of(&key));
+        let mut failed = Ok(());
+        let found = table.shards.find(nodes, hash, |at| {
+            let is_it = shape.is_key_of(rows, at, &key);
+            Ok(is_it.unwrap_or_else(|error| {
+                failed = Err(error);
+                // The search ends.
+                true
+            }))
+        });
+        failed?;
+        Ok(found?)
     }
 
     /// The place of the row with this key, encoded as in the row.

@@ -9,7 +9,7 @@ use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{AnyRow, Found, RowForm, RowRef, Rows, TableError};
+use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::fmt;
@@ -95,9 +95,17 @@ impl<'a> ReadRows for View<'a> {
     }
 
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
-        let state = self.table_state(table)?;
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let found = find_row(self.indexes(), self.pages(), state, &state.name, &*key)?;
+        self.row_by_key(table, &*key)
+    }
+
+    fn row_by_key(
+        &self,
+        table: u16,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<RowRef<'a>>, Error> {
+        let state = self.table_state(table)?;
+        let found = find_row(self.indexes(), self.pages(), state, &state.name, key)?;
         Ok(found.map(|at| self.found(state, at).row()).transpose()?)
     }
 
@@ -150,6 +158,14 @@ impl ReadRows for Transaction<'_> {
 
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'_>>, Error> {
         self.view().get_row(table, key)
+    }
+
+    fn row_by_key(
+        &self,
+        table: u16,
+        key: &(impl KeyValues + ?Sized),
+    ) -> Result<Option<RowRef<'_>>, Error> {
+        self.view().row_by_key(table, key)
     }
 
     fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<ViewScan<'_>, Error> {

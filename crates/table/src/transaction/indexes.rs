@@ -1,12 +1,13 @@
 //! Ordered indexes in transactions: kept as rows come, change and go, created and dropped while they are in use.
 
 use super::Transaction;
+use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::ordered_build::{Unfit, build_secondary};
-use crate::secondary::{ensure_room, is_hashed, wanted};
+use crate::secondary::{build_hashed, ensure_room, note_hashed, wanted};
 use crate::space::TableSpace;
 use crate::table::TableState;
-use crate::undo::{Step, Undo, chosen};
+use crate::undo::{HashedBefore, Step, Undo, chosen};
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{check_row, check_schema, check_unreferenced};
 use sardonyx_rows::schema::IndexDefinition;
@@ -253,7 +254,21 @@ impl Transaction<'_> {
             ..
         } = &mut *self.space;
         let state = tables[usize::from(table)].as_mut().expect("it is a table");
-        state.is_hashed = is_hashed(state);
+        let (was_hashed, key_before) = (state.is_hashed, state.hashed_key.clone());
+        note_hashed(state);
+        if (state.is_hashed, state.hashed_key.is_some()) != (was_hashed, key_before.is_some()) {
+            let definition = &catalogue.definitions[usize::from(table)];
+            let built = match state.is_hashed {
+                true => build_hashed(store.bytes(), definition, state, indexes, *workers)?,
+                false => HashIndex::new(),
+            };
+            let before = HashedBefore {
+                index: std::mem::replace(&mut state.index, built),
+                is_hashed: was_hashed,
+                key: key_before,
+            };
+            undo.push_hash(table, before);
+        }
         let mut wanted = wanted(&state.schema, state.is_hashed);
         for number in (0..state.secondary.len()).rev() {
             let there = &state.secondary[number];
@@ -301,6 +316,9 @@ impl Transaction<'_> {
     pub(super) fn free_dropped_indexes(&mut self) {
         while let Some(index) = self.space.undo.dropped_index() {
             self.space.leaving.push(index.tree);
+        }
+        while let Some(mut index) = self.space.undo.replaced_hash() {
+            index.clear(&mut self.space.indexes);
         }
     }
 

@@ -4,18 +4,21 @@
 use super::generated::with_values;
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::ChangeKind;
-use crate::rows::find_row;
+use crate::rows::{columns_key, find_row};
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
 use sardonyx_rows::layout::{PageKind, PageUse, word_at};
 use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{KeyPart, Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
+
+/// Fixed parts up to this length are changed in a copy that takes no memory of its own.
+const SHORT_ROW_BYTES_MAX: usize = 256;
 
 impl Transaction<'_> {
     /// A table's schema, and its name.
@@ -101,13 +104,7 @@ impl Transaction<'_> {
         let generated = self.generated_of_new(number, &row)?;
         let row = with_values(row, &generated);
         row.check(schema, name)?;
-        let parts = schema.primary.key.iter();
-        let key: Vec<_> = parts
-            .map(|part| row.get(part.column).unwrap_or_default())
-            .collect();
-        if self.row_with_key(number, &key)?.is_some() {
-            return Err(duplicate(name, &key));
-        }
+        let hash = self.hash_of_new(number, schema, name, &row)?;
         let mut fixed = vec![0; schema.row_bytes];
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
@@ -115,12 +112,51 @@ impl Transaction<'_> {
             .fill(number, schema, name, &row, &mut fixed)
             .and_then(|()| {
                 let state = self.state(number);
-                let key = &fixed[state.key_offset..][..state.key_bytes];
-                let hash = state.hash.of(key);
+                let of_fixed = || state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
+                let hash = hash.unwrap_or_else(of_fixed);
                 self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
                 self.insert_bytes(number, &fixed, hash)
+            })
+            .map_err(|error| match error {
+                // An ordered primary key is an index, too.
+                TableError::DuplicateValue { index, .. } if index == schema.primary.name => {
+                    duplicate(name, &key_of(schema, &row))
+                }
+                error => error,
             });
         inserted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// The hash of the primary key of a new row, of which all columns are set; `None` if the key is hashed as it stands in
+    /// the row.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateKey`] if its hash finds a row. An ordered index finds one when it takes the row's entry.
+    fn hash_of_new(
+        &self,
+        number: u16,
+        schema: &Schema,
+        name: &str,
+        row: &RowWriter<'_>,
+    ) -> Result<Option<u64>, TableError> {
+        let state = self.row_state(number)?;
+        if !state.is_hashed {
+            return Ok(Some(0));
+        }
+        let key = key_of(schema, row);
+        let (indexes, bytes) = (&self.space.indexes, self.space.store.bytes());
+        let (hash, there) = match &state.hashed_key {
+            Some(shape) => {
+                let encoded = columns_key(shape, schema, name, &*key)?;
+                let there = state.find_by_columns(shape, indexes, bytes, &encoded);
+                (Some(state.hash.of(&encoded)), there)
+            }
+            None => (None, find_row(indexes, bytes, state, name, &*key)?),
+        };
+        match there {
+            Some(_) => Err(duplicate(name, &key)),
+            None => Ok(hash),
+        }
     }
 
     /// Changes the columns that are set of the row at an address.
@@ -130,6 +166,9 @@ impl Transaction<'_> {
         at: Address,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
+        if self.is_alone(number, row)? {
+            return self.update_alone(number, at, row);
+        }
         let (schema, name) = self.row_table(number)?;
         let row = row.as_stored(&schema, &name)?;
         let generated = self.generated_of_changed(number, at, &row)?;
@@ -184,6 +223,68 @@ impl Transaction<'_> {
             None => Ok(()),
         });
         kept.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// True if changing these columns of a row changes the columns alone: they are in no key, nothing is declared of the
+    /// table's columns or depends on its rows, and each row has a place for them.
+    fn is_alone(&self, number: u16, row: &RowWriter<'_>) -> Result<bool, TableError> {
+        let state = self.row_state(number)?;
+        let is_more = state.is_checked
+            || state.is_referenced
+            || state.is_declared
+            || state.feed.is_some()
+            || !state.has_one_shape();
+        let is_in = |key: &[KeyPart]| key.iter().any(|part| row.get(part.column).is_some());
+        let mut secondary = state.secondary.iter();
+        Ok(!is_more
+            && !is_in(&state.schema.primary.key)
+            && !secondary.any(|index| is_in(&index.what.definition.key)))
+    }
+
+    /// Changes columns of a row that [change alone](Self::is_alone).
+    fn update_alone(
+        &mut self,
+        number: u16,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let state = self.row_state(number)?;
+        let (schema, name) = (Arc::clone(&state.schema), &state.name);
+        row.check(&schema, name)?;
+        let (mut short, mut long);
+        let there = &self.space.store.bytes()[at.0 as usize..][..schema.row_bytes];
+        // To change most rows takes no memory.
+        let fixed: &mut [u8] = match schema.row_bytes <= SHORT_ROW_BYTES_MAX {
+            true => {
+                short = [0; SHORT_ROW_BYTES_MAX];
+                &mut short[..schema.row_bytes]
+            }
+            false => {
+                long = vec![0; schema.row_bytes];
+                &mut long
+            }
+        };
+        fixed.copy_from_slice(there);
+        self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+        self.count_change(number);
+        let savepoint = self.savepoint();
+        let mut change = || {
+            for (column, value) in row.set_columns() {
+                let column = &schema.columns[column];
+                // A name is of use to errors alone, and values were checked.
+                set_column(fixed, "", column, value, |before, bytes| {
+                    self.replace_value(number, before, bytes)
+                })?;
+            }
+            self.check_room(2 * fixed.len() + OVERHEAD_BYTES)
+        };
+        if let Err(error) = change() {
+            self.roll_back_to(savepoint);
+            return Err(error);
+        }
+        self.write_differences(at, fixed);
+        self.touch(at);
+        Ok(())
     }
 
     /// Writes the columns that are set of a row with this fixed part, which these indexes had.
@@ -258,10 +359,10 @@ impl Transaction<'_> {
         row.set_columns().for_each(|(number, value)| {
             all.set(number, value);
         });
+        // Its key stays.
+        let hash = self.state(number).hash_at(self.space.store.bytes(), at);
         self.fill(number, schema, name, &all, &mut fixed)?;
         self.delete_unindexed(number, at)?;
-        let state = self.state(number);
-        let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         self.place_bytes(number, &fixed, hash)
     }
@@ -429,6 +530,14 @@ fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
         }
     }
     added
+}
+
+/// The values of a row's primary key, in its order.
+fn key_of<'v>(schema: &Schema, row: &RowWriter<'v>) -> Vec<ValueRef<'v>> {
+    let parts = schema.primary.key.iter();
+    parts
+        .map(|part| row.get(part.column).unwrap_or_default())
+        .collect()
 }
 
 #[cold]

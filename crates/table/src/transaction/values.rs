@@ -20,6 +20,9 @@ const CELL_OVERHEAD_BYTES: usize = 8 * RECORD_HEAD_BYTES + encoded_bytes(48);
 /// Redo bytes of freeing a cell: its bit.
 const FREED_BYTES: usize = encoded_bytes(8);
 
+/// Cells up to this length are changed by a copy of that length.
+const SHORT_CELL_BYTES_MAX: usize = 128;
+
 /// The cells of a table in a transaction.
 struct TableCells<'t, 's> {
     tx: &'t mut Transaction<'s>,
@@ -60,7 +63,18 @@ impl CellStore for TableCells<'_, '_> {
         // Whole words are compared; the bytes behind the value stay.
         let words = content.len().next_multiple_of(8);
         let behind = cell.0 as usize + content.len();
-        let mut whole = [0; CLASS_BYTES_MAX];
+        // To clear a whole page's bytes takes longer than to change a short value.
+        let (mut short, mut long);
+        let whole: &mut [u8] = match words <= SHORT_CELL_BYTES_MAX {
+            true => {
+                short = [0; SHORT_CELL_BYTES_MAX];
+                &mut short
+            }
+            false => {
+                long = [0; CLASS_BYTES_MAX];
+                &mut long
+            }
+        };
         whole[..content.len()].copy_from_slice(content);
         let there = &self.tx.space.store.bytes()[behind..][..words - content.len()];
         whole[content.len()..words].copy_from_slice(there);

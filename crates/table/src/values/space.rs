@@ -91,6 +91,7 @@ impl ValueSpace {
 fn set(pages: &mut BTreeSet<u64>, page: PageId, is_in: bool) {
     match is_in {
         true => pages.insert(page.0),
-        false => pages.remove(&page.0),
+        // Most tables have few pages with room, or none.
+        false => !pages.is_empty() && pages.remove(&page.0),
     };
 }

@@ -9,6 +9,7 @@ mod conditions_changed;
 mod damage;
 mod declared;
 mod handles;
+mod hashed_keys;
 mod index_beside;
 mod limits;
 mod model;

@@ -1,0 +1,282 @@
+//! Primary keys of texts and bytes that are found by a hash: random transactions against a map. What is found live, in
+//! snapshots, by whoever follows the log (the [`World`] compares that), after undoing and after an opening; and keys that
+//! were ordered before.
+
+use crate::support::{STORE_BYTES, World, in_detail};
+use proptest::prelude::*;
+use sardonyx_base::error::Error;
+use sardonyx_rows::schema::{IndexKind, PRIMARY, Schema, SchemaBuilder, Type, Value};
+use sardonyx_rows::{DefineRows, ReadRow, ReadRows, TableError};
+use sardonyx_table::Transaction;
+use std::collections::BTreeMap;
+
+const TABLE: &str = "named";
+
+/// The columns of the key are no neighbours, and one is not of a fixed length.
+fn schema(kind: IndexKind) -> SchemaBuilder {
+    let schema = Schema::new()
+        .column("name", Type::Bytes)
+        .column("value", Type::Bytes)
+        .column("part", Type::I16)
+        .column("number", Type::U64)
+        .primary_key(["name", "part"]);
+    let schema = match kind {
+        IndexKind::Hash => schema,
+        IndexKind::Ordered => schema.ordered(),
+    };
+    schema.index("by_number", ["number"]).ordered().unique()
+}
+
+/// Names that begin alike: short, in a cell, in several cells, with zero bytes.
+fn name(number: u8) -> Vec<u8> {
+    let number = number % 40;
+    let length = [0, 4, 12, 13, 40, 700, 3000][usize::from(number % 7)];
+    let mut name = vec![b'n'; length];
+    name.extend_from_slice(if number % 5 == 0 { &[0, 0] } else { b"" });
+    name.push(number);
+    name
+}
+
+fn part(number: u8) -> i16 {
+    i16::from(number % 3) - 1
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Insert(u8, u16),
+    Update(u8, u16),
+    Delete(u8),
+    Mark,
+    Return,
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Transaction(Vec<What>, bool),
+    Reopen(usize),
+    /// Many rows, so that the index grows and is split.
+    Fill(u16),
+}
+
+type Model = BTreeMap<(Vec<u8>, i16), (Vec<u8>, u64)>;
+
+fn value(number: u16) -> Vec<u8> {
+    vec![number as u8; usize::from(number % 50)]
+}
+
+fn key(number: u8) -> [Value; 2] {
+    [Value::Bytes(name(number)), Value::Int(part(number).into())]
+}
+
+fn step(
+    tx: &mut Transaction<'_>,
+    model: &mut Model,
+    marks: &mut Vec<(sardonyx_table::Marked, Model)>,
+    numbers: &mut u64,
+    what: What,
+) {
+    match what {
+        What::Insert(number, content) => {
+            *numbers += 1;
+            let [bytes, part_of] = key(number);
+            let values = [
+                bytes,
+                Value::Bytes(value(content)),
+                part_of,
+                Value::Int((*numbers).into()),
+            ];
+            let inserted = in_detail(tx.rows(TABLE).expect("a table").insert_values(&values));
+            match model.entry((name(number), part(number))) {
+                std::collections::btree_map::Entry::Vacant(vacant) => {
+                    inserted.expect("a new key");
+                    vacant.insert((value(content), *numbers));
+                }
+                std::collections::btree_map::Entry::Occupied(_) => {
+                    let found = matches!(inserted, Err(TableError::DuplicateKey { .. }));
+                    assert!(found, "{inserted:?}");
+                }
+            }
+        }
+        What::Update(number, content) => {
+            let change = [("value", Value::Bytes(value(content)))];
+            let updated = tx
+                .rows(TABLE)
+                .expect("a table")
+                .update(&key(number), &change);
+            let there = model.get_mut(&(name(number), part(number)));
+            assert_eq!(updated.expect("updated"), there.is_some());
+            if let Some((bytes, _)) = there {
+                *bytes = value(content);
+            }
+        }
+        What::Delete(number) => {
+            let deleted = tx.rows(TABLE).expect("a table").delete(&key(number));
+            let there = model.remove(&(name(number), part(number)));
+            assert_eq!(deleted.expect("deleted"), there.is_some());
+        }
+        What::Mark => marks.push((tx.mark(), model.clone())),
+        What::Return => {
+            if let Some((mark, before)) = marks.pop() {
+                tx.return_to(mark).expect("a mark");
+                *model = before;
+            }
+        }
+    }
+}
+
+/// All keys that there may be are found, or not, as the model says.
+fn check(state: &impl ReadRows, model: &Model) {
+    let named = state.definitions().iter().position(|d| d.name == TABLE);
+    let table = named.expect("the table") as u16;
+    assert_eq!(
+        state.count_rows(table).expect("a table"),
+        model.len() as u64
+    );
+    for number in 0..120 {
+        let found = state.get_row(table, &key(number)).expect("readable");
+        let there = model.get(&(name(number), part(number)));
+        assert_eq!(found.is_some(), there.is_some(), "{number}");
+        if let (Some(row), Some((bytes, number))) = (found, there) {
+            assert_eq!(
+                row.value_at(1).expect("readable").to_value(),
+                Value::Bytes(bytes.clone())
+            );
+            assert_eq!(
+                row.value_at(3).expect("readable").to_value(),
+                Value::Int((*number).into())
+            );
+        }
+    }
+}
+
+fn what() -> impl Strategy<Value = What> {
+    let number = 0..120_u8;
+    prop_oneof![
+        6 => (number.clone(), any::<u16>()).prop_map(|(n, c)| What::Insert(n, c)),
+        3 => (number.clone(), any::<u16>()).prop_map(|(n, c)| What::Update(n, c)),
+        4 => number.prop_map(What::Delete),
+        1 => Just(What::Mark),
+        1 => Just(What::Return),
+    ]
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        8 => (prop::collection::vec(what(), 1..12), any::<bool>())
+            .prop_map(|(steps, commits)| Happening::Transaction(steps, commits)),
+        1 => (1..4_usize).prop_map(Happening::Reopen),
+        1 => (1..60_u16).prop_map(Happening::Fill),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn rows_are_found_by_hashed_names_as_a_map_finds_them(
+        happenings in prop::collection::vec(happening(), 1..24),
+        hashed_at in 0..12_usize,
+        gives_up in any::<bool>(),
+    ) {
+        let mut world = World::with_memory(STORE_BYTES);
+        // Ordered at first, and hashed from some transaction on; once that is given up.
+        let kind = if hashed_at == 0 { IndexKind::Hash } else { IndexKind::Ordered };
+        let table = world.commit(|tx| tx.create_table(TABLE, schema(kind)).expect("created"));
+        let (mut model, mut numbers) = (Model::new(), 0);
+        for (at, happening) in happenings.into_iter().enumerate() {
+            if at + 1 == hashed_at {
+                let mut tx = world.space.begin(&mut world.log);
+                if gives_up {
+                    tx.hash_primary_key(table).expect("hashed");
+                    step(&mut tx, &mut model.clone(), &mut Vec::new(), &mut numbers, What::Delete(3));
+                    tx.abort();
+                    check(&world.space.view(), &model);
+                    tx = world.space.begin(&mut world.log);
+                }
+                tx.hash_primary_key(table).expect("hashed");
+                tx.commit();
+                world.redo();
+                check(&world.space.view(), &model);
+            }
+            match happening {
+                Happening::Transaction(steps, commits) => {
+                    let snapshot = world.space.snapshot().expect("a snapshot");
+                    let (before, mut marks) = (model.clone(), Vec::new());
+                    let mut tx = world.space.begin(&mut world.log);
+                    for what in steps {
+                        step(&mut tx, &mut model, &mut marks, &mut numbers, what);
+                    }
+                    check(&tx, &model);
+                    match commits {
+                        true => drop(tx.commit()),
+                        false => {
+                            tx.abort();
+                            model = before.clone();
+                        }
+                    }
+                    check(&&*snapshot, &before);
+                    world.redo();
+                }
+                Happening::Reopen(workers) => drop(world.reopen(workers)),
+                Happening::Fill(count) => world.commit(|tx| {
+                    for number in 0..count {
+                        numbers += 1;
+                        let bytes = [b"filled ".as_slice(), &number.to_be_bytes()].concat();
+                        let key = [Value::Bytes(bytes.clone()), Value::Int(7)];
+                        let mut rows = tx.rows(TABLE).expect("a table");
+                        if rows.get(&key).expect("readable").is_some() {
+                            rows.delete(&key).expect("deleted");
+                        }
+                        let [name, part] = key;
+                        let values = [name, Value::Bytes(value(number)), part, Value::Int(numbers.into())];
+                        rows.insert_values(&values).expect("a new key");
+                        model.insert((bytes, 7), (value(number), numbers));
+                    }
+                }),
+            }
+            check(&world.space.view(), &model);
+        }
+        let hashed = world.space.view().rows(TABLE).expect("a table").schema().primary.kind;
+        // Only an ordered one has an order.
+        let index: Result<(), Error> = world.space.view().rows(TABLE).expect("a table").index(PRIMARY).map(drop);
+        prop_assert_eq!(index.is_ok(), hashed == IndexKind::Ordered);
+    }
+}
+
+/// An index of many shards, of keys whose first bytes are the same.
+#[test]
+fn many_names_are_hashed_at_an_opening_and_one_by_one() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let text = |number: u64| format!("a key with a long beginning {number:012}");
+    world.commit(|tx| {
+        let schema = Schema::new().column("key", Type::Text).primary_key(["key"]);
+        tx.create_table("texts", schema).expect("created");
+    });
+    for first in (0..50_000).step_by(5_000) {
+        world.commit(|tx| {
+            let mut rows = tx.rows("texts").expect("a table");
+            for number in first..first + 5_000 {
+                rows.insert_values(&[text(number).into()]).expect("new");
+            }
+        });
+    }
+    for workers in [0, 1, 3] {
+        if workers > 0 {
+            world.reopen(workers);
+        }
+        let view = world.space.view();
+        let rows = view.rows("texts").expect("a table");
+        for number in (0..50_000).step_by(7) {
+            assert!(
+                rows.get(&[text(number).into()])
+                    .expect("readable")
+                    .is_some()
+            );
+        }
+        assert!(
+            rows.get(&[text(50_000).into()])
+                .expect("readable")
+                .is_none()
+        );
+    }
+}
