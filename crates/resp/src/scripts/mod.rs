@@ -11,6 +11,7 @@
 mod convert;
 mod interpreter;
 mod json;
+mod libraries;
 mod library;
 mod limits;
 mod pack;

@@ -34,7 +34,7 @@ impl Session {
 
     /// The command of a line, if it may be run.
     pub(super) fn admit(&self, line: &Line) -> Result<&'static Command, Failure> {
-        let Some(command) = command::find(line.part(0)) else {
+        let Some(command) = command::of_line(line) else {
             return Err(unknown(line));
         };
         if self.permission.is_none() && !command.is(OPEN) {
@@ -47,7 +47,7 @@ impl Session {
         let is_for_admin = is_for_admin(command, line);
         let is_allowed = match self.permission {
             Some(Permission::Nothing) => {
-                let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
+                let tells_of_keys = matches!(command.name, "info" | "lastsave");
                 let is_of_connection =
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
                 is_of_connection && !tells_of_keys && !is_for_admin

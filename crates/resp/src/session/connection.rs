@@ -112,7 +112,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         0,
         "Returns how many disks have what was written: 1 here, 0 elsewhere",
     ),
-    of_session("function", -2, 0, "Says what functions there are"),
     of_session(
         "monitor",
         1,

@@ -258,7 +258,7 @@ impl Session {
             RestOf::Answered(_) => true,
             RestOf::Postponed(what, _) => what.only_reads(shared),
         });
-        let line_reads = |line: &Line| match command::find(line.part(0)) {
+        let line_reads = |line: &Line| match command::of_line(line) {
             Some(command) if command.name == "exec" => self.queue.as_ref().is_none_or(|queue| {
                 let mut calls = queue.calls.iter();
                 calls.all(|call| call.only_reads(shared))
