@@ -63,7 +63,10 @@ fn function(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         },
         word if is(word, "flush") => {
             let is_mode = |word| is(word, "sync") || is(word, "async");
-            if line.len() > 3 || line.parts(2).any(|word| !is_mode(word)) {
+            if line.len() > 3 {
+                return Err(too_many(line));
+            }
+            if line.parts(2).any(|word| !is_mode(word)) {
                 return Err(Failure::Told(
                     "ERR FUNCTION FLUSH only supports SYNC|ASYNC option",
                 ));
@@ -73,6 +76,14 @@ fn function(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         }
         _ => restore(data, line),
     }
+}
+
+/// That a subcommand has more parts than it takes.
+fn too_many(line: &Line) -> Failure {
+    let word = String::from_utf8_lossy(line.part(1)).into_owned();
+    Failure::Said(format!(
+        "ERR unknown subcommand or wrong number of arguments for '{word}'. Try FUNCTION HELP."
+    ))
 }
 
 fn load(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -100,9 +111,7 @@ fn add(data: &mut Live<'_, '_>, code: &[u8], replaces: bool) -> Result<Vec<u8>, 
     let name = String::from_utf8_lossy(&library.name).into_owned();
     let is_there = data.library(&library.name)?.is_some();
     if is_there && !replaces {
-        return Err(Failure::Said(format!(
-            "ERR Library '{name}' already exists"
-        )));
+        return Err(Failure::Said(format!("ERR Library {name} already exists")));
     }
     for function in &functions {
         let named = String::from_utf8_lossy(&function.name).into_owned();
@@ -162,7 +171,8 @@ pub(super) fn call<S: State>(
     if only_reading && !only_reads {
         return Err(Failure::Writes);
     }
-    run(data, line, keys, &library, only_reads).map(Some)
+    let named = (&library[..], &function.name[..]);
+    run(data, line, keys, named, only_reads).map(Some)
 }
 
 #[cfg(feature = "lua")]
@@ -170,12 +180,12 @@ fn run<S: State>(
     data: &mut Data<'_, S>,
     line: &Line,
     keys: usize,
-    library: &[u8],
+    named: (&[u8], &[u8]),
     only_reads: bool,
 ) -> Result<Reply, Failure> {
     data.shared
         .scripts
-        .call(data, library, line, keys, only_reads)
+        .call(data, named, line, keys, only_reads)
 }
 
 #[cfg(not(feature = "lua"))]
@@ -183,7 +193,7 @@ fn run<S: State>(
     _: &mut Data<'_, S>,
     _: &Line,
     _: usize,
-    _: &[u8],
+    _: (&[u8], &[u8]),
     _: bool,
 ) -> Result<Reply, Failure> {
     Err(super::scripts::LEFT_OUT)
@@ -194,7 +204,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",
     );
     let replaces = match line.part(3) {
-        _ if line.len() > 4 => return Err(Failure::Arguments("function|restore".into())),
+        _ if line.len() > 4 => return Err(too_many(line)),
         [] if line.len() == 3 => false,
         word if is(word, "append") || is(word, "flush") => false,
         word if is(word, "replace") => true,

@@ -1,6 +1,7 @@
 //! Libraries of functions: rows of their own, which no key has and no `FLUSHALL` deletes.
 //!
-//! A library is its code; its functions are rows by their names, so that a call finds its function by one look. What the
+//! A library is its code; its functions are rows by their names in lower case, so that a call finds its function by one
+//! look, in whatever case, as in Redis. What the
 //! interpreters have compiled is found by the code's digest: it follows from the rows, in whatever state they are read.
 //!
 //! Invariants: each row of `kv_function` names a library that has a row; the functions of a library are those that its code
@@ -21,10 +22,11 @@ mod library {
 
 /// Numbers of the columns of `kv_function`.
 mod function {
-    pub const NAME: usize = 0;
-    pub const LIBRARY: usize = 1;
-    pub const FLAGS: usize = 2;
-    pub const DESCRIPTION: usize = 3;
+    pub const LOWER: usize = 0;
+    pub const NAME: usize = 1;
+    pub const LIBRARY: usize = 2;
+    pub const FLAGS: usize = 3;
+    pub const DESCRIPTION: usize = 4;
 }
 
 /// What a function was registered with, by bits of [`LibraryFunction::flags`]: it writes nothing.
@@ -101,7 +103,7 @@ impl<S: State> Data<'_, S> {
         let index = self
             .state
             .row_index(self.shared.numbers.function, PRIMARY)?;
-        let Some(row) = index.get_by(name)? else {
+        let Some(row) = index.get_by(&name.to_ascii_lowercase()[..])? else {
             return Ok(None);
         };
         let library = bytes(engine(row.value_at(function::LIBRARY))?).to_vec();
@@ -197,6 +199,8 @@ impl Live<'_, '_> {
         for function in functions {
             check_key(&function.name)?;
             let mut row = RowWriter::new(function::DESCRIPTION + 1);
+            let lower = function.name.to_ascii_lowercase();
+            row.set(function::LOWER, ValueRef::Bytes(&lower));
             row.set(function::NAME, ValueRef::Bytes(&function.name));
             row.set(function::LIBRARY, ValueRef::Bytes(&library.name));
             row.set(function::FLAGS, ValueRef::Int(function.flags.into()));
@@ -216,7 +220,7 @@ impl Live<'_, '_> {
         let numbers = self.shared.numbers;
         for function in self.functions_of(name)? {
             let mut rows = self.state.rows_of(numbers.function)?;
-            rows.delete(&[Value::Bytes(function.name)])?;
+            rows.delete(&[Value::Bytes(function.name.to_ascii_lowercase())])?;
         }
         let mut rows = self.state.rows_of(numbers.library)?;
         Ok(rows.delete(&[Value::Bytes(name.to_vec())])?)

@@ -13,7 +13,7 @@
 //! kv_consumer id, name | seen
 //! kv_pending  id, ms, seq | consumer | delivered | deliveries           by (id, ms, seq); by (id, consumer, ms, seq)
 //! kv_library  name | code | digest
-//! kv_function name | library | flags | description
+//! kv_function lower | name | library | flags | description               by lower; by (library, lower)
 //! ```
 //!
 //! Those of keys and of their times are database 0's: [`super::databases`] has the others'.
@@ -275,14 +275,15 @@ fn libraries() -> SchemaBuilder {
 
 fn functions() -> SchemaBuilder {
     Schema::new()
+        .column("lower", Type::Bytes)
         .column("name", Type::Bytes)
         .column("library", Type::Bytes)
         .column("flags", Type::U64)
         .column("description", Type::Bytes)
         .nullable()
-        .primary_key(["name"])
+        .primary_key(["lower"])
         .ordered()
-        .index(BY_LIBRARY, ["library", "name"])
+        .index(BY_LIBRARY, ["library", "lower"])
         .ordered()
 }
 

@@ -189,7 +189,12 @@ impl Interpreter {
         digest: &str,
         body: &[u8],
     ) -> Result<Vec<LibraryFunction>, Failure> {
-        let is_over = |limits: &Limits| Failure::Said(over(limits, digest));
+        let is_over = |limits: &Limits| {
+            Failure::Said(format!(
+                "ERR FUNCTION LOAD timeout: {}",
+                over(limits, digest)
+            ))
+        };
         if self.limits.work(body.len().saturating_mul(4)).is_err() {
             return Err(is_over(&self.limits));
         }

@@ -5,7 +5,7 @@
 
 use super::interpreter::Running;
 use super::{Scripts, digest_of};
-use crate::command::line::Line;
+use crate::command::line::{Line, split_words};
 use crate::data::libraries::{Library, LibraryFunction};
 use crate::data::{Data, State};
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ impl Scripts {
     pub fn call<S: State>(
         &self,
         data: &mut Data<'_, S>,
-        library: &[u8],
+        (library, function): (&[u8], &[u8]),
         line: &Line,
         keys: usize,
         only_reads: bool,
@@ -61,14 +61,13 @@ impl Scripts {
                 let (_, body) = named(&code)?;
                 interpreter.load_library(&digest, body)?;
             }
-            let name = line.part(1);
             let running = Running {
                 source: NAME,
-                name: &String::from_utf8_lossy(name),
+                name: &String::from_utf8_lossy(function),
                 only_line: None,
                 only_reads,
             };
-            let function = interpreter.function(&digest, name)?;
+            let function = interpreter.function(&digest, function)?;
             interpreter.run_prepared(data, &running, line, keys, function)
         })
     }
@@ -82,10 +81,11 @@ fn named(code: &[u8]) -> Result<(String, &[u8]), Failure> {
     }
     let end = code.iter().position(|byte| *byte == b'\n');
     let end = end.ok_or(Failure::Told("ERR Invalid library metadata"))?;
-    let first = String::from_utf8_lossy(code.get(..end).unwrap_or_default()).into_owned();
-    let mut words = first.split_ascii_whitespace();
-    let engine = words.next().and_then(|word| word.strip_prefix("#!"));
-    let engine = engine.unwrap_or_default();
+    let wrong = Failure::Told("ERR Invalid library metadata");
+    let words = split_words(code.get(..end).unwrap_or_default()).ok_or(wrong)?;
+    let mut words = words.iter().map(|word| String::from_utf8_lossy(word));
+    let engine = words.next().unwrap_or_default();
+    let engine = engine.strip_prefix("#!").unwrap_or_default();
     let mut name = None;
     for word in words {
         let Some(given) = word.strip_prefix("name=") else {

@@ -69,6 +69,10 @@ function real.unpack(t, i, j)
         and last - first < 8000) then
         error('too many results to unpack', 2)
     end
+    -- As many values as there are of C's stack: no argument is one too many.
+    if i == nil and j == nil then
+        return unpack(t)
+    end
     return unpack(t, i, j)
 end
 
@@ -390,6 +394,7 @@ end
 
 local function register_function(...)
     if loading == nil then
+        -- A library that kept the function calls it.
         refuse('redis.register_function can only be called on FUNCTION LOAD command')
     end
     local count, first, second = select('#', ...), ...
@@ -421,8 +426,6 @@ local function register_function(...)
     said.callback, said.description = callback, description
     loading[name] = said
 end
-redis.register_function = register_function
-
 local loading_redis = { register_function = register_function }
 for _, name in pairs({ 'LOG_DEBUG', 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING', 'REDIS_VERSION', 'REDIS_VERSION_NUM',
     'log' }) do
@@ -437,12 +440,15 @@ loading_redis = protect(loading_redis)
 local library_env
 library_env = setmetatable({}, {
     __index = function(_, name)
-        if name == 'redis' and loading ~= nil then
-            return loading_redis
+        if loading ~= nil then
+            if name == 'redis' then
+                return loading_redis
+            end
         elseif name == '_G' then
             return library_env
-        elseif name == 'KEYS' or name == 'ARGV' then
-            error("Script attempted to access nonexistent global variable '" .. name .. "'", 2)
+        end
+        if loading ~= nil or name == 'KEYS' or name == 'ARGV' then
+            error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
         end
         return real[name]
     end,

@@ -90,29 +90,12 @@ impl Session {
                 "ERR Command not allowed inside a transaction",
             ));
         }
-        if self.queue.is_some() && acts_at_once(command, line) {
-            let name = subcommands::full_name(command, line);
-            return Err(Failure::Said(format!(
-                "ERR '{name}' is not allowed inside a transaction: it would be done also if EXEC does nothing"
-            )));
-        }
         Ok(command)
     }
 }
 
 /// What `CLIENT` says of other clients, or does to them: as in Redis it is for who looks after the server.
 const OF_OTHERS: [&str; 5] = ["kill", "list", "pause", "unblock", "unpause"];
-
-/// Whether a command of the connection acts on other clients or on the server: an `EXEC` answers those of the connection
-/// before it is known whether its `WATCH` holds.
-fn acts_at_once(command: &Command, line: &Line) -> bool {
-    let names: &[&str] = match command.name {
-        "client" => &["kill", "pause", "reply", "unblock", "unpause"],
-        "config" => &["set"],
-        _ => &[],
-    };
-    names.iter().any(|name| is(line.part(1), name))
-}
 
 /// Whether a command is for who looks after the server.
 fn is_for_admin(command: &Command, line: &Line) -> bool {
