@@ -126,9 +126,7 @@ impl Functions for Procedures {
 
     fn list(&self, within: &Within<'_, '_>) -> Result<Vec<Listed>, Failure> {
         let names = match within {
-            Within::Transaction(transaction) => {
-                self.database.procedure_names(&transaction.view())
-            }
+            Within::Transaction(transaction) => self.database.procedure_names(&transaction.view()),
             Within::Committed(committed) => {
                 let space: &SpaceSnapshot = committed.snapshot.space();
                 self.database.procedure_names(&space)

@@ -172,7 +172,7 @@ pub(super) fn call<S: State>(
         return Err(Failure::Writes);
     }
     let named = (&library[..], &function.name[..]);
-    run(data, line, keys, named, only_reads).map(Some)
+    run(data, line, keys, named, function.flags).map(Some)
 }
 
 #[cfg(feature = "lua")]
@@ -181,11 +181,9 @@ fn run<S: State>(
     line: &Line,
     keys: usize,
     named: (&[u8], &[u8]),
-    only_reads: bool,
+    flags: u64,
 ) -> Result<Reply, Failure> {
-    data.shared
-        .scripts
-        .call(data, named, line, keys, only_reads)
+    data.shared.scripts.call(data, named, line, keys, flags)
 }
 
 #[cfg(not(feature = "lua"))]
@@ -194,7 +192,7 @@ fn run<S: State>(
     _: &Line,
     _: usize,
     _: (&[u8], &[u8]),
-    _: bool,
+    _: u64,
 ) -> Result<Reply, Failure> {
     Err(super::scripts::LEFT_OUT)
 }

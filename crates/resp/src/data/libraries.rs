@@ -31,6 +31,8 @@ mod function {
 
 /// What a function was registered with, by bits of [`LibraryFunction::flags`]: it writes nothing.
 pub(crate) const NO_WRITES: u64 = 1;
+/// It may add data beyond `maxmemory`.
+pub(crate) const ALLOW_OOM: u64 = 1 << 1;
 /// The names of all flags, by their bits.
 pub(crate) const FLAGS: [&str; 5] = [
     "no-writes",

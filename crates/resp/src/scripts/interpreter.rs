@@ -9,13 +9,16 @@ use super::library::{functions, stopped};
 use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
 use super::{Digest, Script, libraries};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
-use crate::command::{self, Command, MESSAGES, NO_SCRIPT, READ, WRITE, popping, subcommands};
+use crate::command::{
+    self, ADMIN, Command, MESSAGES, MORE, NO_SCRIPT, READ, WRITE, popping, subcommands,
+};
 use crate::data::databases::database;
 use crate::data::libraries::{FLAGS, LibraryFunction};
 use crate::data::{Data, Spent, State};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_MEMORY};
 use crate::number::integer;
 use crate::reply::Reply;
+use crate::session::monitored;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
 };
@@ -68,6 +71,8 @@ pub(super) struct Running<'r> {
     /// The number of its line, if it has only one.
     pub only_line: Option<usize>,
     pub only_reads: bool,
+    /// It may add data beyond `maxmemory`.
+    pub allows_more: bool,
 }
 
 /// What the interpreter itself says.
@@ -261,12 +266,14 @@ impl Interpreter {
         keys: usize,
         only_reads: bool,
     ) -> Result<Reply, Failure> {
+        check_memory(data, script.allows_more, only_reads)?;
         let compiled = self.compiled(script)?;
         let running = Running {
             source: NAME,
             name: &script.digest,
             only_line: only_line(&script.body),
             only_reads,
+            allows_more: script.allows_more == Some(true),
         };
         self.run_prepared(data, &running, line, keys, compiled)
     }
@@ -294,6 +301,7 @@ impl Interpreter {
             data,
             limits: &self.limits,
             only_reads: running.only_reads,
+            allows_more: running.allows_more,
             has_written: false,
             failure: None,
         };
@@ -394,6 +402,7 @@ struct Calls<'c, 'd, S> {
     data: &'c mut Data<'d, S>,
     limits: &'c Limits,
     only_reads: bool,
+    allows_more: bool,
     has_written: bool,
     /// What the engine says.
     failure: Option<Failure>,
@@ -498,11 +507,44 @@ impl<S: State> Calls<'_, '_, S> {
                 "ERR Write commands are not allowed from read-only scripts.",
             ));
         }
+        if command.is(MORE) && !self.allows_more && self.data.shared.settings.memory_is_over() {
+            return Err(NO_MEMORY);
+        }
+        self.show(command, line);
         self.data.only_reads = command.is(READ);
         let reply = S::run(self.data, command, line)?;
         self.data.room.check()?;
         self.has_written |= writes;
         Ok(reply)
+    }
+}
+
+impl<S> Calls<'_, '_, S> {
+    /// Shows a command to clients that are shown what all do.
+    fn show(&self, command: &Command, line: &Line) {
+        let shared = self.data.shared;
+        if shared.clients.are_watched() && !command.is(ADMIN) {
+            let (at, now) = (self.data.database, self.data.now);
+            let message = monitored(line.parts(0), at, "lua", now);
+            if let Some(posted) = shared.posting.post([message].iter()) {
+                posted.durable_alone();
+            }
+        }
+    }
+}
+
+/// Refuses a script beyond `maxmemory` that has flags, and not the one by which it may add data.
+pub(super) fn check_memory<S>(
+    data: &Data<'_, S>,
+    allows_more: Option<bool>,
+    only_reads: bool,
+) -> Result<(), Failure> {
+    let is_concerned = allows_more == Some(false) && !only_reads;
+    match is_concerned && data.shared.settings.memory_is_over() {
+        true => Err(Failure::Told(
+            "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -3,10 +3,10 @@
 //! An interpreter keeps the libraries that it has run, by the digests of their codes. A library's local variables live as
 //! long as the interpreter: they are no place for data, which keys are.
 
-use super::interpreter::Running;
+use super::interpreter::{Running, check_memory};
 use super::{Scripts, digest_of};
 use crate::command::line::{Line, split_words};
-use crate::data::libraries::{Library, LibraryFunction};
+use crate::data::libraries::{ALLOW_OOM, Library, LibraryFunction, NO_WRITES};
 use crate::data::{Data, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -50,8 +50,10 @@ impl Scripts {
         (library, function): (&[u8], &[u8]),
         line: &Line,
         keys: usize,
-        only_reads: bool,
+        flags: u64,
     ) -> Result<Reply, Failure> {
+        let (only_reads, allows_more) = (flags & NO_WRITES != 0, flags & ALLOW_OOM != 0);
+        check_memory(data, Some(allows_more), only_reads)?;
         let gone = Failure::Told("ERR Function not found");
         let digest = data.library_digest(library)?.ok_or(gone)?;
         self.with(data, |interpreter, data| {
@@ -66,6 +68,7 @@ impl Scripts {
                 name: &String::from_utf8_lossy(function),
                 only_line: None,
                 only_reads,
+                allows_more,
             };
             let function = interpreter.function(&digest, function)?;
             interpreter.run_prepared(data, &running, line, keys, function)

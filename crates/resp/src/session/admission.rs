@@ -4,9 +4,9 @@ use super::{Permission, Session};
 use crate::command::line::Line;
 use crate::command::words::is;
 use crate::command::{
-    self, ADMIN, ALONE, Command, MESSAGES, NO_KEYS, OPEN, WRITE, popping, subcommands,
+    self, ADMIN, ALONE, CALLS, Command, MESSAGES, MORE, NO_KEYS, OPEN, WRITE, popping, subcommands,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_MEMORY};
 use crate::reply::Reply;
 
 impl Session {
@@ -68,6 +68,7 @@ impl Session {
                 "NOPERM User has no permissions to run the '{name}' command"
             )));
         }
+        self.check_memory(command)?;
         let changes = command.is(WRITE) || matches!(command.name, "save" | "bgsave");
         if changes && self.keyspace.only_reads() {
             return Err(Failure::Told(
@@ -92,6 +93,30 @@ impl Session {
         }
         Ok(command)
     }
+}
+
+impl Session {
+    /// Refuses what may add data if the process takes more than `maxmemory`. Scripts say for themselves what they add.
+    fn check_memory(&self, command: &Command) -> Result<(), Failure> {
+        let adds =
+            |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);
+        let is_wanted = match command.name {
+            "exec" => {
+                let mut calls = self.queue.iter().flat_map(|queue| &queue.calls);
+                calls.any(|call| adds(call.command))
+            }
+            "function" => command.is(MORE),
+            _ => adds(command),
+        };
+        match is_wanted && self.keyspace.shared().settings.memory_is_over() {
+            true => Err(NO_MEMORY),
+            false => Ok(()),
+        }
+    }
+}
+
+fn is_script(command: &Command) -> bool {
+    command.name.starts_with("eval")
 }
 
 /// What `CLIENT` says of other clients, or does to them: as in Redis it is for who looks after the server.

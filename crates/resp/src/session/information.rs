@@ -7,6 +7,7 @@ use crate::command::line::Line;
 use crate::command::words::is;
 use crate::failure::Failure;
 use crate::reply::Reply;
+use crate::settings::Number;
 
 /// The version of Redis whose commands these are.
 pub(crate) const REDIS_VERSION: &str = "7.2.0";
@@ -78,13 +79,18 @@ impl Session {
                 format!("db{number}:keys={keys},expires={expires},avg_ttl=0\r\n")
             })
             .collect();
+        let memory = crate::process::recent_memory();
+        let most = self.keyspace.shared().settings.number(Number::Memory);
+        let [system, own] = crate::process::processors();
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
              # Clients\r\nconnected_clients:{}\r\nblocked_clients:{waiting}\r\n\r\n\
+             # Memory\r\nused_memory:{memory}\r\nused_memory_rss:{memory}\r\nmaxmemory:{most}\r\n\
+             maxmemory_policy:noeviction\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
              rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
-             connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
+             connected_slaves:0\r\n\r\n# CPU\r\nused_cpu_sys:{system:.6}\r\nused_cpu_user:{own:.6}\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
             clients.len(),

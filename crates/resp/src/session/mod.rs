@@ -31,6 +31,8 @@ pub use flight::Flight;
 #[cfg(feature = "lua")]
 pub(crate) use information::{REDIS_VERSION, REDIS_VERSION_NUMBER, time};
 pub(crate) use listening::LISTENING;
+#[cfg(feature = "lua")]
+pub(crate) use monitor::monitored;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
