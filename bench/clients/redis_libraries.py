@@ -1,9 +1,11 @@
-"""Libraries on Redis, each with its everyday calls: python3 redis_libraries.py [HOST] [PORT].
+"""Libraries on Redis, each with its everyday calls: python3 redis_libraries.py [HOST] [PORT] [NAME...].
 
-They are Python's, and one of Node's (bullmq, with NODE_PATH). The keyspace is emptied. Says of each library whether it works
-here; those that are not installed are skipped. Ends with 0 if all of the others work.
+They are Python's, Node's (with NODE_PATH), Go's (go-redis, fetched once), and Java's (with REDIS_JARS, the directory of Jedis,
+Lettuce and what those need). The keyspace is emptied. Says of each library whether it works here; those that are not installed
+are skipped. A control is the same with the address of a Redis. Ends with 0 if all of the others work.
 """
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -17,6 +19,7 @@ except ImportError:
 
 HOST = sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1"
 PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 6380
+HERE = pathlib.Path(__file__).resolve().parent
 URL = f"redis://{HOST}:{PORT}/0"
 
 
@@ -133,13 +136,103 @@ def arq():
     check(asyncio.run(work()), [1, 2, 3, 4, 5])
 
 
+def run(name, command, **more):
+    """Runs a program that says that a library works."""
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+    if (ran.returncode, ran.stdout) != (0, f"{name} ok\n"):
+        raise AssertionError(f"{ran.stdout}{ran.stderr}".strip()[-2000:])
+
+
+def of_node(name, script="redis_node_libraries.js"):
+    """A library of Node's."""
+    if not shutil.which("node") or subprocess.run(["node", "-e", f"require('{name}')"], capture_output=True).returncode:
+        raise ImportError(f"No module named '{name}' for node")
+    named = [] if script == "bullmq_client.js" else [name]
+    run(name, ["node", str(HERE / script), *named, HOST, str(PORT)])
+
+
 def bullmq():
     """A queue of Node's: scripts, and events in a stream."""
-    if not shutil.which("node") or subprocess.run(["node", "-e", "require('bullmq')"], capture_output=True).returncode:
-        raise ImportError("No module named 'bullmq' for node")
-    script = pathlib.Path(__file__).with_name("bullmq_client.js")
-    ran = subprocess.run(["node", str(script), HOST, str(PORT)], capture_output=True, text=True, timeout=120)
-    check((ran.returncode, ran.stdout), (0, "bullmq ok\n"))
+    of_node("bullmq", "bullmq_client.js")
+
+
+def bull():
+    of_node("bull")
+
+
+def bee_queue():
+    of_node("bee-queue")
+
+
+def redlock_node():
+    of_node("redlock")
+
+
+def rate_limiter_flexible():
+    of_node("rate-limiter-flexible")
+
+
+def connect_redis():
+    of_node("connect-redis")
+
+
+def go_redis():
+    """The client of Go."""
+    if not shutil.which("go"):
+        raise ImportError("go is not installed")
+    run("go-redis", ["go", "-C", str(HERE / "goredis"), "run", ".", f"{HOST}:{PORT}"])
+
+
+def of_java(name):
+    """A client of Java."""
+    jars = os.environ.get("REDIS_JARS", "")
+    if not shutil.which("java") or not os.path.isdir(jars):
+        raise ImportError("REDIS_JARS names no directory, or java is not installed")
+    # What logs finds no configuration: it says so elsewhere.
+    run(name, ["java", "-cp", f"{jars}/*", str(HERE / "RedisClients.java"), name, HOST, str(PORT)])
+
+
+def jedis():
+    of_java("jedis")
+
+
+def lettuce():
+    of_java("lettuce")
+
+
+def redis_locks():
+    """Locks of the client itself: scripts release and extend them."""
+    one, other = client().lock("lock", timeout=10), client().lock("lock", timeout=10)
+    check((one.acquire(), other.acquire(blocking=False)), (True, False))
+    one.extend(10)
+    one.reacquire()
+    check(one.owned(), True)
+    one.release()
+    check(other.acquire(blocking=False), True)
+    other.release()
+
+
+def django():
+    """The cache of Django, its own and django-redis'."""
+    from django.conf import settings
+
+    own = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": URL}
+    other = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": URL, "KEY_PREFIX": "other"}
+    settings.configure(CACHES={"default": own, "other": other})
+    from django.core.cache import caches
+
+    for name in ("default", "other"):
+        cache = caches[name]
+        cache.set("a", {"b": [1, 2]}, 60)
+        check((cache.get("a"), cache.get("none", 7), cache.add("a", 1)), ({"b": [1, 2]}, 7, False))
+        cache.set_many({"x": 1, "y": 2})
+        check((cache.get_many(["x", "y", "z"]), cache.incr("x", 4)), ({"x": 1, "y": 2}, 5))
+        check((cache.touch("x", 30), cache.delete("x"), "x" in cache), (True, True, False))
+    other = caches["other"]
+    check(sorted(other.keys("*")), ["a", "y"])
+    with other.lock("job", timeout=5):
+        pass
+    check((other.ttl("a") > 0, other.delete_pattern("*"), other.get("a")), (True, 2, None))
 
 
 def huey():
@@ -195,16 +288,22 @@ def celery():
         check([result.get(timeout=30) for result in results], [1, 2, 3, 4, 5])
 
 
+PYTHON = (limits, redlock, pottery, redis_locks, rq, rq_failures, streams, arq, huey, dramatiq, celery, django)
+NODE = (bullmq, bull, bee_queue, redlock_node, rate_limiter_flexible, connect_redis)
+OTHERS = (go_redis, jedis, lettuce)
+
 client().flushall()
 failed = 0
-for library in (limits, redlock, pottery, rq, rq_failures, streams, arq, bullmq, huey, dramatiq, celery):
+for library in PYTHON + NODE + OTHERS:
     name = library.__name__
+    if sys.argv[3:] and name not in sys.argv[3:]:
+        continue
     try:
         library()
-        print(f"{name}: works")
+        print(f"{name}: works", flush=True)
     except ImportError as error:
-        print(f"{name}: skipped, {error}")
+        print(f"{name}: skipped, {error}", flush=True)
     except Exception as error:  # noqa: BLE001
         failed += 1
-        print(f"{name}: {type(error).__name__}: {error}")
+        print(f"{name}: {type(error).__name__}: {error}", flush=True)
 sys.exit(min(failed, 1))

@@ -70,6 +70,8 @@ pub(crate) struct WaitingCall {
     pub database: u8,
     pub line: Line,
     pub keys: Vec<Vec<u8>>,
+    /// The group that it reads of, if it does.
+    pub group: Option<Vec<u8>>,
     /// The most bytes of its answer.
     pub answer_bytes_max: usize,
     /// What the answers of its session take.
@@ -320,12 +322,13 @@ impl Blocked {
     }
 
     /// Claims the first client from a number on that waits for a key, is concerned by what the key has now, and is there to be
-    /// served. Returns the number behind its own, too.
+    /// served; none that reads of a group in `barren`. Returns the number behind its own, too.
     pub fn claim(
         self: &Arc<Self>,
         key: &(u8, Vec<u8>),
         found: Found,
         from: u64,
+        barren: &[Vec<u8>],
     ) -> Option<(Claim, u64)> {
         let mut waiting = self.locked();
         let Waiting { clients, keys, .. } = &mut *waiting;
@@ -335,6 +338,9 @@ impl Blocked {
             };
             let is_there = client.place.strong_count() > 0;
             if client.is_claimed || !is_there || !client.call.is_concerned(*at, found) {
+                continue;
+            }
+            if (client.call.group.as_ref()).is_some_and(|group| barren.contains(group)) {
                 continue;
             }
             client.is_claimed = true;
@@ -442,7 +448,8 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     }
     while let Some(key) = data.filled.take() {
         data.select(key.0);
-        let mut from = 0;
+        // Groups that have delivered all of the stream: their other readers would find nothing, either.
+        let (mut from, mut barren) = (0, Vec::new());
         loop {
             let found = data.entry(&key.1)?.map(|entry| entry.kind);
             let found = match found {
@@ -452,12 +459,13 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
                 }
                 kind => kind.map(|kind| (kind, EntryId::MIN)),
             };
-            let Some((claim, behind)) = shared.blocked.claim(&key, found, from) else {
+            let Some((claim, behind)) = shared.blocked.claim(&key, found, from, &barren) else {
                 break;
             };
             from = behind;
-            if let Some(served) = run(data, &key.1, &claim)? {
-                data.served.push((claim, served));
+            match run(data, &key.1, &claim)? {
+                Some(served) => data.served.push((claim, served)),
+                None => barren.extend(claim.call.group.clone()),
             }
         }
     }

@@ -51,6 +51,10 @@ pub enum Failure {
     OfFunction(Box<Failure>),
 }
 
+/// What is said of a command that may add data, beyond `maxmemory`.
+pub(crate) const NO_MEMORY: Failure =
+    Failure::Told("OOM command not allowed when used memory > 'maxmemory'.");
+
 impl Failure {
     /// Whether something may be half done, so that the whole transaction must be undone: what the engine or a function
     /// refuses, and that an answer is too large, is found on the way, what Redis refuses before.

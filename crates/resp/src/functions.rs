@@ -41,11 +41,11 @@ pub trait Functions: Send + Sync {
     /// Whether a call of the function of this name may take long. Others read meanwhile what was committed before.
     fn may_take_long(&self, name: &[u8]) -> bool;
 
-    /// What `FUNCTION LIST` says of them, in the order of their names. Asked outside of transactions.
+    /// What `FUNCTION LIST` says of them, in the order of their names.
     ///
     /// # Errors
     /// Why they cannot be listed.
-    fn list(&self) -> Result<Vec<Listed>, Failure>;
+    fn list(&self, within: &Within<'_, '_>) -> Result<Vec<Listed>, Failure>;
 }
 
 /// Where a function is called.

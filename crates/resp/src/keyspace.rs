@@ -274,11 +274,6 @@ impl Keyspace {
         }
     }
 
-    /// The names of what [`Keyspace::register_function`] has registered, in their order.
-    pub(crate) fn function_names(&self) -> Vec<Vec<u8>> {
-        self.shared.function_names()
-    }
-
     /// How many keys there are, without waiting for a long transaction.
     pub(crate) fn counts(&self) -> Result<Vec<Counts>, Failure> {
         let own = match &self.store {

@@ -51,6 +51,8 @@ mod keyspace;
 mod number;
 mod pattern;
 mod pending;
+pub mod process;
+pub mod rdb;
 mod reply;
 mod request;
 #[cfg(feature = "lua")]

@@ -9,8 +9,8 @@
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE, READ, popping};
-use crate::data::{Data, Seen, State};
+use crate::command::{CALLS, Command, FAST, MORE, READ, popping, streams};
+use crate::data::{Data, Seen, State, keys_of};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -374,6 +374,10 @@ impl Call {
             command: self.command,
             database,
             keys: popping::waited_keys(self.command, &line),
+            group: match self.command.name {
+                "xreadgroup" => streams::group_of(&line).map(<[u8]>::to_vec),
+                _ => None,
+            },
             line,
             answer_bytes_max: request.answer_bytes_max,
             pending: request.pending.clone(),

@@ -16,9 +16,11 @@ pub(crate) enum Number {
     SortedSetValue,
     SparseBytes,
     StreamEntries,
+    /// Of the process, in bytes; 0 is no bound.
+    Memory,
 }
 
-const NUMBERS: usize = 7;
+const NUMBERS: usize = 8;
 
 /// Their names, with what they are at first, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
@@ -35,15 +37,15 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     (&["zset-max-listpack-value", "zset-max-ziplist-value"], 64),
     (&["hll-sparse-max-bytes"], 3000),
     (&["stream-node-max-entries"], 100),
+    (&["maxmemory"], 0),
 ];
 
 /// The settings that are as they are here, whatever is asked.
-const FIXED: [(&str, &str); 11] = [
+const FIXED: [(&str, &str); 10] = [
     ("save", ""),
     ("appendonly", "yes"),
     ("appendfsync", "always"),
     ("databases", "16"),
-    ("maxmemory", "0"),
     ("maxmemory-policy", "noeviction"),
     ("proto-max-bulk-len", "16777216"),
     ("list-max-listpack-size", "-2"),
@@ -58,6 +60,23 @@ const IMMUTABLE: [&str; 2] = ["databases", "cluster-enabled"];
 const EVENTS: &str = "notify-keyspace-events";
 const SLOWER_THAN: &str = "slowlog-log-slower-than";
 const SLOW_LENGTH: &str = "slowlog-max-len";
+
+/// A number of bytes, with a unit or without: as in Redis `1k` is 1,000 and `1kb` 1,024.
+fn bytes(text: &str) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '-');
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1_000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<i64>().ok()?.checked_mul(unit)
+}
 
 /// The settings.
 #[derive(Debug)]
@@ -95,6 +114,15 @@ impl Settings {
     /// A number; none is negative.
     pub fn number(&self, number: Number) -> u64 {
         self.numbers[number as usize].load(Ordering::Relaxed) as u64
+    }
+
+    /// Whether the process takes more than `maxmemory`: then nothing more is stored by clients of Redis.
+    #[inline]
+    pub fn memory_is_over(&self) -> bool {
+        match self.number(Number::Memory) {
+            0 => false,
+            most => crate::process::recent_memory() > most,
+        }
     }
 
     /// All that there are, with what they are.
@@ -137,8 +165,11 @@ impl Settings {
                 "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".to_string()
             });
         }
-        let number = value.parse::<i64>();
-        let number = number.map_err(|_| "argument couldn't be parsed into an integer")?;
+        let number = match name {
+            "maxmemory" => bytes(value),
+            _ => value.parse::<i64>().ok(),
+        };
+        let number = number.ok_or("argument couldn't be parsed into an integer")?;
         let least = if name == SLOWER_THAN { -1 } else { 0 };
         let most = match name {
             SLOW_LENGTH => LENGTH_LIMIT,
@@ -167,5 +198,32 @@ impl Settings {
             Change::SlowLength(most) => slow.set_length_max(most),
             Change::None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_with_their_units() {
+        assert_eq!(bytes("100"), Some(100));
+        assert_eq!(bytes("2kb"), Some(2048));
+        assert_eq!(bytes("2K"), Some(2000));
+        assert_eq!(bytes("1gb"), Some(1 << 30));
+        assert_eq!(bytes("1x"), None);
+        assert_eq!(bytes("9223372036854775807kb"), None);
+    }
+
+    #[test]
+    fn memory_is_over_its_bound_only_if_there_is_one() {
+        let (settings, slow) = (Settings::default(), SlowLog::default());
+        assert!(!settings.memory_is_over());
+        for (most, is_over) in [("1", true), ("0", false), ("1000000gb", false)] {
+            let change = settings.change("maxmemory", most).expect("a number");
+            settings.set(change, &slow);
+            assert_eq!(settings.memory_is_over(), is_over, "{most}");
+        }
+        assert!(settings.change("maxmemory", "-1").is_err());
     }
 }

@@ -4,6 +4,7 @@
 //! that wait for their clients and for rows that statements gather. When the whole process is near the limit, nothing
 //! more is stored either ([`Budget::set_short`]).
 
+use sardonyx_resp::process::{kibibytes, memory};
 use sardonyx_sql::Budget;
 use std::fs::read_to_string;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ pub async fn watch(budget: &Budget, limit: u64) {
     let mut was_short = false;
     loop {
         // If it cannot be read, nothing is refused.
-        let taken = read_to_string("/proc/self/status").map_or(0, |status| taken(&status));
+        let taken = memory();
         let is_short = is_short(taken, limit);
         if is_short != was_short {
             tracing::warn!(taken, limit, is_short, "the process' memory and its limit");
@@ -50,21 +51,8 @@ fn is_short(taken: u64, limit: u64) -> bool {
     taken > limit / 100 * SHORT_PERCENT
 }
 
-/// The process' own and shared memory, from `/proc/self/status`; nothing else can use it.
-fn taken(status: &str) -> u64 {
-    let fields = ["RssAnon:", "RssShmem:"].map(|name| kibibytes(status, name));
-    fields.into_iter().flatten().sum()
-}
-
 fn of_machine() -> Option<u64> {
     kibibytes(&read_to_string("/proc/meminfo").ok()?, "MemTotal:")
-}
-
-/// The value of a line such as `MemTotal:  16384 kB`, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let value: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    value.checked_mul(1024)
 }
 
 /// The least limit of the process' cgroup and those above it (version 2), or that of version 1.
@@ -107,10 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_and_what_is_taken_are_read() {
-        let status = "Name:\tx\nVmRSS:\t   9999 kB\nRssAnon:\t    1024 kB\nRssFile:\t 77 kB\nRssShmem:\t 2 kB\n";
-        assert_eq!(taken(status), 1026 << 10);
-        assert_eq!(taken("nothing"), 0);
+    fn limits_are_read() {
         let files = files_of("0::/system.slice/x.service");
         let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         assert_eq!(

@@ -124,8 +124,14 @@ impl Functions for Procedures {
         std::str::from_utf8(name).is_ok_and(|name| self.database.may_take_long(name))
     }
 
-    fn list(&self) -> Result<Vec<Listed>, Failure> {
-        let names = self.database.procedure_names();
+    fn list(&self, within: &Within<'_, '_>) -> Result<Vec<Listed>, Failure> {
+        let names = match within {
+            Within::Transaction(transaction) => self.database.procedure_names(&transaction.view()),
+            Within::Committed(committed) => {
+                let space: &SpaceSnapshot = committed.snapshot.space();
+                self.database.procedure_names(&space)
+            }
+        };
         let names = names.map_err(|error| failure_of(&error))?.into_iter();
         let listed = |name| Listed {
             name,

@@ -21,7 +21,7 @@ use crate::settings::Settings;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::Transaction;
-use sardonyx::low_level::{Committed, Reached};
+use sardonyx::low_level::Committed;
 use sardonyx::rows::{ReadRows, SpaceSnapshot};
 use sardonyx::schema::Value;
 use sardonyx_base::waiting;
@@ -100,23 +100,12 @@ impl CalledProcedure {
 }
 
 impl Database {
-    /// The names of the procedures that stand in the database, in their order. Not to be asked inside of a transaction.
+    /// The names of the procedures that a state of the database has, in their order.
     ///
     /// # Errors
     /// The engine's.
-    pub fn procedure_names(&self) -> Result<Vec<String>, SqlError> {
-        if let Some(node) = self.node() {
-            let found = self.look_at_node(&**node, &Arc::default(), |source, _| {
-                objects(source, kind::PROCEDURE)
-            })?;
-            return Ok(found.into_iter().map(|(name, _)| name).collect());
-        }
-        let procedures = match self.reach(None)? {
-            Reached::Turn(turn) => objects(&turn.view(), kind::PROCEDURE)?,
-            Reached::Committed(committed) => {
-                objects(&&**committed.snapshot.space(), kind::PROCEDURE)?
-            }
-        };
+    pub fn procedure_names(&self, source: &impl ReadRows) -> Result<Vec<String>, SqlError> {
+        let procedures = objects(source, kind::PROCEDURE)?;
         Ok(procedures.into_iter().map(|(name, _)| name).collect())
     }
 

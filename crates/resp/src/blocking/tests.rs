@@ -32,6 +32,7 @@ impl World {
         let call = WaitingCall {
             database: 0,
             command: crate::command::find(line.part(0)).unwrap(),
+            group: crate::command::streams::group_of(&line).map(<[u8]>::to_vec),
             line,
             keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
             answer_bytes_max: 1 << 20,
@@ -47,7 +48,7 @@ impl World {
     }
 
     fn claim(&self, key: &str) -> Option<Claim> {
-        let claimed = self.blocked.claim(&(0, key.into()), LIST, 0);
+        let claimed = self.blocked.claim(&(0, key.into()), LIST, 0, &[]);
         claimed.map(|(claim, _)| claim)
     }
 
@@ -55,7 +56,7 @@ impl World {
     fn order(&self, key: &str) -> Vec<u64> {
         let (mut from, mut order) = (0, Vec::new());
         let key = (0, key.into());
-        while let Some((claim, behind)) = self.blocked.claim(&key, LIST, from) {
+        while let Some((claim, behind)) = self.blocked.claim(&key, LIST, from, &[]) {
             order.push(claim.session);
             from = behind;
         }
@@ -209,7 +210,7 @@ fn a_reader_is_claimed_only_if_the_stream_has_gone_on_and_for_the_place_of_its_k
     let claim = |key: &str, ms, seq| {
         let last = EntryId { ms, seq };
         let found = Some((Kind::Stream, last));
-        let claimed = world.blocked.claim(&(0, key.into()), found, 0);
+        let claimed = world.blocked.claim(&(0, key.into()), found, 0, &[]);
         claimed.map(|(claim, _)| claim.call.line_for(claim.key))
     };
     let parts = |line: Line| line.parts(6).map(<[u8]>::to_vec).collect::<Vec<_>>();
@@ -223,4 +224,28 @@ fn a_reader_is_claimed_only_if_the_stream_has_gone_on_and_for_the_place_of_its_k
         Some(vec![b"b".to_vec(), b"3-0".to_vec()])
     );
     assert!(world.claim("b").is_none());
+}
+
+#[test]
+fn readers_of_a_group_that_has_nothing_are_passed_over() {
+    let world = World::new();
+    let reader = |session: u64, group: &str| {
+        let place = world.place(session);
+        let line = format!("xreadgroup group {group} ann block 0 streams a >");
+        let line = Line::of(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+        world.wait_with(&place, line, &["a"]);
+        place
+    };
+    let _places: Vec<_> = [(1, "g"), (2, "g"), (3, "h"), (4, "g")]
+        .map(|(session, group)| reader(session, group))
+        .into();
+    let found = Some((Kind::Stream, EntryId { ms: 1, seq: 0 }));
+    let key = (0, b"a".to_vec());
+    let claim = |from, barren: &[Vec<u8>]| world.blocked.claim(&key, found, from, barren);
+    let (first, behind) = claim(0, &[]).unwrap();
+    assert_eq!(first.session, 1);
+    let (next, behind) = claim(behind, &[b"g".to_vec()]).unwrap();
+    assert_eq!(next.session, 3);
+    assert!(claim(behind, &[b"g".to_vec(), b"h".to_vec()]).is_none());
+    assert_eq!(claim(behind, &[b"h".to_vec()]).unwrap().0.session, 4);
 }

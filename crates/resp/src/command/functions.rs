@@ -1,7 +1,8 @@
-//! Functions called by name: `FCALL`. Those that the program registered go before those that its session was given.
+//! Functions called by name: `FCALL`. Those that the program registered go first, then those of libraries in Lua, then those
+//! that the session was given.
 
 use super::line::Line;
-use super::{CALLS, Command, NO_KEYS, NO_SCRIPT, READ, WRITE, on_data};
+use super::{CALLS, Command, NO_KEYS, NO_SCRIPT, READ, WRITE, libraries, on_data};
 use crate::data::{Data, Live, Room};
 use crate::failure::Failure;
 use crate::functions::{FunctionCall, Functions, Within};
@@ -34,7 +35,7 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 /// Keys, then arguments.
-type Given<'l> = SmallVec<[&'l [u8]; 8]>;
+pub(super) type Given<'l> = SmallVec<[&'l [u8]; 8]>;
 
 const NOT_FOUND: Failure = Failure::Told("ERR Function not found");
 
@@ -48,6 +49,11 @@ fn fcall_ro(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Reply, Failure> {
     let function = data.shared.function(line.part(1));
+    if function.is_none()
+        && let Some(reply) = libraries::call(data, line, only_reading)?
+    {
+        return Ok(reply);
+    }
     let others = data.caller.and_then(|caller| caller.functions.as_ref());
     if function.is_none() && others.is_none() {
         return Err(NOT_FOUND);
@@ -78,6 +84,9 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
 
 /// `FCALL_RO` of a function that the session was given.
 fn read(data: &mut Data<'_, &SpaceSnapshot>, line: &Line) -> Result<Reply, Failure> {
+    if let Some(reply) = libraries::call(data, line, true)? {
+        return Ok(reply);
+    }
     let others = data.caller.and_then(|caller| caller.functions.as_ref());
     let (Some(others), Some(committed)) = (others, data.beside) else {
         return Err(NOT_FOUND);
@@ -106,7 +115,7 @@ fn check_there(
 }
 
 /// The keys and arguments of a call, and how many are keys.
-fn given(line: &Line) -> Result<(Given<'_>, usize), Failure> {
+pub(super) fn given(line: &Line) -> Result<(Given<'_>, usize), Failure> {
     let keys =
         integer(line.part(2)).map_err(|_| Failure::Told("ERR Bad number of keys provided"))?;
     let keys =

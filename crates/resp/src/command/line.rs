@@ -336,7 +336,7 @@ impl Decoder {
         };
         let line = input.split_to(end + 1).freeze();
         self.begin();
-        let parts = split_inline(&line).ok_or(ProtocolError::Quotes)?;
+        let parts = split_words(&line).ok_or(ProtocolError::Quotes)?;
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         Ok(Some(Line::of(&parts)))
     }
@@ -369,7 +369,7 @@ fn number(text: &[u8]) -> Option<i64> {
 
 /// The parts of an inline command: words, or quoted strings with the usual escapes. `None` if a quote does not end, or
 /// is not followed by a space.
-fn split_inline(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn split_words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut parts = Vec::new();
     let mut rest = line;
     loop {

@@ -13,11 +13,13 @@ mod functions;
 mod hashes;
 mod hyperloglogs;
 mod keys;
+mod libraries;
 pub(crate) mod line;
 mod lists;
 mod messages;
 mod objects;
 mod pairs;
+mod payloads;
 mod places;
 pub(crate) mod popping;
 mod range;
@@ -156,6 +158,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("generic", keys::COMMANDS),
     ("generic", databases::COMMANDS),
     ("generic", objects::COMMANDS),
+    ("generic", payloads::COMMANDS),
     ("generic", scan::COMMANDS),
     ("generic", sorting::COMMANDS),
     ("hash", hashes::COMMANDS),
@@ -169,6 +172,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("sorted-set", sorted_stores::COMMANDS),
     ("stream", streams::COMMANDS),
     ("scripting", functions::COMMANDS),
+    ("scripting", libraries::COMMANDS),
     ("scripting", scripts::COMMANDS),
     ("pubsub", messages::COMMANDS),
     ("pubsub", crate::session::LISTENING),
@@ -196,6 +200,11 @@ pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     lower.make_ascii_lowercase();
     let found = by_name.get(&Fnv1a::of(lower)).copied();
     found.filter(|command| command.name.as_bytes() == lower)
+}
+
+/// The command of a line: of one whose subcommands are of several kinds, the one of its subcommand's.
+pub(crate) fn of_line(line: &Line) -> Option<&'static Command> {
+    find(line.part(0)).map(|command| libraries::of_line(command, line))
 }
 
 /// True if an arity allows this number of parts.

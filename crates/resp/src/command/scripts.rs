@@ -85,8 +85,8 @@ fn run<S: State>(
 }
 
 #[cfg(not(feature = "lua"))]
-const LEFT_OUT: Failure = Failure::Told(
-    "ERR scripts in Lua need the feature `lua`, which this program was built without",
+pub(super) const LEFT_OUT: Failure = Failure::Told(
+    "ERR scripts and functions in Lua need the feature `lua`, which this program was built without",
 );
 
 #[cfg(not(feature = "lua"))]

@@ -222,6 +222,12 @@ pub(crate) fn full_name(command: &Command, line: &Line) -> String {
     }
 }
 
+/// The names of a command's subcommands, each behind its own.
+pub(crate) fn full_names(command: &Command) -> impl Iterator<Item = String> {
+    let subcommands = subcommands(command).unwrap_or_default().iter();
+    subcommands.map(|sub| format!("{}|{}", command.name, sub.name))
+}
+
 /// The answer to `HELP` of a command.
 pub(crate) fn help(command: &str) -> Reply {
     let found = ALL.iter().find(|(name, _)| *name == command);

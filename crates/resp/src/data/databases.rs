@@ -34,9 +34,9 @@ macro_rules! names {
             $([concat!("kv_db", $number), concat!("kv_db", $number, "_expiry")],)*
         ];
         /// The names of all tables that keys stand in, those included that are made when they are needed.
-        pub const KEY_TABLES: [&str; 11 + 2 * (DATABASES as usize - 1)] = [
+        pub const KEY_TABLES: [&str; 13 + 2 * (DATABASES as usize - 1)] = [
             "kv", "kv_hash", "kv_set", "kv_zset", "kv_list", "kv_expiry", "kv_removed",
-            "kv_stream", "kv_group", "kv_consumer", "kv_pending",
+            "kv_stream", "kv_group", "kv_consumer", "kv_pending", "kv_library", "kv_function",
             $(concat!("kv_db", $number), concat!("kv_db", $number, "_expiry"),)*
         ];
     };
@@ -303,6 +303,7 @@ mod tests {
         assert!(
             of_pairs
                 .chain(&tables::ELEMENTS)
+                .chain(&tables::LIBRARIES)
                 .all(|name| names.binary_search(name).is_ok())
         );
         assert_eq!(PAIRS[15], ["kv_db15", "kv_db15_expiry"]);

@@ -10,6 +10,7 @@ pub(crate) mod databases;
 mod elements;
 mod filled;
 mod keys;
+pub(crate) mod libraries;
 mod lists;
 mod places;
 mod removal;
@@ -17,6 +18,7 @@ mod room;
 mod state;
 mod streams;
 pub(crate) mod tables;
+mod values;
 mod watching;
 
 pub(crate) use elements::{Elements, Pair};

@@ -12,6 +12,8 @@
 //! kv_group    id, name | number | last_ms | last_seq | entries_read     by (id, name); by number
 //! kv_consumer id, name | seen
 //! kv_pending  id, ms, seq | consumer | delivered | deliveries           by (id, ms, seq); by (id, consumer, ms, seq)
+//! kv_library  name | code | digest
+//! kv_function lower | name | library | flags | description               by lower; by (library, lower)
 //! ```
 //!
 //! Those of keys and of their times are database 0's: [`super::databases`] has the others'.
@@ -52,6 +54,8 @@ pub(crate) const BY_SCORE: &str = "by_score";
 pub(crate) const BY_NUMBER: &str = "by_number";
 /// The name of the index of consumers of pending entries.
 pub(crate) const BY_CONSUMER: &str = "by_consumer";
+/// The name of the index of functions' libraries.
+pub(crate) const BY_LIBRARY: &str = "by_library";
 /// The name of each table's index of its primary key.
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
@@ -68,8 +72,11 @@ pub(crate) const ELEMENTS: [&str; 9] = [
     "kv_pending",
 ];
 
+/// The names of the tables of functions' libraries, which no key has.
+pub(crate) const LIBRARIES: [&str; 2] = ["kv_library", "kv_function"];
+
 /// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
-const ABSENT: u16 = u16::MAX;
+pub(super) const ABSENT: u16 = u16::MAX;
 
 /// The numbers of the tables of elements in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,6 +90,8 @@ pub(crate) struct Numbers {
     pub group: u16,
     pub consumer: u16,
     pub pending: u16,
+    pub library: u16,
+    pub function: u16,
 }
 
 impl Numbers {
@@ -123,6 +132,8 @@ impl Numbers {
             group: tables.create_table(group, groups())?,
             consumer: tables.create_table(consumer, consumers())?,
             pending: tables.create_table(pending, pending_entries())?,
+            library: tables.create_table(LIBRARIES[0], libraries())?,
+            function: tables.create_table(LIBRARIES[1], functions())?,
         })
     }
 }
@@ -168,6 +179,8 @@ impl Numbers {
             group: number(group, groups()).unwrap_or(ABSENT),
             consumer: number(consumer, consumers()).unwrap_or(ABSENT),
             pending: number(pending, pending_entries()).unwrap_or(ABSENT),
+            library: number(LIBRARIES[0], libraries()).unwrap_or(ABSENT),
+            function: number(LIBRARIES[1], functions()).unwrap_or(ABSENT),
         })
     }
 }
@@ -265,6 +278,29 @@ fn groups() -> SchemaBuilder {
 
 fn consumers() -> SchemaBuilder {
     elements("name").column("seen", Type::Timestamp)
+}
+
+fn libraries() -> SchemaBuilder {
+    Schema::new()
+        .column("name", Type::Bytes)
+        .column("code", Type::Bytes)
+        .column("digest", Type::Text)
+        .primary_key(["name"])
+        .ordered()
+}
+
+fn functions() -> SchemaBuilder {
+    Schema::new()
+        .column("lower", Type::Bytes)
+        .column("name", Type::Bytes)
+        .column("library", Type::Bytes)
+        .column("flags", Type::U64)
+        .column("description", Type::Bytes)
+        .nullable()
+        .primary_key(["lower"])
+        .ordered()
+        .index(BY_LIBRARY, ["library", "lower"])
+        .ordered()
 }
 
 fn pending_entries() -> SchemaBuilder {

@@ -7,14 +7,18 @@
 use super::convert::{general, reply_of, value_of};
 use super::library::{functions, stopped};
 use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
-use super::{Digest, Script};
+use super::{Digest, Script, libraries};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
-use crate::command::{self, Command, MESSAGES, NO_SCRIPT, READ, WRITE, popping, subcommands};
+use crate::command::{
+    self, ADMIN, Command, MESSAGES, MORE, NO_SCRIPT, READ, WRITE, popping, subcommands,
+};
 use crate::data::databases::database;
+use crate::data::libraries::{FLAGS, LibraryFunction};
 use crate::data::{Data, Spent, State};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_MEMORY};
 use crate::number::integer;
 use crate::reply::Reply;
+use crate::session::monitored;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
 };
@@ -33,6 +37,8 @@ const HELD_MAX: usize = 7900;
 const ERROR_BYTES_MAX: usize = 64 << 10;
 /// So many scripts stay compiled: each is held.
 const COMPILED_MAX: usize = 500;
+/// So many libraries stay loaded, each of which is held.
+const LIBRARIES_MAX: usize = 100;
 /// Under this name the interpreter has what runs the commands of a script.
 pub(super) const CALL: &str = "call";
 const PRELUDE_NAME: &str = "=prelude";
@@ -46,8 +52,27 @@ pub(super) struct Interpreter {
     is_clean: Function,
     pub limits: Arc<Limits>,
     compiled: HashMap<Digest, Function>,
-    /// Lua's parser (5.1.5) does not keep the name of the text that it reads from being collected: it is kept here.
-    _name: mlua::String,
+    /// Runs the code of a library. Returns what it has registered.
+    load: Function,
+    /// Calls a function of a library.
+    call: Function,
+    /// Functions of libraries, by the digests of the libraries' codes.
+    libraries: HashMap<Digest, Table>,
+    /// Lua's parser (5.1.5) does not keep the name of the text that it reads from being collected: they are kept here.
+    _names: [mlua::String; 2],
+}
+
+/// What runs, as errors tell it.
+pub(super) struct Running<'r> {
+    /// The name of its text.
+    pub source: &'static str,
+    /// The digest of a script; the name of a function.
+    pub name: &'r str,
+    /// The number of its line, if it has only one.
+    pub only_line: Option<usize>,
+    pub only_reads: bool,
+    /// It may add data beyond `maxmemory`.
+    pub allows_more: bool,
 }
 
 /// What the interpreter itself says.
@@ -75,6 +100,7 @@ impl Interpreter {
         drop(held);
         lua.set_memory_limit(MEMORY_BYTES_MAX)?;
         let name = lua.create_string(format!("@{NAME}"))?;
+        let library_name = lua.create_string(format!("@{}", libraries::NAME))?;
         let prelude_name = lua.create_string(PRELUDE_NAME)?;
         let limits = Arc::new(Limits::new(Instant::now));
         let raw = functions(&lua, &limits)?;
@@ -94,10 +120,13 @@ impl Interpreter {
         Ok(Interpreter {
             run: prelude.get("run")?,
             is_clean: prelude.get("is_clean")?,
+            load: prelude.get("load")?,
+            call: prelude.get("call")?,
             lua,
             limits,
             compiled: HashMap::new(),
-            _name: name,
+            libraries: HashMap::new(),
+            _names: [name, library_name],
         })
     }
 
@@ -128,15 +157,9 @@ impl Interpreter {
             .work(script.body.len().saturating_mul(4))
             .is_err()
         {
-            return Err(Failure::Said(over(&self.limits, script)));
+            return Err(Failure::Said(over(&self.limits, &script.digest)));
         }
-        let chunk = self.lua.load(&script.body[..]);
-        let chunk = chunk.set_name(format!("@{NAME}")).set_mode(ChunkMode::Text);
-        let compiled = chunk.into_function().map_err(|error| {
-            let text = match error {
-                mlua::Error::SyntaxError { message, .. } => message,
-                other => other.to_string(),
-            };
+        let compiled = self.chunk(&script.body, NAME).map_err(|text| {
             Failure::Said(format!("ERR Error compiling script (new function): {text}"))
         })?;
         if self.compiled.len() >= COMPILED_MAX {
@@ -145,6 +168,90 @@ impl Interpreter {
         self.compiled
             .insert(script.digest.clone(), compiled.clone());
         Ok(compiled)
+    }
+
+    /// The function of a text, or what is wrong with the text.
+    fn chunk(&self, body: &[u8], name: &str) -> Result<Function, String> {
+        let chunk = self.lua.load(body);
+        let chunk = chunk.set_name(format!("@{name}")).set_mode(ChunkMode::Text);
+        chunk.into_function().map_err(|error| match error {
+            mlua::Error::SyntaxError { message, .. } => message,
+            other => other.to_string(),
+        })
+    }
+
+    /// Whether the library of this digest is loaded.
+    pub fn has_library(&self, digest: &str) -> bool {
+        self.libraries.contains_key(digest)
+    }
+
+    /// Runs the code of a library, without its first line. Returns the functions that it registers.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn load_library(
+        &mut self,
+        digest: &str,
+        body: &[u8],
+    ) -> Result<Vec<LibraryFunction>, Failure> {
+        let is_over = |limits: &Limits| {
+            Failure::Said(format!(
+                "ERR FUNCTION LOAD timeout: {}",
+                over(limits, digest)
+            ))
+        };
+        if self.limits.work(body.len().saturating_mul(4)).is_err() {
+            return Err(is_over(&self.limits));
+        }
+        let chunk = self
+            .chunk(body, libraries::NAME)
+            .map_err(|text| Failure::Said(format!("ERR Error compiling function: {text}")))?;
+        let loaded = self.load.call::<(bool, Table)>(chunk);
+        if self.limits.is_over() {
+            return Err(is_over(&self.limits));
+        }
+        let (is_right, made) = loaded.map_err(failed)?;
+        if !is_right {
+            let text = made.raw_get::<mlua::String>("err").map_err(failed)?;
+            let text = shown(&text);
+            return Err(Failure::Said(format!(
+                "ERR Error registering functions: {text}"
+            )));
+        }
+        let functions = Self::registered(&made).map_err(failed)?;
+        if self.libraries.len() >= LIBRARIES_MAX {
+            self.libraries.clear();
+        }
+        self.libraries.insert(digest.to_string(), made);
+        Ok(functions)
+    }
+
+    fn registered(made: &Table) -> mlua::Result<Vec<LibraryFunction>> {
+        let mut functions = Vec::new();
+        for pair in made.pairs::<mlua::String, Table>() {
+            let (name, said) = pair?;
+            let mut flags = 0;
+            for (bit, flag) in FLAGS.iter().enumerate() {
+                flags |= u64::from(said.raw_get::<bool>(*flag)?) << bit;
+            }
+            let description = said.raw_get::<Option<mlua::String>>("description")?;
+            functions.push(LibraryFunction {
+                name: name.as_bytes().to_vec(),
+                flags,
+                description: description.map(|text| text.as_bytes().to_vec()),
+            });
+        }
+        Ok(functions)
+    }
+
+    /// A function of a library that is loaded.
+    pub fn function(&self, digest: &str, name: &[u8]) -> Result<Function, Failure> {
+        let none = Failure::Told("ERR Function not found");
+        let library = self.libraries.get(digest).ok_or(none)?;
+        let name = self.lua.create_string(name).map_err(failed)?;
+        let said = library.raw_get::<Option<Table>>(name).map_err(failed)?;
+        let said = said.ok_or(Failure::Told("ERR Function not found"))?;
+        said.raw_get("callback").map_err(failed)
     }
 
     /// Runs a script with the keys and arguments of its command.
@@ -159,13 +266,42 @@ impl Interpreter {
         keys: usize,
         only_reads: bool,
     ) -> Result<Reply, Failure> {
+        check_memory(data, script.allows_more, only_reads)?;
         let compiled = self.compiled(script)?;
+        let running = Running {
+            source: NAME,
+            name: &script.digest,
+            only_line: only_line(&script.body),
+            only_reads,
+            allows_more: script.allows_more == Some(true),
+        };
+        self.run_prepared(data, &running, line, keys, compiled)
+    }
+
+    /// Runs a script that is compiled, or a function of a library, with the keys and arguments of its command.
+    ///
+    /// # Errors
+    /// As [`Interpreter::run`].
+    pub fn run_prepared<S: State>(
+        &mut self,
+        data: &mut Data<'_, S>,
+        running: &Running<'_>,
+        line: &Line,
+        keys: usize,
+        prepared: Function,
+    ) -> Result<Reply, Failure> {
+        let Running { source, name, .. } = running;
+        let run = match *source {
+            libraries::NAME => &self.call,
+            _ => &self.run,
+        };
         self.limits.seed(data.random.next());
         let own = data.database;
         let mut calls = Calls {
             data,
             limits: &self.limits,
-            only_reads,
+            only_reads: running.only_reads,
+            allows_more: running.allows_more,
             has_written: false,
             failure: None,
         };
@@ -182,7 +318,7 @@ impl Interpreter {
                 Ok::<_, mlua::Error>(texts)
             };
             let (keys, arguments) = (texts(3, 3 + keys)?, texts(3 + keys, line.len())?);
-            self.run.call::<MultiValue>((compiled, keys, arguments))
+            run.call::<MultiValue>((prepared, keys, arguments))
         });
         let Calls {
             data,
@@ -196,7 +332,7 @@ impl Interpreter {
             return Err(failure);
         }
         let said = match ended {
-            _ if self.limits.is_over() => over(&self.limits, script),
+            _ if self.limits.is_over() => over(&self.limits, name),
             Ok(values) => match (values.front(), values.get(1)) {
                 (Some(Value::Boolean(true)), value) => {
                     let is_new = self.limits.is_new.load(Ordering::Relaxed);
@@ -205,26 +341,26 @@ impl Interpreter {
                     if !self.limits.is_over() {
                         return reply;
                     }
-                    over(&self.limits, script)
+                    over(&self.limits, name)
                 }
                 (_, Some(Value::Table(ended))) => {
                     let text: mlua::String = ended.raw_get("err").map_err(failed)?;
                     let text = shown(&text);
                     let line = ended.raw_get::<Option<usize>>("line").map_err(failed)?;
                     // A call that is returned has taken the place of its caller, whose line is not known then.
-                    match line.or_else(|| only_line(&script.body)) {
+                    match line.or(running.only_line) {
                         Some(line) => {
-                            format!("{text} script: {}, on @{NAME}:{line}.", script.digest)
+                            format!("{text} script: {name}, on @{source}:{line}.")
                         }
-                        None => format!("{text} script: {}", script.digest),
+                        None => format!("{text} script: {name}"),
                     }
                 }
                 (_, Some(Value::String(text))) => {
-                    format!("ERR {} script: {}", shown(text), script.digest)
+                    format!("ERR {} script: {name}", shown(text))
                 }
-                _ => format!("ERR the script ended script: {}", script.digest),
+                _ => format!("ERR the script ended script: {name}"),
             },
-            Err(error) => format!("ERR Lua: {error} script: {}", script.digest),
+            Err(error) => format!("ERR Lua: {error} script: {name}"),
         };
         // What it has written is undone with it.
         Err(match has_written {
@@ -235,8 +371,7 @@ impl Interpreter {
 }
 
 /// That a script is ended by its bounds.
-fn over(limits: &Limits, script: &Script) -> String {
-    let digest = &script.digest;
+fn over(limits: &Limits, digest: &str) -> String {
     match limits.is_late() {
         true => format!(
             "ERR the script has taken more than {} s, and is undone script: {digest}",
@@ -267,6 +402,7 @@ struct Calls<'c, 'd, S> {
     data: &'c mut Data<'d, S>,
     limits: &'c Limits,
     only_reads: bool,
+    allows_more: bool,
     has_written: bool,
     /// What the engine says.
     failure: Option<Failure>,
@@ -371,11 +507,44 @@ impl<S: State> Calls<'_, '_, S> {
                 "ERR Write commands are not allowed from read-only scripts.",
             ));
         }
+        if command.is(MORE) && !self.allows_more && self.data.shared.settings.memory_is_over() {
+            return Err(NO_MEMORY);
+        }
+        self.show(command, line);
         self.data.only_reads = command.is(READ);
         let reply = S::run(self.data, command, line)?;
         self.data.room.check()?;
         self.has_written |= writes;
         Ok(reply)
+    }
+}
+
+impl<S> Calls<'_, '_, S> {
+    /// Shows a command to clients that are shown what all do.
+    fn show(&self, command: &Command, line: &Line) {
+        let shared = self.data.shared;
+        if shared.clients.are_watched() && !command.is(ADMIN) {
+            let (at, now) = (self.data.database, self.data.now);
+            let message = monitored(line.parts(0), at, "lua", now);
+            if let Some(posted) = shared.posting.post([message].iter()) {
+                posted.durable_alone();
+            }
+        }
+    }
+}
+
+/// Refuses a script beyond `maxmemory` that has flags, and not the one by which it may add data.
+pub(super) fn check_memory<S>(
+    data: &Data<'_, S>,
+    allows_more: Option<bool>,
+    only_reads: bool,
+) -> Result<(), Failure> {
+    let is_concerned = allows_more == Some(false) && !only_reads;
+    match is_concerned && data.shared.settings.memory_is_over() {
+        true => Err(Failure::Told(
+            "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@
 use super::convert::general;
 use super::interpreter::{CALL, HOOK_STEPS, NAME, too_long};
 use super::limits::{CALL_STEPS, Limits, Stop};
-use super::{json, pack, strings};
+use super::{json, libraries, pack, strings};
 use crate::command;
 use mlua::{Function, Lua, Table, Value, Variadic};
 use sardonyx_base::events;
@@ -32,8 +32,8 @@ impl Raised {
 
     /// With the line of the script that runs.
     pub fn here(lua: &Lua, text: String) -> mlua::Error {
-        mlua::Error::external(Raised::Sentence(match line(lua) {
-            Some(line) => format!("{NAME}:{line}: {text}"),
+        mlua::Error::external(Raised::Sentence(match place(lua) {
+            Some((source, line)) => format!("{source}:{line}: {text}"),
             None => text,
         }))
     }
@@ -200,11 +200,17 @@ pub(super) fn number_of(value: &Value) -> Option<f64> {
 
 /// The line of the script that runs.
 fn line(lua: &Lua) -> Option<usize> {
+    place(lua).map(|(_, line)| line)
+}
+
+/// The name of the text that runs, a script's or a library's, and its line.
+fn place(lua: &Lua) -> Option<(&'static str, usize)> {
     let of_script = |level| {
         lua.inspect_stack(level, |debug| {
             let source = debug.source();
-            let is_script = source.short_src.is_some_and(|source| source == NAME);
-            is_script.then(|| debug.current_line()).flatten()
+            let mut names = [NAME, libraries::NAME].into_iter();
+            let name = names.find(|name| source.short_src.as_deref() == Some(*name))?;
+            Some((name, debug.current_line()?))
         })
     };
     (0..).map_while(of_script).flatten().next()

@@ -11,6 +11,7 @@
 mod convert;
 mod interpreter;
 mod json;
+mod libraries;
 mod library;
 mod limits;
 mod pack;
@@ -51,6 +52,8 @@ pub(crate) struct Script {
     /// Behind the line that says how it is to be run.
     pub body: Vec<u8>,
     pub only_reads: bool,
+    /// Of one with flags: whether it may add data beyond `maxmemory`.
+    pub allows_more: Option<bool>,
 }
 
 /// The scripts of a keyspace.
@@ -203,11 +206,12 @@ impl Scripts {
         text: &[u8],
         digest: Digest,
     ) -> Result<Arc<Script>, Failure> {
-        let (body, only_reads) = without_shebang(text)?;
+        let (body, only_reads, allows_more) = without_shebang(text)?;
         let script = Arc::new(Script {
             digest,
             body: body.to_vec(),
             only_reads,
+            allows_more,
         });
         self.with(data, |interpreter, _| interpreter.check(&script))?;
         Ok(script)
@@ -291,11 +295,11 @@ fn digest_in(text: &[u8]) -> Option<Digest> {
     (text.len() == DIGITS).then(|| text.to_ascii_lowercase())
 }
 
-/// A script without its first line, if that says how it is to be run, and whether it only reads. The end of the line is
-/// left, so that lines keep their numbers.
-fn without_shebang(text: &[u8]) -> Result<(&[u8], bool), Failure> {
+/// A script without its first line, if that says how it is to be run, whether it only reads, and, if it says so, whether it
+/// may add data beyond `maxmemory`. The end of the line is left, so that lines keep their numbers.
+fn without_shebang(text: &[u8]) -> Result<(&[u8], bool, Option<bool>), Failure> {
     if !text.starts_with(b"#!") {
-        return Ok((text, false));
+        return Ok((text, false, None));
     }
     let end = text.iter().position(|byte| *byte == b'\n');
     let end = end.ok_or(Failure::Told("ERR Invalid script shebang"))?;
@@ -307,7 +311,7 @@ fn without_shebang(text: &[u8]) -> Result<(&[u8], bool), Failure> {
             "ERR Unexpected engine in script shebang: {engine}"
         )));
     }
-    let mut only_reads = false;
+    let (mut only_reads, mut allows_more) = (false, false);
     for word in words {
         let Some(flags) = word.strip_prefix("flags=") else {
             return Err(Failure::Said(format!(
@@ -317,8 +321,9 @@ fn without_shebang(text: &[u8]) -> Result<(&[u8], bool), Failure> {
         for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
             match flag {
                 "no-writes" => only_reads = true,
-                // There are no replicas that lag, no slots, and what has no room is refused.
-                "allow-stale" | "no-cluster" | "allow-cross-slot-keys" | "allow-oom" => {}
+                "allow-oom" => allows_more = true,
+                // There are no replicas that lag, and no slots.
+                "allow-stale" | "no-cluster" | "allow-cross-slot-keys" => {}
                 _ => {
                     return Err(Failure::Said(format!(
                         "ERR Unexpected flag in script shebang: {flag}"
@@ -327,7 +332,7 @@ fn without_shebang(text: &[u8]) -> Result<(&[u8], bool), Failure> {
             }
         }
     }
-    Ok((&text[end..], only_reads))
+    Ok((&text[end..], only_reads, Some(allows_more)))
 }
 
 #[cfg(test)]
@@ -339,6 +344,7 @@ mod tests {
             digest: digest_of(text.as_bytes()),
             body: text.into(),
             only_reads: false,
+            allows_more: None,
         })
     }
 

@@ -69,6 +69,10 @@ function real.unpack(t, i, j)
         and last - first < 8000) then
         error('too many results to unpack', 2)
     end
+    -- As many values as there are of C's stack: no argument is one too many.
+    if i == nil and j == nil then
+        return unpack(t)
+    end
     return unpack(t, i, j)
 end
 
@@ -330,6 +334,130 @@ end })
 local env = protect(real)
 real._G = env
 
+-- Libraries of functions. While one is loaded it finds another `redis`, which registers functions and runs no commands.
+local loading
+
+local function refuse(text)
+    error({ err = 'ERR ' .. text }, 0)
+end
+
+local FLAGS = { ['no-writes'] = true, ['allow-oom'] = true, ['allow-stale'] = true, ['no-cluster'] = true,
+    ['allow-cross-slot-keys'] = true }
+
+local function flags_of(flags)
+    if type(flags) ~= 'table' then
+        refuse('flags argument to redis.register_function must be a table representing function flags')
+    end
+    local said = {}
+    for _, flag in ipairs(flags) do
+        if type(flag) ~= 'string' or not FLAGS[flag] then
+            refuse('unknown flag given')
+        end
+        said[flag] = true
+    end
+    return said
+end
+
+local function named_function(given)
+    local name, callback, description, said
+    for key, value in next, given do
+        if type(key) ~= 'string' then
+            refuse('named argument key given to redis.register_function is not a string')
+        elseif key == 'function_name' then
+            if type(value) ~= 'string' then
+                refuse('function_name argument given to redis.register_function must be a string')
+            end
+            name = value
+        elseif key == 'description' then
+            if type(value) ~= 'string' then
+                refuse('description argument given to redis.register_function must be a string')
+            end
+            description = value
+        elseif key == 'callback' then
+            if type(value) ~= 'function' then
+                refuse('callback argument given to redis.register_function must be a function')
+            end
+            callback = value
+        elseif key == 'flags' then
+            said = flags_of(value)
+        else
+            refuse('unknown argument given to redis.register_function')
+        end
+    end
+    if name == nil then
+        refuse('redis.register_function must get a function name argument')
+    elseif callback == nil then
+        refuse('redis.register_function must get a callback argument')
+    end
+    return name, callback, said or {}, description
+end
+
+local function register_function(...)
+    if loading == nil then
+        -- A library that kept the function calls it.
+        refuse('redis.register_function can only be called on FUNCTION LOAD command')
+    end
+    local count, first, second = select('#', ...), ...
+    if count < 1 or count > 2 then
+        refuse('wrong number of arguments to redis.register_function')
+    end
+    local name, callback, said, description
+    if count == 1 then
+        if type(first) ~= 'table' then
+            refuse('calling redis.register_function with a single argument is only applicable to Lua table '
+                .. '(representing named arguments).')
+        end
+        name, callback, said, description = named_function(first)
+    else
+        if type(first) ~= 'string' then
+            refuse('first argument to redis.register_function must be a string')
+        elseif type(second) ~= 'function' then
+            refuse('second argument to redis.register_function must be a function')
+        end
+        name, callback, said = first, second, {}
+    end
+    raw.work(#name)
+    if name == '' or raw.find(name, '[^%w_]') then
+        refuse('Library names can only contain letters, numbers, or underscores(_) and must be at least one character long')
+    end
+    if loading[name] ~= nil then
+        refuse('Function already exists in the library')
+    end
+    said.callback, said.description = callback, description
+    loading[name] = said
+end
+local loading_redis = { register_function = register_function }
+for _, name in pairs({ 'LOG_DEBUG', 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING', 'REDIS_VERSION', 'REDIS_VERSION_NUM',
+    'log' }) do
+    loading_redis[name] = redis[name]
+end
+setmetatable(loading_redis, { __index = function(_, name)
+    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+end })
+loading_redis = protect(loading_redis)
+
+-- What libraries find: no keys and arguments, which their functions are given.
+local library_env
+library_env = setmetatable({}, {
+    __index = function(_, name)
+        if loading ~= nil then
+            if name == 'redis' then
+                return loading_redis
+            end
+        elseif name == '_G' then
+            return library_env
+        end
+        if loading ~= nil or name == 'KEYS' or name == 'ARGV' then
+            error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+        end
+        return real[name]
+    end,
+    __newindex = readonly,
+    __metatable = false,
+})
+protected[library_env] = true
+local setfenv = setfenv
+
 -- What ends a script that does not catch it: the text, and the line.
 local function ended(e)
     local line = raw.line()
@@ -350,6 +478,23 @@ return {
         -- A script may return more values than the program can hold.
         return xpcall0(function()
             return (f())
+        end, ended)
+    end,
+    -- Runs the code of a library. Returns what it has registered, by the functions' names, or how it ended.
+    load = function(code)
+        setfenv(code, library_env)
+        loading = {}
+        local ok, e = xpcall0(code, ended)
+        local made = loading
+        loading = nil
+        if ok then
+            return true, made
+        end
+        return false, e
+    end,
+    call = function(f, keys, arguments)
+        return xpcall0(function()
+            return (f(keys, arguments))
         end, ended)
     end,
     -- Whether no script has put anything where the next one would find it.

@@ -4,9 +4,9 @@ use super::{Permission, Session};
 use crate::command::line::Line;
 use crate::command::words::is;
 use crate::command::{
-    self, ADMIN, ALONE, Command, MESSAGES, NO_KEYS, OPEN, WRITE, popping, subcommands,
+    self, ADMIN, ALONE, CALLS, Command, MESSAGES, MORE, NO_KEYS, OPEN, WRITE, popping, subcommands,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_MEMORY};
 use crate::reply::Reply;
 
 impl Session {
@@ -34,7 +34,7 @@ impl Session {
 
     /// The command of a line, if it may be run.
     pub(super) fn admit(&self, line: &Line) -> Result<&'static Command, Failure> {
-        let Some(command) = command::find(line.part(0)) else {
+        let Some(command) = command::of_line(line) else {
             return Err(unknown(line));
         };
         if self.permission.is_none() && !command.is(OPEN) {
@@ -47,7 +47,7 @@ impl Session {
         let is_for_admin = is_for_admin(command, line);
         let is_allowed = match self.permission {
             Some(Permission::Nothing) => {
-                let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
+                let tells_of_keys = matches!(command.name, "info" | "lastsave");
                 let is_of_connection =
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
                 is_of_connection && !tells_of_keys && !is_for_admin
@@ -68,6 +68,7 @@ impl Session {
                 "NOPERM User has no permissions to run the '{name}' command"
             )));
         }
+        self.check_memory(command)?;
         let changes = command.is(WRITE) || matches!(command.name, "save" | "bgsave");
         if changes && self.keyspace.only_reads() {
             return Err(Failure::Told(
@@ -90,29 +91,36 @@ impl Session {
                 "ERR Command not allowed inside a transaction",
             ));
         }
-        if self.queue.is_some() && acts_at_once(command, line) {
-            let name = subcommands::full_name(command, line);
-            return Err(Failure::Said(format!(
-                "ERR '{name}' is not allowed inside a transaction: it would be done also if EXEC does nothing"
-            )));
-        }
         Ok(command)
     }
 }
 
+impl Session {
+    /// Refuses what may add data if the process takes more than `maxmemory`. Scripts say for themselves what they add.
+    fn check_memory(&self, command: &Command) -> Result<(), Failure> {
+        let adds =
+            |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);
+        let is_wanted = match command.name {
+            "exec" => {
+                let mut calls = self.queue.iter().flat_map(|queue| &queue.calls);
+                calls.any(|call| adds(call.command))
+            }
+            "function" => command.is(MORE),
+            _ => adds(command),
+        };
+        match is_wanted && self.keyspace.shared().settings.memory_is_over() {
+            true => Err(NO_MEMORY),
+            false => Ok(()),
+        }
+    }
+}
+
+fn is_script(command: &Command) -> bool {
+    command.name.starts_with("eval")
+}
+
 /// What `CLIENT` says of other clients, or does to them: as in Redis it is for who looks after the server.
 const OF_OTHERS: [&str; 5] = ["kill", "list", "pause", "unblock", "unpause"];
-
-/// Whether a command of the connection acts on other clients or on the server: an `EXEC` answers those of the connection
-/// before it is known whether its `WATCH` holds.
-fn acts_at_once(command: &Command, line: &Line) -> bool {
-    let names: &[&str] = match command.name {
-        "client" => &["kill", "pause", "reply", "unblock", "unpause"],
-        "config" => &["set"],
-        _ => &[],
-    };
-    names.iter().any(|name| is(line.part(1), name))
-}
 
 /// Whether a command is for who looks after the server.
 fn is_for_admin(command: &Command, line: &Line) -> bool {

@@ -82,7 +82,10 @@ impl Session {
     }
 
     fn may_write(&self, line: &Line) -> bool {
-        let writes = |command: &Command| command.is(WRITE) || command.name.ends_with("publish");
+        // As in Redis: `PFCOUNT` may keep its estimate, and messages are for all.
+        let writes = |command: &Command| {
+            command.is(WRITE) || matches!(command.name, "publish" | "spublish" | "pfcount")
+        };
         match command::find(line.part(0)) {
             Some(command) if command.name == "exec" => self.queue.as_ref().is_some_and(|queue| {
                 let mut calls = queue.calls.iter();

@@ -91,10 +91,12 @@ fn listed_commands(line: &Line) -> Result<Reply, Failure> {
         let pattern = pattern.as_deref();
         pattern.is_none_or(|pattern| matches(pattern, name.as_bytes()))
     };
-    let names = command::all().map(|(_, command)| command.name);
-    Ok(Reply::Array(
-        names.filter(|name| wanted(name)).map(Reply::Text).collect(),
-    ))
+    let names = command::all().flat_map(|(_, command)| {
+        let own = std::iter::once(command.name.to_string());
+        own.chain(subcommands::full_names(command))
+    });
+    let names = names.filter(|name| wanted(name));
+    Ok(Reply::bulks(names.map(String::into_bytes)))
 }
 
 /// The numbers of the parts that are keys, of the command that is behind the subcommand's name.
@@ -282,6 +284,16 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
     categories
 }
 
+/// Whether not all keys of a command stand in places that are always the same.
+fn moves_keys(command: &Command) -> bool {
+    command::counted_keys(command.name).is_some()
+        || command.name.starts_with("sort")
+        || matches!(
+            command.name,
+            "georadius" | "georadiusbymember" | "migrate" | "xread" | "xreadgroup"
+        )
+}
+
 fn described(group: &str, command: &Command) -> Reply {
     let words: [(u16, &str); 10] = [
         (WRITE, "write"),
@@ -303,7 +315,9 @@ fn described(group: &str, command: &Command) -> Reply {
         () => 0,
     };
     let flags = words.iter().filter(|(flag, _)| command.is(flag & !hidden));
-    let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();
+    let moves = moves_keys(command).then_some("movablekeys");
+    let flags = flags.map(|(_, word)| *word).chain(moves);
+    let flags = flags.map(Reply::Simple).collect();
     let categories = categories(group, command).into_iter();
     let categories = categories.map(|name| Reply::Status(format!("@{name}")));
     let (first, last, step) = match subcommands::has_any(command) {

@@ -3,14 +3,14 @@
 use super::clients::{Answers, check_name};
 use super::listening::LISTENING;
 use super::options::DEFAULT_USER;
-use super::{Planned, Queue, Session, caller};
+use super::{Continue, Planned, Queue, Session, caller};
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, NO_SCRIPT, OPEN};
 use crate::data::databases::database;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
-use crate::request::{Request, Selected, Step, What};
+use crate::request::{Answer, Outcomes, Request, Selected, Step, What};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
@@ -112,7 +112,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         0,
         "Returns how many disks have what was written: 1 here, 0 elsewhere",
     ),
-    of_session("function", -2, 0, "Says what functions there are"),
     of_session(
         "monitor",
         1,
@@ -225,14 +224,8 @@ impl Session {
                     Err(failure) => Step::Answered(Reply::Error(failure.to_string())),
                 },
                 None => {
-                    let reply = self.answer(call.command, &call.line, now).await;
-                    if let Err(failure) = self.count(&reply) {
-                        let name = call.command.name;
-                        return error(format!(
-                            "EXECABORT Transaction discarded: {failure} (in '{name}')"
-                        ));
-                    }
-                    Step::Answered(reply)
+                    self.deferred.push((steps.len(), call));
+                    Step::Answered(Reply::Null)
                 }
             });
         }
@@ -246,6 +239,42 @@ impl Session {
             self.database = Selected::By(behind);
         }
         Planned::Asked
+    }
+
+    /// Answers the commands of the connection in an `EXEC`, once that has run: they act only if it did. It was the last of
+    /// its flight.
+    pub(super) async fn answer_deferred(
+        &mut self,
+        outcomes: &mut Result<Outcomes, sardonyx::Error>,
+        now: i64,
+    ) {
+        let outcome = match outcomes {
+            Ok(outcomes) => outcomes.last_mut(),
+            Err(_) => None,
+        };
+        let items = match outcome {
+            Some(Ok(Answer::Postponed(_))) => return,
+            Some(Ok(
+                Answer::Reply(Reply::Array(items)) | Answer::Sends(Reply::Array(items), _),
+            )) => items,
+            _ => {
+                self.deferred.clear();
+                return;
+            }
+        };
+        for (place, call) in std::mem::take(&mut self.deferred) {
+            let reply = self.answer(call.command, &call.line, now).await;
+            let reply = match self.count(&reply) {
+                Ok(()) => reply,
+                Err(failure) => Reply::Error(failure.to_string()),
+            };
+            if let Some(item) = items.get_mut(place) {
+                *item = reply;
+            }
+        }
+        if self.client.is_ended() {
+            self.end = Continue::Close;
+        }
     }
 
     fn reset(&mut self) {

@@ -2,13 +2,12 @@
 
 use super::Session;
 use super::command_about::about;
+use crate::command::Command;
 use crate::command::line::Line;
-use crate::command::words::{Words, is};
-use crate::command::{Command, subcommands};
+use crate::command::words::is;
 use crate::failure::Failure;
-use crate::functions::Listed;
-use crate::pattern::matches;
 use crate::reply::Reply;
+use crate::settings::Number;
 
 /// The version of Redis whose commands these are.
 pub(crate) const REDIS_VERSION: &str = "7.2.0";
@@ -55,42 +54,12 @@ impl Session {
                 }
             }
             "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
-            "function" => match line.part(1) {
-                word if is(word, "list") => self.functions(line),
-                word if is(word, "help") => Ok(subcommands::help("function")),
-                _ => Err(Failure::Told(
-                    "ERR functions are registered by the program that embeds the server, or procedures of SQL",
-                )),
-            },
             "latency" => Err(Failure::Told(
                 "ERR LATENCY is not supported: the server's metrics have the times of its commits and statements",
             )),
             "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
             _ => Err(command.wrong_arguments()),
         }
-    }
-
-    /// As Redis lists libraries: each function is one by itself.
-    fn functions(&self, line: &Line) -> Result<Reply, Failure> {
-        let pattern = library_pattern(line)?;
-        let wanted = |name: &[u8]| pattern.is_none_or(|pattern| matches(pattern, name));
-        let mut names = self.keyspace.function_names();
-        let mut others = match &self.options.functions {
-            Some(others) => others.list()?,
-            None => Vec::new(),
-        };
-        names.retain(|name| wanted(name));
-        others.retain(|listed| wanted(listed.name.as_bytes()));
-        // One that is registered goes before another of its name.
-        let hidden = |listed: &Listed| names.iter().any(|name| name == listed.name.as_bytes());
-        let others: Vec<Reply> = others
-            .into_iter()
-            .filter(|listed| !hidden(listed))
-            .map(|listed| listed_function(listed.name.into_bytes(), listed.engine))
-            .collect();
-        let registered = names.into_iter();
-        let registered = registered.map(|name| listed_function(name, "sardonyx"));
-        Ok(Reply::Array(registered.chain(others).collect()))
     }
 
     fn info(&self) -> String {
@@ -110,13 +79,18 @@ impl Session {
                 format!("db{number}:keys={keys},expires={expires},avg_ttl=0\r\n")
             })
             .collect();
+        let memory = crate::process::recent_memory();
+        let most = self.keyspace.shared().settings.number(Number::Memory);
+        let [system, own] = crate::process::processors();
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
              # Clients\r\nconnected_clients:{}\r\nblocked_clients:{waiting}\r\n\r\n\
+             # Memory\r\nused_memory:{memory}\r\nused_memory_rss:{memory}\r\nmaxmemory:{most}\r\n\
+             maxmemory_policy:noeviction\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
              rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
-             connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
+             connected_slaves:0\r\n\r\n# CPU\r\nused_cpu_sys:{system:.6}\r\nused_cpu_user:{own:.6}\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
             clients.len(),
@@ -126,44 +100,6 @@ impl Session {
             keyspace,
         )
     }
-}
-
-/// The pattern of names that `FUNCTION LIST` asks for.
-fn library_pattern(line: &Line) -> Result<Option<&[u8]>, Failure> {
-    let mut words = Words::from(line, 2);
-    let mut pattern = None;
-    while let Some(word) = words.next() {
-        if is(word, "libraryname") && pattern.is_none() {
-            let none = Failure::Told("ERR library name argument was not given");
-            pattern = Some(words.next().ok_or(none)?);
-        } else if is(word, "withcode") {
-            return Err(Failure::Told(
-                "ERR FUNCTION LIST WITHCODE is not supported: a function is registered by a program, or is a procedure \
-                 of SQL",
-            ));
-        } else {
-            let word = String::from_utf8_lossy(word);
-            return Err(Failure::Said(format!("ERR Unknown argument {word}")));
-        }
-    }
-    Ok(pattern)
-}
-
-fn listed_function(name: Vec<u8>, engine: &'static str) -> Reply {
-    let name = Reply::Bulk(name);
-    let function = vec![
-        (Reply::Text("name"), name.clone()),
-        (Reply::Text("description"), Reply::Null),
-        (Reply::Text("flags"), Reply::Set(Vec::new())),
-    ];
-    Reply::Map(vec![
-        (Reply::Text("library_name"), name),
-        (Reply::Text("engine"), Reply::Text(engine)),
-        (
-            Reply::Text("functions"),
-            Reply::Array(vec![Reply::Map(function)]),
-        ),
-    ])
 }
 
 /// The sections of `INFO` that a command names; all, if it names none.

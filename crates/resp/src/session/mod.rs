@@ -31,6 +31,8 @@ pub use flight::Flight;
 #[cfg(feature = "lua")]
 pub(crate) use information::{REDIS_VERSION, REDIS_VERSION_NUMBER, time};
 pub(crate) use listening::LISTENING;
+#[cfg(feature = "lua")]
+pub(crate) use monitor::monitored;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
@@ -87,6 +89,8 @@ pub struct Session {
     waits: Waits,
     /// A command that waits for the end of a pause.
     held: Option<Line>,
+    /// Commands of the connection in the last `EXEC`, with their places, which are answered when it has run.
+    deferred: Vec<(usize, Call)>,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     /// The memory of the answer to a client that waited, until it is sent.
@@ -139,6 +143,7 @@ impl Session {
             answers: Answers::default(),
             waits: Waits::default(),
             held: None,
+            deferred: Vec::new(),
             executed: None,
             told: None,
             answered: answers::Taken::default(),
@@ -208,7 +213,9 @@ impl Session {
                     }
                     bytes += line.bytes();
                     // What follows is of somebody who is known then, or waits for the answer.
-                    let is_last = !self.is_known() && says_who(&line) || may_wait(&line);
+                    let is_last = !self.is_known() && says_who(&line)
+                        || may_wait(&line)
+                        || self.acts_behind(&line, &flight);
                     flight.lines.push(line);
                     if is_last {
                         break;
@@ -226,6 +233,25 @@ impl Session {
             }
         }
         Ok(flight)
+    }
+
+    /// Whether a line is an `EXEC` whose commands of the connection act when it has run: nothing is planned before.
+    fn acts_behind(&self, line: &Line, flight: &Flight) -> bool {
+        let acts = |command: &Command| {
+            command.run.is_none()
+                && !matches!(
+                    command.name,
+                    "multi" | "exec" | "discard" | "watch" | "select"
+                )
+        };
+        let queued = self.queue.iter().flat_map(|queue| &queue.calls);
+        line.part(0).eq_ignore_ascii_case(b"exec")
+            && (queued.map(|call| call.command).any(acts)
+                || flight
+                    .lines
+                    .iter()
+                    .filter_map(|line| command::find(line.part(0)))
+                    .any(acts))
     }
 
     /// Whether the client has said who it is, or need not.
@@ -258,7 +284,7 @@ impl Session {
             RestOf::Answered(_) => true,
             RestOf::Postponed(what, _) => what.only_reads(shared),
         });
-        let line_reads = |line: &Line| match command::find(line.part(0)) {
+        let line_reads = |line: &Line| match command::of_line(line) {
             Some(command) if command.name == "exec" => self.queue.as_ref().is_none_or(|queue| {
                 let mut calls = queue.calls.iter();
                 calls.all(|call| call.only_reads(shared))
@@ -342,10 +368,13 @@ impl Session {
         {
             self.note(command, &line, now);
         }
-        let outcomes = match requests.is_empty() {
+        let mut outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
             false => self.keyspace.answer(requests, self.id).await,
         };
+        if !self.deferred.is_empty() {
+            self.answer_deferred(&mut outcomes, now).await;
+        }
         self.write_answers(planned, outcomes, output);
         self.keep_slow();
         if !self.rest.is_empty() {

@@ -7,7 +7,9 @@ use crate::clients::Monitoring;
 use crate::command::line::Line;
 use crate::command::{ADMIN, Command};
 use crate::reply::Reply;
+use sardonyx_base::channels::Message;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// Commands that are shown elsewhere: `EXEC` behind those that it runs.
 const NOT_SHOWN: [&str; 1] = ["exec"];
@@ -52,21 +54,28 @@ impl Session {
 
     #[cold]
     fn show_parts<'l>(&self, parts: impl Iterator<Item = &'l [u8]>, database: u8, now: i64) {
-        let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
-        let mut text = format!(
-            "{seconds}.{millis:03}000 [{database} {}]",
-            self.client.address_text()
-        );
-        for part in parts {
-            text.push_str(" \"");
-            quote(&mut text, part);
-            text.push('"');
-        }
-        let message = shown(text.into_bytes());
+        let message = monitored(parts, database, &self.client.address_text(), now);
         if let Some(posted) = self.keyspace.shared().posting.post([message].iter()) {
             posted.durable_alone();
         }
     }
+}
+
+/// What clients are shown of a command, in a database, of a client at an address or of a script.
+pub(crate) fn monitored<'l>(
+    parts: impl Iterator<Item = &'l [u8]>,
+    database: u8,
+    address: &str,
+    now: i64,
+) -> Arc<Message> {
+    let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
+    let mut text = format!("{seconds}.{millis:03}000 [{database} {address}]");
+    for part in parts {
+        text.push_str(" \"");
+        quote(&mut text, part);
+        text.push('"');
+    }
+    shown(text.into_bytes())
 }
 
 /// From which part on a command has what others are not to see.

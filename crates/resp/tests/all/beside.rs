@@ -173,7 +173,7 @@ impl Functions for Counting {
         false
     }
 
-    fn list(&self) -> Result<Vec<Listed>, Failure> {
+    fn list(&self, _: &Within<'_, '_>) -> Result<Vec<Listed>, Failure> {
         Ok(Vec::new())
     }
 }

@@ -189,7 +189,7 @@ impl Functions for Crossing {
         false
     }
 
-    fn list(&self) -> Result<Vec<Listed>, Failure> {
+    fn list(&self, _: &Within<'_, '_>) -> Result<Vec<Listed>, Failure> {
         Ok(Vec::new())
     }
 }

@@ -240,27 +240,56 @@ fn slow_commands_are_kept_with_their_clients() {
 }
 
 #[test]
-fn between_multi_and_exec_nothing_is_done_to_others() {
-    let world = World::new(1);
-    let (mut one, other) = (world.session(), world.session());
-    let id = format!("CLIENT KILL ID {}", other.id());
-    for (command, name) in [
-        (&id[..], "client|kill"),
-        ("CLIENT PAUSE 1000", "client|pause"),
-        ("client unpause", "client|unpause"),
-        ("CLIENT REPLY SKIP", "client|reply"),
-        ("CLIENT UNBLOCK 1", "client|unblock"),
-        ("CONFIG SET slowlog-max-len 1", "config|set"),
-    ] {
-        assert_eq!(ask(&mut one, "MULTI"), "+OK");
-        let refused = ask(&mut one, command);
-        let text = format!("-ERR '{name}' is not allowed inside a transaction");
-        assert!(refused.starts_with(&text), "{refused}");
-        assert!(ask(&mut one, "EXEC").starts_with("-EXECABORT"));
+fn commands_of_the_connection_in_an_exec_act_only_if_it_runs() {
+    for pipelined in [false, true] {
+        let world = World::new(1);
+        let (mut one, mut third) = (world.session(), world.session());
+        let mut other = world.session();
+        ask(&mut one, "CONFIG SET slowlog-log-slower-than 0");
+        let kill = format!("CLIENT KILL ID {}", other.id());
+        let inside = [
+            "MULTI",
+            &kill,
+            "CLIENT SETNAME ann",
+            "CONFIG SET slowlog-max-len 7",
+            "SET k 2",
+            "SLOWLOG RESET",
+            "GET k",
+            "SELECT 3",
+            "CLIENT GETNAME",
+            "EXEC",
+        ];
+        let run = |one: &mut Session| match pipelined {
+            false => inside.map(|text| ask(one, text)).into_iter().last(),
+            true => {
+                let sent: Vec<u8> = (inside.iter())
+                    .flat_map(|text| encode(&text.split(' ').collect::<Vec<_>>()))
+                    .collect();
+                answers(&send(one, &sent).0).pop()
+            }
+        };
+        ask(&mut one, "WATCH k");
+        ask(&mut third, "SET k 1");
+        assert_eq!(run(&mut one).as_deref(), Some("nil"));
+        assert!(!is_ready(&other, Waker::noop()));
+        assert_eq!(ask(&mut one, "CLIENT GETNAME"), "nil");
+        let length = ask(&mut one, "CONFIG GET slowlog-max-len");
+        assert_eq!(length, r#"["slowlog-max-len" "128"]"#);
+        assert_ne!(ask(&mut one, "SLOWLOG LEN"), ":0");
+        assert_eq!(ask(&mut one, "GET k"), "\"1\"", "still in database 0");
+        // Without a change that is watched they act, in their order, and are answered in their places.
+        let executed = run(&mut one);
+        let wanted = "[:1 +OK +OK +OK +OK \"2\" +OK \"ann\"]";
+        assert_eq!(executed.as_deref(), Some(wanted));
+        assert!(is_ready(&other, Waker::noop()));
+        assert_eq!(ask(&mut one, "CLIENT GETNAME"), "\"ann\"");
+        let length = ask(&mut one, "CONFIG GET slowlog-max-len");
+        assert_eq!(length, r#"["slowlog-max-len" "7"]"#);
+        assert_eq!(ask(&mut one, "GET k"), "nil", "in database 3");
+        drop(send(&mut other, b""));
     }
-    assert!(!is_ready(&other, Waker::noop()));
-    let length = ask(&mut one, "CONFIG GET slowlog-max-len");
-    assert_eq!(length, r#"["slowlog-max-len" "128"]"#);
+    let world = World::new(1);
+    let mut one = world.session();
     let refused = ask(&mut one, "CONFIG SET slowlog-max-len 10001");
     assert!(refused.ends_with("argument must be between 0 and 10000 inclusive"));
 }

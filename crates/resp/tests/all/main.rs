@@ -13,8 +13,11 @@ mod followed;
 mod golden;
 mod keyspaces;
 mod killed;
+#[cfg(feature = "lua")]
+mod libraries;
 mod messages;
 mod model;
+mod payloads;
 #[cfg(feature = "lua")]
 mod scripts;
 mod streams;

@@ -16,7 +16,9 @@ mod information;
 mod reading;
 mod trimming;
 
-pub(crate) use reading::{gone, is_behind, key_places, keys, line_for, time_limit, waits};
+pub(crate) use reading::{
+    gone, group_of, is_behind, key_places, keys, line_for, time_limit, waits,
+};
 
 use super::{BLOCKING, Command, FAST, MORE, NO_KEYS, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{EntryId, Fields, Room};

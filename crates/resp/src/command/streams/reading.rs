@@ -172,6 +172,11 @@ pub(crate) fn is_behind(line: &Line, number: usize, last: EntryId) -> bool {
     }
 }
 
+/// The group that a command reads of.
+pub(crate) fn group_of(line: &Line) -> Option<&[u8]> {
+    Reading::of(line).ok()?.group.map(|(group, _)| group)
+}
+
 /// Why a client that waits for entries for its group gets none of this key any more.
 pub(crate) fn gone(
     data: &mut Live<'_, '_>,

@@ -149,14 +149,14 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Adds a group, whose name is free.
+    /// Adds a group, whose name is free. Returns its number.
     pub fn create_group(
         &mut self,
         stream: u64,
         name: &[u8],
         last: EntryId,
         read: Option<i64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<u64, Failure> {
         check_key(name)?;
         let number = self.shared.next_id();
         let group = Group {
@@ -165,7 +165,8 @@ impl Live<'_, '_> {
             last,
             read,
         };
-        self.insert_group(stream, name, &group)
+        self.insert_group(stream, name, &group)?;
+        Ok(number)
     }
 
     fn insert_group(&mut self, stream: u64, name: &[u8], group: &Group) -> Result<(), Failure> {
@@ -220,11 +221,16 @@ impl Live<'_, '_> {
 
     /// A consumer is seen now; it is added if it is not there.
     pub fn see_consumer(&mut self, group: u64, name: &[u8]) -> Result<(), Failure> {
+        self.put_consumer(group, name, self.now)
+    }
+
+    /// Writes when a consumer was seen, in milliseconds since 1970.
+    pub fn put_consumer(&mut self, group: u64, name: &[u8], seen: i64) -> Result<(), Failure> {
         check_key(name)?;
         let mut row = RowWriter::new(consumer::SEEN + 1);
         row.set(0, ValueRef::Int(group.into()));
         row.set(consumer::NAME, ValueRef::Bytes(name));
-        row.set(consumer::SEEN, timestamp(self.now));
+        row.set(consumer::SEEN, timestamp(seen));
         let table = self.shared.numbers.consumer;
         self.state.rows_of(table)?.put_row(&row)?;
         Ok(())

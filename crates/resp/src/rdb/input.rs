@@ -1,0 +1,260 @@
+//! Bytes of a value that are read from their front: lengths, numbers, and texts, which may be compressed.
+//!
+//! Each text and each element is taken from what the value may have; so a short input cannot ask for much memory.
+
+use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError};
+
+/// A text that is kept counts for so many bytes besides its own.
+const EACH_BYTES: usize = 16;
+
+/// How a text is written: as an integer of some width, or compressed.
+const INT8: u8 = 0xc0;
+const INT16: u8 = 0xc1;
+const INT32: u8 = 0xc2;
+const LZF: u8 = 0xc3;
+
+/// What is left of the bytes, and of a value's bounds.
+#[derive(Debug)]
+pub(super) struct Input<'b> {
+    bytes: &'b [u8],
+    /// How many bytes were before.
+    at: usize,
+    /// Bytes and elements that the value may still have.
+    left: (usize, usize),
+}
+
+impl<'b> Input<'b> {
+    pub fn new(bytes: &'b [u8]) -> Self {
+        Input {
+            bytes,
+            at: 0,
+            left: (DECODED_BYTES_MAX, ELEMENTS_MAX),
+        }
+    }
+
+    /// Another value begins: its bounds are whole.
+    pub fn renew(&mut self) {
+        self.left = (DECODED_BYTES_MAX, ELEMENTS_MAX);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// How many bytes were taken.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// That something is wrong here.
+    pub fn wrong(&self, what: &'static str) -> RdbError {
+        RdbError::Malformed { what, at: self.at }
+    }
+
+    /// So many bytes, as they are.
+    pub fn take(&mut self, count: usize) -> Result<&'b [u8], RdbError> {
+        let (taken, rest) = self
+            .bytes
+            .split_at_checked(count)
+            .ok_or(RdbError::Short(self.at))?;
+        self.bytes = rest;
+        self.at += count;
+        Ok(taken)
+    }
+
+    /// So many bytes, one for each place.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], RdbError> {
+        let short = RdbError::Short(self.at);
+        self.take(N)?.try_into().map_err(|_| short)
+    }
+
+    pub fn byte(&mut self) -> Result<u8, RdbError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// A length.
+    pub fn length(&mut self) -> Result<u64, RdbError> {
+        match self.length_or_form()? {
+            (length, None) => Ok(length),
+            (_, Some(_)) => Err(self.wrong("a text where a length should be")),
+        }
+    }
+
+    /// A length, or how a text is written instead.
+    fn length_or_form(&mut self) -> Result<(u64, Option<u8>), RdbError> {
+        let first = self.byte()?;
+        let low = u64::from(first & 0x3f);
+        Ok(match first {
+            0x00..=0x3f => (low, None),
+            0x40..=0x7f => (low << 8 | u64::from(self.byte()?), None),
+            0x80 => (u64::from(u32::from_be_bytes(self.array()?)), None),
+            0x81 => (u64::from_be_bytes(self.array()?), None),
+            0xc0.. => (0, Some(first)),
+            _ => return Err(self.wrong("a length in no form")),
+        })
+    }
+
+    /// Room for a text that is kept.
+    pub fn keep(&mut self, bytes: usize) -> Result<(), RdbError> {
+        let left = self.left.0.checked_sub(bytes.saturating_add(EACH_BYTES));
+        self.left.0 = left.ok_or(RdbError::TooLarge)?;
+        Ok(())
+    }
+
+    /// Room for an element.
+    pub fn count(&mut self) -> Result<(), RdbError> {
+        self.left.1 = self.left.1.checked_sub(1).ok_or(RdbError::TooLarge)?;
+        Ok(())
+    }
+
+    /// A text.
+    pub fn text(&mut self) -> Result<Vec<u8>, RdbError> {
+        let integer = |number: i64| number.to_string().into_bytes();
+        Ok(match self.length_or_form()? {
+            (length, None) => {
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                let text = self.take(length)?;
+                self.keep(length)?;
+                text.to_vec()
+            }
+            (_, Some(INT8)) => integer(i8::from_le_bytes(self.array()?).into()),
+            (_, Some(INT16)) => integer(i16::from_le_bytes(self.array()?).into()),
+            (_, Some(INT32)) => integer(i32::from_le_bytes(self.array()?).into()),
+            (_, Some(LZF)) => {
+                let wrong = self.wrong("a compressed text that does not fit its length");
+                let packed = usize::try_from(self.length()?).unwrap_or(usize::MAX);
+                let length = usize::try_from(self.length()?).unwrap_or(usize::MAX);
+                let packed = self.take(packed)?;
+                self.keep(length)?;
+                decompressed(packed, length).ok_or(wrong)?
+            }
+            (_, Some(_)) => return Err(self.wrong("a text in no form")),
+        })
+    }
+
+    /// A text that is an element.
+    pub fn element(&mut self) -> Result<Vec<u8>, RdbError> {
+        self.count()?;
+        self.text()
+    }
+
+    /// Texts behind their number, or behind the number of groups of so many.
+    pub fn texts(&mut self, each: u64) -> Result<Vec<Vec<u8>>, RdbError> {
+        let count = self.length()?.saturating_mul(each);
+        // As many as there are: a number promises nothing.
+        (0..count).map(|_| self.element()).collect()
+    }
+
+    /// The elements of a text in which they are packed.
+    pub fn packed(
+        &mut self,
+        unpack: fn(&mut Input<'_>) -> Result<Vec<Vec<u8>>, RdbError>,
+    ) -> Result<Vec<Vec<u8>>, RdbError> {
+        let at = self.at;
+        let text = self.text()?;
+        let mut inner = self.within(&text, at);
+        let elements = unpack(&mut inner)?;
+        self.return_from(&inner);
+        Ok(elements)
+    }
+
+    /// A text of this input, from an offset on, whose elements have what this one has left.
+    pub fn within<'t>(&self, text: &'t [u8], at: usize) -> Input<'t> {
+        Input {
+            bytes: text,
+            at,
+            left: self.left,
+        }
+    }
+
+    /// What was read within a text is taken from what is left.
+    pub fn return_from(&mut self, inner: &Input<'_>) {
+        self.left = inner.left;
+    }
+
+    /// The same of pairs.
+    pub fn even(
+        &mut self,
+        unpack: fn(&mut Input<'_>) -> Result<Vec<Vec<u8>>, RdbError>,
+    ) -> Result<Vec<Vec<u8>>, RdbError> {
+        let elements = self.packed(unpack)?;
+        match elements.len() % 2 {
+            0 => Ok(elements),
+            _ => Err(self.wrong("a field without a value")),
+        }
+    }
+
+    /// A score that is written as a text.
+    pub fn score_text(&mut self) -> Result<f64, RdbError> {
+        Ok(match self.byte()? {
+            253 => f64::NAN,
+            254 => f64::INFINITY,
+            255 => f64::NEG_INFINITY,
+            length => {
+                let text = self.take(length.into())?;
+                number_of(text).ok_or_else(|| self.wrong("a score that is no number"))?
+            }
+        })
+    }
+}
+
+/// The number of a text.
+pub(super) fn number_of(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+/// A text that was compressed by LZF, if it has this length.
+fn decompressed(packed: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut text: Vec<u8> = Vec::new();
+    let mut rest = packed.iter().copied();
+    while let Some(control) = rest.next() {
+        if control < 0x20 {
+            // As they are.
+            for _ in 0..=control {
+                text.push(rest.next()?);
+            }
+        } else {
+            let mut count = usize::from(control >> 5);
+            if count == 7 {
+                count += usize::from(rest.next()?);
+            }
+            let back = usize::from(control & 0x1f) << 8 | usize::from(rest.next()?);
+            let from = text.len().checked_sub(back + 1)?;
+            // What is copied may be what is being written.
+            for at in from..from + count + 2 {
+                let byte = *text.get(at)?;
+                text.push(byte);
+            }
+        }
+        if text.len() > length {
+            return None;
+        }
+    }
+    (text.len() == length).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressed_texts_are_read_and_wrong_ones_refused() {
+        // "aaaaaaaaaaaaaaaaaaaa" as Redis' own compressor writes it.
+        let packed = [0x01, b'a', b'a', 0xe0, 0x09, 0x00];
+        assert_eq!(decompressed(&packed, 20), Some(vec![b'a'; 20]));
+        assert_eq!(decompressed(&packed, 19), None);
+        assert_eq!(decompressed(&packed, 21), None);
+        assert_eq!(decompressed(&[0x20, 0x05], 3), None);
+        assert_eq!(decompressed(&[0x05, b'a'], 6), None);
+    }
+
+    #[test]
+    fn a_length_that_promises_much_takes_no_memory() {
+        let mut input = Input::new(&[0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
+        assert_eq!(input.texts(2), Err(RdbError::Short(10)));
+        let mut bomb = vec![LZF, 0x03, 0x81];
+        bomb.extend(u64::MAX.to_be_bytes());
+        bomb.extend([0xe0, 0xff, 0]);
+        assert_eq!(Input::new(&bomb).text(), Err(RdbError::TooLarge));
+    }
+}
