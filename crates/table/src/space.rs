@@ -314,11 +314,14 @@ impl TableSpace {
         let Some(state) = state.and_then(Option::as_ref) else {
             return;
         };
-        let key = state.hashed_key.as_ref().map(|shape| shape.of_values(key));
-        let Some(Ok(key)) = key else {
+        let Some(shape) = &state.hashed_key else {
             return;
         };
-        let hash = state.hash.of(&key.bytes);
+        let encoded = (shape.of_bytes(key)).or_else(|| Some(shape.of_values(key).ok()?.bytes));
+        let Some(encoded) = encoded else {
+            return;
+        };
+        let hash = state.hash.of(&encoded);
         match what {
             Prefetch::Index => state.index.prefetch(&self.indexes, hash),
             Prefetch::Record => {

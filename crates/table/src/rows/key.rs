@@ -119,6 +119,9 @@ pub(crate) fn columns_key(
     table: &str,
     key: &(impl KeyValues + ?Sized),
 ) -> Result<KeyBytes, TableError> {
+    if let Some(encoded) = shape.of_bytes(key) {
+        return Ok(encoded);
+    }
     check_key(schema, table, key)?;
     let encoded = shape.of_values(key);
     let bad =
