@@ -10,7 +10,7 @@ use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, Command, FAST, MORE, READ, popping, streams};
-use crate::data::{Data, Seen, State, keys_of};
+use crate::data::{Data, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;

@@ -8,8 +8,10 @@
 //! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
 //! order in which it came.
 
+pub(crate) mod guest;
+
 use crate::error::{SqlError, code};
-use crate::guest::Guest;
+use guest::Guest;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;

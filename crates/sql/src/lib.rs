@@ -50,7 +50,6 @@ mod error;
 mod explain;
 mod expression;
 mod followed;
-mod guest;
 mod hashing;
 mod incoming;
 mod index_names;

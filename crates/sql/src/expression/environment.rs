@@ -132,7 +132,7 @@ impl StatementContext {
     /// Why it is.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
         if let Some(database) = &self.database {
-            crate::guest::step_aside(|| database.committed_count());
+            crate::blocking::guest::step_aside(|| database.committed_count());
         }
         // One request ends one statement.
         match self.interrupt.take() {

@@ -108,14 +108,14 @@ impl Asked {
                 conditions.push(Condition::Compares(left, "=", right));
             }
         }
-        for _ in 0..choices.below(4) {
+        for _ in 0..1 + choices.below(4) {
             let any = |choices: &mut Choices| (choices.below(tables.len()), column(choices));
             let value = |choices: &mut Choices| choices.below(12) as i64;
             let operator = ["=", "<", ">=", "<>"][choices.below(4)];
             conditions.push(match choices.below(6) {
-                0 => Condition::Compares(any(choices), operator, any(choices)),
-                1 => Condition::IsOf(any(choices), [value(choices), value(choices), 40]),
-                2 => {
+                0 | 1 => Condition::Compares(any(choices), operator, any(choices)),
+                2 => Condition::IsOf(any(choices), [value(choices), value(choices), 40]),
+                3 => {
                     let (one, other) = (any(choices), any(choices));
                     let mut pair = || [(one, value(choices)), (other, value(choices))];
                     Condition::Either(pair(), pair())
@@ -197,7 +197,7 @@ struct Indexed {
 
 impl Indexed {
     fn random(choices: &mut Choices) -> Indexed {
-        let count = [30, 150, 300, 900][choices.below(4)];
+        let count = [30, 150, 900, 2000][choices.below(4)];
         let cell = |choices: &mut Choices, most| match choices.below(10) {
             0 => None,
             _ => Some(choices.below(most) as i64),
