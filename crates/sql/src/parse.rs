@@ -63,7 +63,7 @@ pub(crate) enum Parsed {
     /// `COMMENT ON`, of which it knows too little.
     Comment(Comment),
     /// `ALTER TYPE`, of which it knows too little.
-    Type(TypeCommand),
+    Type(Box<TypeCommand>),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
 }
@@ -108,7 +108,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
             false if is_type_command(&parser) => {
-                Parsed::Type(parse_type_command(text, &mut parser)?)
+                Parsed::Type(Box::new(parse_type_command(text, &mut parser)?))
             }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {

@@ -129,7 +129,7 @@ fn a_zone_that_a_driver_tells_unasked_is_answered_by_the_zone_that_holds() {
     let running = Running::start(postgres_alone());
     let mut socket = start(
         &running,
-        &[("TimeZone", "Europe/Berlin"), ("_pq_.new", "1")],
+        &[("TimeZone", "Nowhere/Else"), ("_pq_.new", "1")],
     );
     let begun = answer(&mut socket);
     assert!(begun.contains(&(b'S', "TimeZone|UTC|".into())), "{begun:?}");
@@ -144,6 +144,15 @@ fn a_zone_that_a_driver_tells_unasked_is_answered_by_the_zone_that_holds() {
             .iter()
             .any(|(kind, body)| *kind == b'v' && body.contains("_pq_.new|"))
     );
+}
+
+#[test]
+fn a_session_begins_in_the_zone_of_its_client() {
+    let running = Running::start(postgres_alone());
+    let mut socket = start(&running, &[("TimeZone", "europe/berlin")]);
+    let begun = answer(&mut socket);
+    let zone = (b'S', "TimeZone|Europe/Berlin|".into());
+    assert!(begun.contains(&zone), "{begun:?}");
 }
 
 #[test]

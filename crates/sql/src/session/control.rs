@@ -44,7 +44,7 @@ pub(super) fn is_read_only(modes: &[TransactionMode], otherwise: bool) -> bool {
 
 /// The level of isolation that modes of a transaction ask for, if they do: all run serializable, which is more.
 pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
-    let levels = modes.iter().filter_map(|mode| match mode {
+    let mut levels = modes.iter().filter_map(|mode| match mode {
         TransactionMode::IsolationLevel(level) => Some(match level {
             TransactionIsolationLevel::Serializable => "serializable",
             TransactionIsolationLevel::RepeatableRead | TransactionIsolationLevel::Snapshot => {
@@ -55,7 +55,7 @@ pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
         }),
         TransactionMode::AccessMode(_) => None,
     });
-    levels.last()
+    levels.next_back()
 }
 
 /// Begins, ends, marks; `None` if that needs a serial call: the commit of what was written.

@@ -62,7 +62,7 @@ pub(super) fn statements_of(
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Type(command) => {
-                let prepared = Prepared::of_type(whole.clone(), command);
+                let prepared = Prepared::of_type(whole.clone(), *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Procedure(definition) => {

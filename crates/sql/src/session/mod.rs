@@ -83,6 +83,10 @@ impl Drop for Session {
 struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
 /// What has to be done with a step that is no data.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and a box would allocate for each step"
+)]
 enum Handled {
     Done(Outcome),
     /// It, and what follows, is to run as a unit.
