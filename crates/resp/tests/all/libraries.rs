@@ -195,3 +195,60 @@ fn the_end_of_memory_within_the_programs_own_calls_is_an_error_of_the_script() {
     }
     assert!(ends[0] > 0 && ends[1] > 0, "both ends were met: {ends:?}");
 }
+
+#[test]
+fn beyond_maxmemory_what_adds_is_refused_in_scripts_too() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let flagged = |flag: &str| format!("#!lua flags={flag}\nreturn redis.pcall('set', 'b', '1')");
+    ask(&mut session, &["SET", "a", "1"]);
+    assert_eq!(
+        ask(&mut session, &["CONFIG", "SET", "maxmemory", "1"]),
+        "+OK"
+    );
+    let refused = "-OOM command not allowed when used memory > 'maxmemory'.";
+    assert_eq!(ask(&mut session, &["SET", "b", "1"]), refused);
+    assert_eq!(ask(&mut session, &["FUNCTION", "LOAD", CODE]), refused);
+    assert_eq!(ask(&mut session, &["GET", "a"]), "\"1\"");
+    let unflagged = "return redis.pcall('set', 'b', '1')";
+    assert_eq!(ask(&mut session, &["EVAL", unflagged, "0"]), refused);
+    let none = ask(&mut session, &["EVAL", &flagged(""), "0"]);
+    assert!(none.starts_with("-OOM allow-oom flag is not set"), "{none}");
+    assert_eq!(
+        ask(&mut session, &["EVAL", &flagged("allow-oom"), "0"]),
+        "+OK"
+    );
+    // Queued, it has its EXEC refused.
+    ask(&mut session, &["MULTI"]);
+    assert_eq!(ask(&mut session, &["SET", "c", "1"]), refused);
+    assert!(ask(&mut session, &["EXEC"]).starts_with("-EXECABORT"));
+    assert_eq!(ask(&mut session, &["DEL", "a", "b"]), ":2");
+    assert_eq!(
+        ask(&mut session, &["CONFIG", "SET", "maxmemory", "0"]),
+        "+OK"
+    );
+    assert_eq!(ask(&mut session, &["SET", "c", "1"]), "+OK");
+}
+
+#[test]
+fn who_monitors_is_shown_what_scripts_and_functions_do() {
+    let world = World::new(1);
+    let (mut session, mut monitor) = (world.session(), world.session());
+    ask(&mut session, &["FUNCTION", "LOAD", CODE]);
+    assert_eq!(ask(&mut monitor, &["MONITOR"]), "+OK");
+    ask(
+        &mut session,
+        &["EVAL", "return redis.call('get', KEYS[1])", "1", "k"],
+    );
+    ask(&mut session, &["FCALL", "put", "1", "k", "v"]);
+    let mut output = bytes::BytesMut::new();
+    monitor.tell(&mut output);
+    let shown = String::from_utf8_lossy(&output);
+    for wanted in [
+        "[0 lua] \"get\" \"k\"",
+        "[0 lua] \"set\" \"k\" \"v\"",
+        "\"FCALL\" \"put\"",
+    ] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+}
