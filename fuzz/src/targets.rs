@@ -4,6 +4,7 @@ mod conditions;
 mod directory;
 mod log;
 mod pages;
+mod payloads;
 mod postgres;
 mod redis;
 mod rows;
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[Target] = &[
     streams::TRACE,
     streams::TERMINAL,
     redis::COMMANDS,
+    payloads::PAYLOADS,
     postgres::MESSAGES,
     postgres::STATEMENTS,
     postgres::COPY,

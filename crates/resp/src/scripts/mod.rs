@@ -193,6 +193,13 @@ impl Scripts {
         digest_in(digest).is_some_and(|digest| self.known().scripts.contains_key(&digest))
     }
 
+    /// Whether the script of this digest is known, and says that it only reads.
+    pub fn only_reads(&self, digest: &[u8]) -> bool {
+        let known = self.known();
+        let kept = digest_in(digest).and_then(|digest| known.scripts.get(&digest));
+        kept.is_some_and(|kept| kept.script.only_reads)
+    }
+
     /// Forgets all scripts.
     pub fn flush(&self) {
         *self.known() = Known::default();
@@ -267,6 +274,11 @@ impl std::fmt::Debug for Scripts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scripts").finish_non_exhaustive()
     }
+}
+
+/// Whether the first line of a script says that it only reads.
+pub(crate) fn says_that_it_reads(text: &[u8]) -> bool {
+    without_shebang(text).is_ok_and(|(_, only_reads, _)| only_reads)
 }
 
 /// How many of a command's arguments are keys.

@@ -14,9 +14,13 @@ local function readonly()
     error(READONLY, 2)
 end
 
+-- What scripts see as the metatable of a protected table.
+local guard = setmetatable({}, { __newindex = readonly, __metatable = false })
+protected[guard] = true
+
 -- An empty table before another one: nothing can be set in it.
 local function protect(inner)
-    local outer = setmetatable({}, { __index = inner, __newindex = readonly, __metatable = false })
+    local outer = setmetatable({}, { __index = inner, __newindex = readonly, __metatable = guard })
     protected[outer] = true
     return outer
 end
@@ -285,6 +289,9 @@ local function reply_of(field)
         end
         if field == 'err' and text:sub(1, 1) == '-' then
             text = text:sub(2)
+        end
+        if field == 'err' and text == '' then
+            text = 'ERR'
         end
         return { [field] = text }
     end

@@ -68,7 +68,7 @@ impl Session {
                 "NOPERM User has no permissions to run the '{name}' command"
             )));
         }
-        self.check_memory(command)?;
+        self.check_memory(command, line)?;
         let changes = command.is(WRITE) || matches!(command.name, "save" | "bgsave");
         if changes && self.keyspace.only_reads() {
             return Err(Failure::Told(
@@ -97,7 +97,7 @@ impl Session {
 
 impl Session {
     /// Refuses what may add data if the process takes more than `maxmemory`. Scripts say for themselves what they add.
-    fn check_memory(&self, command: &Command) -> Result<(), Failure> {
+    fn check_memory(&self, command: &Command, line: &Line) -> Result<(), Failure> {
         let adds =
             |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);
         let is_wanted = match command.name {
@@ -105,7 +105,7 @@ impl Session {
                 let mut calls = self.queue.iter().flat_map(|queue| &queue.calls);
                 calls.any(|call| adds(call.command))
             }
-            "function" => command.is(MORE),
+            "function" => is(line.part(1), "load") || is(line.part(1), "restore"),
             _ => adds(command),
         };
         match is_wanted && self.keyspace.shared().settings.memory_is_over() {

@@ -89,11 +89,29 @@ impl Session {
         match command::find(line.part(0)) {
             Some(command) if command.name == "exec" => self.queue.as_ref().is_some_and(|queue| {
                 let mut calls = queue.calls.iter();
-                calls.any(|call| writes(call.command))
+                calls.any(|call| {
+                    writes(call.command) && !self.is_reading_script(call.command, &call.line)
+                })
             }),
-            Some(command) => writes(command),
+            Some(command) => writes(command) && !self.is_reading_script(command, line),
             None => false,
         }
+    }
+
+    /// Whether a script says that it only reads.
+    #[cfg(feature = "lua")]
+    fn is_reading_script(&self, command: &Command, line: &Line) -> bool {
+        let scripts = &self.keyspace.shared().scripts;
+        match command.name {
+            "eval" => crate::scripts::says_that_it_reads(line.part(1)),
+            "evalsha" => scripts.only_reads(line.part(1)),
+            _ => false,
+        }
+    }
+
+    #[cfg(not(feature = "lua"))]
+    fn is_reading_script(&self, _: &Command, _: &Line) -> bool {
+        false
     }
 
     /// How long the client is to wait yet: then call [`Session::time_out`]. `None` if it does not wait, or for ever.

@@ -148,7 +148,13 @@ fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Vec<usize>,
     let part = |number: usize| line.part(number + 2);
     let count = crate::number::parse_integer(part(place)).and_then(|n| usize::try_from(n).ok());
     let there = line.len().saturating_sub(place + 3);
-    let count = count.filter(|count| (1..=there).contains(count));
+    // A script may have no keys.
+    let least = usize::from(
+        line.part(2)
+            .first()
+            .is_none_or(|first| !b"eEfF".contains(first)),
+    );
+    let count = count.filter(|count| (least..=there).contains(count));
     let count = count.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
     let stored = (stored == 1).then_some(1);
     Ok(stored
@@ -198,8 +204,8 @@ fn key_flags(
         ("lmove" | "blmove" | "rpoplpush" | "brpoplpush" | "smove", _) => &["RW", "insert"],
         ("rename", _) => &["OW", "update"],
         ("renamenx", _) => &["OW", "insert"],
-        ("copy", 0) => &["RO", "access"],
-        ("copy", _) => &["OW", "update"],
+        ("copy" | "sort", 0) => &["RO", "access"],
+        ("copy" | "sort", _) => &["OW", "update"],
         (name, 0) if name.ends_with("store") && count > 1 => &["OW", "update"],
         (name, _) if name.ends_with("store") => &["RO", "access"],
         ("lpush" | "rpush" | "lpushx" | "rpushx" | "sadd" | "linsert" | "append" | "hsetnx", _) => {

@@ -39,6 +39,12 @@ const READS: &[&str] = &[
     "PEXPIRETIME later",
     "RANDOMKEY",
     "DBSIZE",
+    "DUMP string",
+    "DUMP list",
+    "DUMP absent",
+    "FUNCTION LIST",
+    "FUNCTION STATS",
+    "FUNCTION DUMP",
     "OBJECT ENCODING string",
     "OBJECT REFCOUNT number",
     "OBJECT IDLETIME string",
@@ -315,7 +321,7 @@ fn names_of_reads(world: &World) -> BTreeSet<String> {
         other => panic!("no text: {other:?}"),
     };
     // Of these the subcommands read.
-    let mut names = BTreeSet::from(["object", "memory", "xinfo"].map(str::to_string));
+    let mut names = BTreeSet::from(["function", "object", "memory", "xinfo"].map(str::to_string));
     for command in &commands {
         let BytesFrame::Array(facts) = command else {
             panic!("no command: {command:?}");
