@@ -58,10 +58,8 @@ fn measure(node: &Node, name: &str, threads: u64, transactions: u64) -> Result<(
                 move || (0..each).try_for_each(|n| node.run(|tx| work(name, tx, thread * PAGES, n)))
             };
             let running: Vec<_> = (0..threads).map(|n| scope.spawn(run(n))).collect();
-            let ended = running.into_iter().map(|thread| thread.join());
-            ended
-                .map(|ended| ended.unwrap_or(Err(NodeError::Deadlock)))
-                .collect::<Result<(), _>>()
+            let mut ended = running.into_iter().map(|thread| thread.join());
+            ended.try_for_each(|ended| ended.unwrap_or(Err(NodeError::Deadlock)))
         })
     };
     // The pages come into the buffer.

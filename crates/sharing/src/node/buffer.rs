@@ -13,7 +13,6 @@ use super::gem::PageBytes;
 use crate::protocol::{PageId, Psn, TransactionId};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PAGE_SIZE;
-use std::sync::Arc;
 
 /// A copy of a page.
 #[derive(Debug)]
@@ -21,8 +20,7 @@ pub(super) struct Copy {
     pub page: PageId,
     /// Its committed version: of one at work, the one that is being changed.
     pub psn: Psn,
-    /// Shared with transactions that read it outside of the node's lock: they keep what they were granted.
-    bytes: Arc<PageBytes>,
+    pub bytes: Box<PageBytes>,
     /// Requests under way that need it.
     pub pins: u32,
     /// NOFORCE: this version may be stored nowhere.
@@ -40,24 +38,6 @@ pub(super) struct Copy {
 const NOBODY: usize = usize::MAX;
 
 impl Copy {
-    /// Its bytes.
-    pub fn bytes(&self) -> &Arc<PageBytes> {
-        &self.bytes
-    }
-
-    /// Its bytes, to be changed. A transaction that still reads them keeps those that it was granted.
-    pub fn change(&mut self) -> &mut PageBytes {
-        Arc::make_mut(&mut self.bytes)
-    }
-
-    /// Bytes for another content.
-    pub fn refill(&mut self) -> &mut PageBytes {
-        if Arc::get_mut(&mut self.bytes).is_none() {
-            self.bytes = Arc::new([0; PAGE_SIZE]);
-        }
-        Arc::make_mut(&mut self.bytes)
-    }
-
     fn stays(&self) -> bool {
         self.pins > 0 || self.modified || self.writer.is_some()
     }
@@ -168,7 +148,7 @@ impl Buffer {
             self.copies.push(Copy {
                 page,
                 psn: Psn::default(),
-                bytes: Arc::new([0; PAGE_SIZE]),
+                bytes: Box::new([0; PAGE_SIZE]),
                 pins: 0,
                 modified: false,
                 replacing: false,

@@ -355,11 +355,7 @@ impl Shell<Close> {
                 self.local.unpin(page);
                 continue;
             };
-            match self
-                .coupling
-                .gem
-                .put_page(self.local.node, to, copy.bytes())
-            {
+            match self.coupling.gem.put_page(self.local.node, to, &copy.bytes) {
                 Some(frame) => {
                     copy.pins = copy.pins.saturating_sub(1);
                     self.coupling.puts.insert((transaction, page), frame);

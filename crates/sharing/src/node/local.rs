@@ -16,7 +16,6 @@ use super::work::{Held, Progress, Savepoint, Work};
 use crate::protocol::{Input, LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PAGE_SIZE;
-use std::sync::Arc;
 
 /// Puts a page into a copy, and says which version that is.
 pub(super) type Fill<'a> = &'a mut dyn FnMut(&mut PageBytes) -> Result<Psn, NodeError>;
@@ -143,7 +142,7 @@ impl Local {
             None => self.buffer.get(page),
             Some(fill) => match self.buffer.make_room(page) {
                 Some(copy) => {
-                    copy.psn = fill(copy.refill())?;
+                    copy.psn = fill(&mut copy.bytes)?;
                     Some(copy)
                 }
                 None => {
@@ -187,7 +186,7 @@ impl Local {
         }
         if let Some(copy) = self.buffer.make_room(page) {
             copy.psn = psn;
-            *copy.refill() = *bytes;
+            *copy.bytes = *bytes;
         }
     }
 
@@ -211,7 +210,7 @@ impl Local {
         if outcome == Outcome::Aborted {
             for (page, offset, bytes) in work.undo() {
                 if let Some(copy) = self.buffer.get(page) {
-                    copy.change()[offset..offset + bytes.len()].copy_from_slice(bytes);
+                    copy.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
                 }
             }
         }
@@ -238,17 +237,16 @@ impl Local {
         }
     }
 
-    /// A page that the transaction has locked, as it is: to be read without the node's lock.
-    ///
-    /// # Errors
-    /// [`NodeError::PageLost`]: it is not here, though it was granted.
-    pub fn page(&mut self, page: PageId) -> Result<Arc<PageBytes>, NodeError> {
-        let found = self.buffer.get(page).map(|copy| copy.bytes().clone());
-        found.ok_or(NodeError::PageLost {
-            page: page.0,
-            psn: 0,
-            found: 0,
-        })
+    /// Reads bytes of a page that the transaction has locked.
+    pub fn read(&mut self, page: PageId, offset: usize, bytes: &mut [u8]) -> Result<(), NodeError> {
+        let found = self.buffer.get(page);
+        let found = found.and_then(|copy| copy.bytes.get(offset..offset + bytes.len()));
+        let found = found.ok_or(NodeError::NotInPage {
+            offset,
+            length: bytes.len(),
+        })?;
+        bytes.copy_from_slice(found);
+        Ok(())
     }
 
     /// Changes bytes of a page that the transaction has locked for writing.
@@ -265,7 +263,7 @@ impl Local {
         let in_page = offset <= PAGE_SIZE && bytes.len() <= PAGE_SIZE - offset;
         match (copy, work) {
             (Some(copy), Some(work)) if in_page => {
-                work.write(page, copy.change(), offset, bytes);
+                work.write(page, &mut copy.bytes, offset, bytes);
                 Ok(())
             }
             _ => Err(NodeError::NotInPage {
@@ -288,7 +286,7 @@ impl Local {
         };
         for (page, offset, bytes) in work.undo_to(to) {
             if let Some(copy) = self.buffer.get(page) {
-                copy.change()[offset..offset + bytes.len()].copy_from_slice(bytes);
+                copy.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
             }
         }
         work.forget_behind(to);

@@ -26,7 +26,7 @@
 //! - `mailbox`, `coding`, `transfer`: messages and pages across GEM;
 //! - `buffer`, `work`, `local`, `shell`: a node of any coupling without threads; `member`: with them; `coupling`: the
 //!   difference between couplings; - `close`: that of this one; - `recovery`: of those that have failed;
-//! - `opening`, `close_member`: processes and threads; - `running`, `transaction`, `granted`: transactions, of
+//! - `opening`, `close_member`: processes and threads; - `running`, `transaction`: transactions, of
 //!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
 //! - [`leftovers`]: shared memory of dead processes; - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
 //!
@@ -42,7 +42,6 @@ mod coupling;
 mod error;
 mod fencing;
 mod gem;
-mod granted;
 mod imposed;
 mod kinds;
 mod layout;

@@ -5,13 +5,10 @@
 //! changed later is locked for reading first. Two transactions that do so to one page are a deadlock, so
 //! [`Transaction::read_to_change`] is better for pages that will be changed.
 //!
-//! A page that was granted is copied, and read again, without the node's lock ([`Granted`]).
-//!
 //! Invariant: a transaction that was chosen to end a deadlock, or that gave up while it requested a lock, requests
 //! nothing more and is not committed, whatever its closure returns.
 
 use super::NodeError;
-use super::granted::Granted;
 use super::running::{AtLocal, Runs};
 use super::tables::{Access, Change, Known, Used};
 use super::work::Savepoint;
@@ -31,8 +28,6 @@ pub struct Transaction<'a> {
     /// Why it cannot go on.
     pub(super) failed: Option<NodeError>,
     bytes_max: usize,
-    /// Pages that it has read.
-    granted: Granted,
     /// Of which type it is, and what it refers to, for an observer.
     pub(super) kind: u16,
     pub(super) references: Vec<(u64, LockMode)>,
@@ -57,7 +52,6 @@ impl<'a> Transaction<'a> {
             is_victim: false,
             failed: None,
             bytes_max: member.transaction_bytes_max(),
-            granted: Granted::default(),
             kind: 0,
             references: Vec::new(),
             is_observed: member.observer().is_some(),
@@ -101,23 +95,9 @@ impl Transaction<'_> {
         bytes: &mut [u8],
     ) -> Result<(), NodeError> {
         check_range(offset, bytes.len())?;
-        let until = offset + bytes.len();
-        if let Some(found) = self.granted.find(page, mode) {
-            bytes.copy_from_slice(&found[offset..until]);
-            self.check()?;
-            self.note(page, mode);
-            return Ok(());
-        }
-        let mut found = None;
         self.with_page(page, mode, &mut |local| {
-            found = Some(local.page(PageId(page))?);
-            Ok(())
-        })?;
-        if let Some(found) = found.filter(|_| !bytes.is_empty()) {
-            bytes.copy_from_slice(&found[offset..until]);
-            self.granted.keep(page, mode, found);
-        }
-        Ok(())
+            local.read(PageId(page), offset, bytes)
+        })
     }
 
     /// Checks that so many bytes of redo records more are not too many.
@@ -149,8 +129,6 @@ impl Transaction<'_> {
     pub fn write(&mut self, page: u64, offset: usize, bytes: &[u8]) -> Result<(), NodeError> {
         check_range(offset, bytes.len())?;
         let (number, bytes_max) = (self.number, self.bytes_max);
-        // The page is changed in place, unless its bytes are shared.
-        self.granted.forget(page);
         self.with_page(page, LockMode::Write, &mut |local| {
             local.check_room(number, encoded_bytes(bytes.len()), bytes_max)?;
             local.write(number, PageId(page), offset, bytes)
@@ -186,18 +164,12 @@ impl Transaction<'_> {
         }
     }
 
-    /// Notes a reference, if there is an observer.
-    #[inline]
-    fn note(&mut self, page: u64, mode: LockMode) {
-        if self.is_observed {
-            self.references.push((page, mode));
-        }
-    }
-
     /// Does something when it has the lock and the page.
     fn with_page(&mut self, page: u64, mode: LockMode, then: AtLocal<'_>) -> Result<(), NodeError> {
         self.check()?;
-        self.note(page, mode);
+        if self.is_observed {
+            self.references.push((page, mode));
+        }
         let done = self.member.with_page(self.number, PageId(page), mode, then);
         match &done {
             Err(NodeError::Deadlock) => self.is_victim = true,
@@ -267,7 +239,6 @@ impl Access for Transaction<'_> {
 
     fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
         let number = self.number;
-        self.granted = Granted::default();
         let undone = self.member.with_local(&mut |local| {
             local.roll_back(number, to);
             Ok(())

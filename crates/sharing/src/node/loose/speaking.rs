@@ -42,7 +42,7 @@ impl Shell<Loose> {
                 psn: psn.0,
                 found: 0,
             })?;
-            pages.push(Box::new(**copy.bytes()));
+            pages.push(copy.bytes.clone());
         }
         self.send(to, &Letter::Protocol(message, pages));
         Ok(())

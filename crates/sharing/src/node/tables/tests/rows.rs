@@ -168,7 +168,7 @@ impl Access for Granted<'_> {
         let local = &mut self.shell.local;
         local.roll_back(self.transaction, to);
         for (page, copy) in self.changed.iter_mut() {
-            copy.copy_from_slice(&local.page(*page)?[..]);
+            local.read(*page, 0, copy)?;
             let (_, own) = self.rows.copies.get_mut(&page.0).expect("it is locked");
             own.clone_from(copy);
         }
@@ -196,7 +196,6 @@ impl World {
                 steps: Vec::new(),
                 stage: Stage::Ask,
                 changed: BTreeMap::new(),
-                granted: Vec::new(),
                 rows: Some(RowScript::new(steps)),
             };
             self.scripts.insert(transaction, script);
