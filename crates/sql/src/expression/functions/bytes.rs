@@ -9,7 +9,7 @@ use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::is_like;
 
 pub(super) static TABLE: &[Definition] = functions! {
-    byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "`bytea || bytea`";
+    byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "bytes of both, one behind the other";
     bytealike(BYTEA, BYTEA) -> BOOL, |a, _| is_like_bytes(a), "`bytea LIKE bytea`";
     convert_from(BYTEA, TEXT) -> TEXT, |a, _| from_encoding(a), "text that bytes are in UTF8";
     convert_to(TEXT, TEXT) -> BYTEA, |a, _| to_encoding(a), "bytes of a text in UTF8";
