@@ -32,7 +32,11 @@ fn name(number: u8) -> Vec<u8> {
     let number = number % 40;
     let length = [0, 4, 12, 13, 40, 700, 3000][usize::from(number % 7)];
     let mut name = vec![b'n'; length];
-    name.extend_from_slice(if number % 5 == 0 { &[0, 0] } else { b"" });
+    name.extend_from_slice(if number.is_multiple_of(5) {
+        &[0, 0]
+    } else {
+        b""
+    });
     name.push(number);
     name
 }
