@@ -8,10 +8,7 @@
 //! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
 //! order in which it came.
 
-pub(crate) mod guest;
-
 use crate::error::{SqlError, code};
-use guest::Guest;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -216,7 +213,6 @@ struct Running(Arc<Queue>);
 impl Running {
     fn work(self) {
         while let Some(work) = self.next() {
-            let _guest = (self.0.priority == Priority::Low).then(Guest::begin);
             work();
         }
     }

@@ -225,12 +225,6 @@ impl Database {
         &self.readers
     }
 
-    /// How many transactions were committed since it was opened; none that is known on a node.
-    pub(crate) fn committed_count(&self) -> u64 {
-        let tables = self.tables();
-        tables.map_or(0, |tables| tables.statistics().committed)
-    }
-
     /// The threads for other work that waits.
     pub(crate) fn workers(&self) -> &Threads {
         &self.workers

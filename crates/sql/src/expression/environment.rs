@@ -131,9 +131,6 @@ impl StatementContext {
     /// # Errors
     /// Why it is.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
-        if let Some(database) = &self.database {
-            crate::blocking::guest::step_aside(|| database.committed_count());
-        }
         // One request ends one statement.
         match self.interrupt.take() {
             None => Ok(()),
