@@ -32,6 +32,7 @@ mod function {
 /// What a function was registered with, by bits of [`LibraryFunction::flags`]: it writes nothing.
 pub(crate) const NO_WRITES: u64 = 1;
 /// It may add data beyond `maxmemory`.
+#[cfg(feature = "lua")]
 pub(crate) const ALLOW_OOM: u64 = 1 << 1;
 /// The names of all flags, by their bits.
 pub(crate) const FLAGS: [&str; 5] = [
@@ -123,6 +124,7 @@ impl<S: State> Data<'_, S> {
     }
 
     /// The digest of a library's code.
+    #[cfg(feature = "lua")]
     pub fn library_digest(&self, name: &[u8]) -> Result<Option<String>, Failure> {
         let index = self.state.row_index(self.shared.numbers.library, PRIMARY)?;
         let Some(row) = index.get_by(name)? else {
