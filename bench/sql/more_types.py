@@ -117,7 +117,7 @@ def expressions(kind, generator, of):
             lambda: f"array_to_string({of(pick(['int[]', 'text[]']))}, ',', {pick(['null', of('text')])})",
             lambda: f"({of(pick(['json', 'jsonb']))} {pick(['->>'])} {step()})",
             lambda: f"({of(pick(['json', 'jsonb']))} #>> {pick(PATHS)})",
-            lambda: f"{pick(['json', 'jsonb'])}_typeof({of('jsonb')})",
+            lambda: f"jsonb_typeof({of('jsonb')})",
             lambda: f"({of('text[]')})[{number(0, 2)}]",
             lambda: f"md5({of('text')})",
         ],
