@@ -127,10 +127,7 @@ fn what_cannot_be_kept_ends_the_connection() {
 #[test]
 fn a_zone_that_a_driver_tells_unasked_is_answered_by_the_zone_that_holds() {
     let running = Running::start(postgres_alone());
-    let mut socket = start(
-        &running,
-        &[("TimeZone", "Nowhere/Else"), ("_pq_.new", "1")],
-    );
+    let mut socket = start(&running, &[("TimeZone", "Nowhere/Else"), ("_pq_.new", "1")]);
     let begun = answer(&mut socket);
     assert!(begun.contains(&(b'S', "TimeZone|UTC|".into())), "{begun:?}");
     assert!(
