@@ -150,10 +150,7 @@ impl Numbers {
                 let number = u16::try_from(number).ok()?;
                 Some((number, state.row_schema(number)?))
             })?;
-            let mut both = there.columns.iter().zip(&wanted.columns);
-            let is_same = there.columns.len() == wanted.columns.len()
-                && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped));
-            is_same.then_some(number)
+            has_columns(&there, &wanted).then_some(number)
         };
         let [
             hash,
@@ -185,17 +182,33 @@ impl Numbers {
     }
 }
 
-/// Has keys found by a hash in a table that an earlier version made, in which they were ordered.
+/// Has keys found by a hash in a table that an earlier version made, in which they were ordered. Another table of such a
+/// name, as SQL may have made it, stays as it is: it is refused afterwards.
 fn hash_keys(tx: &mut Transaction<'_>, kv: &str) -> Result<(), Error> {
     let number = tx.rows(kv)?.number();
-    let is_ordered = tx.row_schema(number).is_some_and(|schema| {
-        let key = schema.primary.key.iter().map(|part| part.column);
-        schema.primary.kind == IndexKind::Ordered && key.eq([self::kv::KEY])
+    let Ok(wanted) = keys().build() else {
+        return Ok(());
+    };
+    let is_older = tx.row_schema(number).is_some_and(|there| {
+        let mut earlier = wanted.primary.clone();
+        earlier.kind = IndexKind::Ordered;
+        there.primary == earlier
+            && has_columns(there, &wanted)
+            && there.indexes == wanted.indexes
+            && there.foreign_keys.is_empty()
+            && there.checks.is_empty()
     });
-    match is_ordered {
+    match is_older {
         true => tx.hash_primary_key(number),
         false => Ok(()),
     }
+}
+
+/// True if a table has just these columns.
+fn has_columns(there: &Schema, wanted: &Schema) -> bool {
+    let mut both = there.columns.iter().zip(&wanted.columns);
+    there.columns.len() == wanted.columns.len()
+        && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped))
 }
 
 pub(super) fn keys() -> SchemaBuilder {

@@ -239,4 +239,9 @@ fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
     tables.create_table("kv", schema).expect("created");
     let refused = Keyspace::open(tables.clone()).expect_err("another table");
     assert!(refused.to_string().contains("by_kind"), "{refused}");
+    assert_eq!(
+        kind_of_keys(&tables, "kv"),
+        IndexKind::Ordered,
+        "it stays as it is"
+    );
 }

@@ -11,7 +11,6 @@ use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::order_keys::check_comparable;
-use sardonyx::schema::Value;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
 /// The argument of an aggregate, and its separator or name.

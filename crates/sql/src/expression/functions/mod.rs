@@ -39,7 +39,7 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 14] = [
+static TABLES: [&[Definition]; 15] = [
     texts::TABLE,
     regexes::TABLE,
     encodings::TABLE,
