@@ -244,6 +244,13 @@ fn what_is_no_key_is_said() {
         bad(shape.of_values(&(1, &long[..]))),
         BadKey::TooLong { bytes }
     );
+    // A value that is longer than any key is not encoded first.
+    let longer = "\0".repeat(KEY_BYTES_MAX + 1);
+    let bytes = KEY_BYTES_MAX + 1;
+    assert_eq!(
+        bad(shape.of_values(&(1, &longer[..]))),
+        BadKey::TooLong { bytes }
+    );
     assert!(shape.of_values(&(1, &long[3..])).is_ok());
     let begins = shape.of_beginning(&(1, "ab")).expect("a beginning");
     assert_eq!(&*begins.bytes, b"\x01ab");

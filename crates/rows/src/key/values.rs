@@ -137,6 +137,9 @@ impl KeyShape {
         if part.kind != Type::Bytes || part.null.is_some() || part.descending {
             return None;
         }
+        if bytes.len() > KEY_BYTES_MAX {
+            return None;
+        }
         let mut key = KeyBytes::default();
         push_escaped(bytes, &mut key);
         (key.len() <= KEY_BYTES_MAX).then_some(key)
@@ -189,7 +192,11 @@ impl KeyShape {
             };
             last = key.bytes.len();
             key.has_null |= matches!(value, ValueRef::Null);
-            if !part.push(value, &mut key.bytes) {
+            let bytes = length_of(value);
+            if bytes > KEY_BYTES_MAX {
+                // Not encoded: it may have megabytes, and its encoding is not shorter.
+                bad = Some(BadKey::TooLong { bytes });
+            } else if !part.push(value, &mut key.bytes) {
                 let value = shown(value);
                 bad = Some(BadKey::Value {
                     column: part.column,
@@ -213,6 +220,15 @@ impl KeyShape {
         key.is_whole = at == self.parts.len() && !beginning;
         self.check_length(&key.bytes)?;
         Ok(key)
+    }
+}
+
+/// The length of a text or of bytes; 0 of other values.
+fn length_of(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytes(bytes) => bytes.len(),
+        _ => 0,
     }
 }
 
