@@ -84,8 +84,8 @@ fn what_cannot_keep_a_log_is_refused_with_a_sentence() {
     for (fault, says) in [
         (Fault::IgnoresConditions, "If-None-Match is ignored"),
         (Fault::IgnoresVersions, "If-Match is ignored"),
-        (Fault::LetsTwoCreate, "more than one was told"),
-        (Fault::LetsTwoReplace, "more than one was told"),
+        (Fault::LetsTwoCreate, "more than one got success"),
+        (Fault::LetsTwoReplace, "more than one got success"),
     ] {
         let log = on(Wrapped::new(fault));
         let error = probe::probe(&log).unwrap_err();
