@@ -6,6 +6,7 @@
 
 use super::join_columns::Read;
 use super::join_keys::{Kept, Keys, Sides, hash_of_values};
+use super::join_order::NO_ROWS;
 use super::join_search::SEEK;
 use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::{SqlError, code};
@@ -62,8 +63,11 @@ impl Side {
             return false;
         };
         // About: to ask for the number itself would be a read of all rows.
-        let rows = source.rows_about(access.table);
-        rows.is_some_and(|rows| count as f64 * SEEK < rows as f64)
+        match source.rows_about(access.table) {
+            Some(rows) => count as f64 * SEEK < rows as f64,
+            // Nodes do not count the rows of their tables: few that ask read less than a table that is probably large.
+            None => count as f64 <= NO_ROWS,
+        }
     }
 
     fn walk(

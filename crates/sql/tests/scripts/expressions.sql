@@ -123,9 +123,6 @@ begin; select now() = transaction_timestamp(); commit; select 1
 
 # What is not there says so.
 
-statement error 0A000
-select interval '1' year to month
-
 statement error 42601
 select from where
 

@@ -219,8 +219,10 @@ an index or key with column "took" of type interval is not supported
 statement error 0A000
 CREATE TABLE keyed (i interval PRIMARY KEY)
 
-statement error 0A000
-SELECT greatest(interval '1 day', interval '2 days')
+query
+SELECT greatest(interval '1 day', interval '2 days'), least(interval '1 mon', '29 days')
+----
+2 days|29 days
 
 query
 SELECT sum(i), avg(i), sum(i) FILTER (WHERE i > '1 hour'), avg(i) FILTER (WHERE false) FROM (VALUES (interval '31 days'), ('1 mon'), ('10 hours'), ('-00:30'), (NULL)) v(i)

@@ -35,9 +35,6 @@ statement error 0A000
 CREATE TABLE u (a int, b int, UNIQUE (a) INCLUDE (b))
 
 statement error 0A000
-CREATE TABLE u (a int REFERENCES t ON UPDATE CASCADE)
-
-statement error 0A000
 CREATE INDEX ON t USING hash (a)
 ----
 CREATE INDEX with USING other than btree is not supported
