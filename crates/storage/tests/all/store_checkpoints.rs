@@ -231,7 +231,7 @@ fn i10_a_full_log_is_freed_as_soon_as_what_the_store_has_can_be_recorded() {
         let LogError::Full { reason } = &refused else {
             panic!("{refused}")
         };
-        assert!(reason.contains("cannot be written down"), "{reason}");
+        assert!(reason.contains("cannot be recorded here"), "{reason}");
         assert!(first.engine.checkpoint().waiting().is_some());
         // As long as it is so, and no longer.
         let again = first.commit(next).unwrap_err();

@@ -227,7 +227,7 @@ fn no_column_is_declared_as_it_cannot_be() {
                 default: Some(DeclaredDefault::Value("abcd".into())),
                 ..of(1, VARCHAR, 7)
             }],
-            "a default that is none of its type",
+            "a default that its type cannot have",
         ),
         (
             vec![Declared {

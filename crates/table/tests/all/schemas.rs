@@ -313,7 +313,7 @@ fn what_a_builder_is_told_wrongly_is_said() {
         (columns().primary_key(["id"]).index("i", []), "limit is 16"),
         (
             columns().ordered().primary_key(["id"]),
-            "behind a primary key",
+            "follow a primary key",
         ),
         (Schema::new().nullable(), "before any column"),
         (long(255), "limit is 4080"),
@@ -322,7 +322,7 @@ fn what_a_builder_is_told_wrongly_is_said() {
             columns()
                 .primary_key(["id"])
                 .foreign_key("o", ["id"], "nowhere", ["id"]),
-            "not there",
+            "does not exist",
         ),
         (columns().primary_key(["id"]).check("c", "idd > 0"), "idd"),
     ] {
