@@ -290,7 +290,7 @@ pub(super) fn alter(
     let domain = types.types.get_mut(name);
     let domain = domain.and_then(|there| there.domain.as_mut());
     let domain = domain.ok_or_else(not_one)?;
-    let base = UserTypes::of(tx.view())?.numbered(domain.base)?;
+    let base = UserTypes::of(tx.view())?.numbered(domain.base);
     let spec = TypeSpec {
         kind: base.unwrap_or(SqlType::Text),
         modifier: domain.modifier,
