@@ -225,6 +225,14 @@ impl TypeNames {
         }
     }
 
+    /// None but PostgreSQL's own, with literals that are read in a zone; in UTC if there is none.
+    pub fn in_zone(zone: Option<&SessionZone>) -> TypeNames {
+        TypeNames {
+            zone: zone.cloned(),
+            ..TypeNames::default()
+        }
+    }
+
     /// The time zone in which literals are read; UTC if there is none.
     pub fn zone(&self) -> Option<&SessionZone> {
         self.zone.as_ref()
