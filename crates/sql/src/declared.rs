@@ -124,7 +124,7 @@ fn of_column(
     noted: &ColumnNotes,
     types: &Arc<UserTypes>,
 ) -> Result<Declared, SqlError> {
-    let spec = types.numbered(noted.kind)?.map(|kind| TypeSpec {
+    let spec = types.numbered(noted.kind).map(|kind| TypeSpec {
         kind,
         modifier: noted.modifier,
     });

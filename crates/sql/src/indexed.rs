@@ -16,6 +16,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use crate::values::arithmetic::without_zeros;
 use crate::values::cast::stored;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::{Declared, Schema, Value};
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::Expr as Tree;
@@ -195,7 +196,7 @@ impl Indexed {
     }
 }
 
-/// Reads an expression of an index, or its condition.
+/// Reads an expression of an index, or its condition. Its moments are of a zone, or of UTC.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -203,10 +204,16 @@ pub(crate) fn index_expression(
     relation: &Relation,
     tree: &Tree,
     of: Use,
+    zone: Option<&SessionZone>,
 ) -> Result<(TypeSpec, SqlCheck), SqlError> {
     let columns = named_columns(relation);
-    let (typed, check) =
-        declared_expression(tree, &relation.name, &columns, of, &TypeNames::default())?;
+    let (typed, check) = declared_expression(
+        tree,
+        &relation.name,
+        &columns,
+        (of, None),
+        &TypeNames::in_zone(zone),
+    )?;
     // A type's modifier limits values, and these are to be found whole.
     let kind = match typed.kind() {
         SqlType::Unknown => SqlType::Text,

@@ -226,7 +226,7 @@ impl Relation {
     ) -> Result<Relation, SqlError> {
         let mut kinds = BTreeMap::new();
         for noted in notes.columns.values() {
-            if let Some(kind) = types.numbered(noted.kind)? {
+            if let Some(kind) = types.numbered(noted.kind) {
                 kinds.insert(noted.kind, kind);
             }
         }

@@ -111,25 +111,22 @@ impl UserTypes {
     }
 
     /// The type of a number of the catalogue, built in or not.
-    ///
-    /// # Errors
-    /// `54000` if the process has seen too many types.
-    pub fn numbered(&self, oid: u32) -> Result<Option<SqlType>, SqlError> {
+    pub fn numbered(&self, oid: u32) -> Option<SqlType> {
         if oid < FIRST_OID {
-            return Ok(SqlType::from_oid(oid));
+            return SqlType::from_oid(oid);
         }
         for (name, there) in &self.types {
             if let Some(domain) = there.domain.as_ref().filter(|_| there.oid == oid) {
                 return self.numbered(domain.base);
             }
             if there.oid == oid {
-                return Ok(Some(SqlType::Enum(there.handle(name)?)));
+                return Some(SqlType::Enum(there.handle(name)));
             }
             if there.oid + 1 == oid {
-                return Ok(Some(SqlType::EnumArray(there.handle(name)?)));
+                return Some(SqlType::EnumArray(there.handle(name)));
             }
         }
-        Ok(None)
+        None
     }
 
     /// The type with a number, and its name.
@@ -142,7 +139,7 @@ impl UserTypes {
     /// # Errors
     /// `XX001` if it is not known.
     pub fn base_of(&self, domain: &DomainDefinition) -> Result<TypeSpec, SqlError> {
-        let kind = self.numbered(domain.base)?.ok_or_else(|| {
+        let kind = self.numbered(domain.base).ok_or_else(|| {
             let text = format!("type {} of a domain is not known", domain.base);
             SqlError::new(code::DATA_CORRUPTED, text)
         })?;
@@ -171,11 +168,16 @@ impl UserTypes {
 
 impl UserType {
     /// Its handle.
+    pub fn handle(&self, name: &str) -> EnumType {
+        EnumType::of(self.oid, name, &self.labels)
+    }
+
+    /// Checks that it may be stored under a name.
     ///
     /// # Errors
-    /// `54000` if the process has seen too many types.
-    pub fn handle(&self, name: &str) -> Result<EnumType, SqlError> {
-        EnumType::of(self.oid, name, &self.labels)
+    /// `54000` if the process has read too many types.
+    pub fn check_room(&self, name: &str) -> Result<(), SqlError> {
+        EnumType::check_room(self.oid, name, &self.labels)
     }
 }
 
@@ -223,6 +225,14 @@ impl TypeNames {
         }
     }
 
+    /// None but PostgreSQL's own, with literals that are read in a zone; in UTC if there is none.
+    pub fn in_zone(zone: Option<&SessionZone>) -> TypeNames {
+        TypeNames {
+            zone: zone.cloned(),
+            ..TypeNames::default()
+        }
+    }
+
     /// The time zone in which literals are read; UTC if there is none.
     pub fn zone(&self) -> Option<&SessionZone> {
         self.zone.as_ref()
@@ -260,7 +270,7 @@ impl NamedTypes for TypeNames {
                     ..
                 },
             )) => self.types.base_of(domain),
-            Some((kept, found)) => Ok(TypeSpec::plain(SqlType::Enum(found.handle(kept)?))),
+            Some((kept, found)) => Ok(TypeSpec::plain(SqlType::Enum(found.handle(kept)))),
             None => Err(unknown_type(schema, name)),
         }
     }

@@ -271,7 +271,14 @@ fn add_generated(
         spec: column.spec,
     });
     let is_own = |read| read == number || is_generated(read);
-    let made = generated_column(&relation.name, &columns, column, expression, &is_own)?;
+    let made = generated_column(
+        &relation.name,
+        &columns,
+        column,
+        expression,
+        &is_own,
+        path.zone(),
+    )?;
     tx.add_generated(relation.number, &[made])?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);

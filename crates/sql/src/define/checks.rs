@@ -6,21 +6,26 @@ use crate::expression::{NamedColumn, declared_check, shown_check};
 use crate::names::is_hidden_check;
 use crate::parse::parse_expression;
 use crate::relation::Relation;
+use crate::values::zones::SessionZone;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
 
-/// A condition on the rows of a table, as it stands in the schema.
+/// A condition on the rows of a table, as it stands in the schema. Its moments are of a zone, or of UTC.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn check_of(relation: &Relation, condition: &Tree) -> Result<String, SqlError> {
+pub(super) fn check_of(
+    relation: &Relation,
+    condition: &Tree,
+    zone: Option<&SessionZone>,
+) -> Result<String, SqlError> {
     let columns = relation.columns.iter().map(|column| NamedColumn {
         number: column.number,
         name: &column.name,
         spec: column.spec,
     });
     let columns: Vec<_> = columns.collect();
-    declared_check(condition, &relation.name, &columns, &relation.schema)
+    declared_check(condition, &relation.name, &columns, &relation.schema, zone)
 }
 
 /// Conditions of a table, with their names.
@@ -55,7 +60,7 @@ pub(super) fn take(
 pub(super) fn put(tx: &mut dyn DefineTarget, number: u16, checks: Checks) -> Result<(), SqlError> {
     for (name, condition) in checks {
         let relation = Relation::numbered(tx.view(), number)?;
-        let condition = check_of(&relation, &condition)?;
+        let condition = check_of(&relation, &condition, None)?;
         tx.add_check(number, &name, &condition)?;
     }
     Ok(())

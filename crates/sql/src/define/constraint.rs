@@ -68,7 +68,7 @@ pub(super) fn add_constraint(
         Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint, path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
-            let condition = check_of(relation, condition)?;
+            let condition = check_of(relation, condition, path.zone())?;
             let added = tx.add_check(relation.number, &name, &condition);
             added.map_err(|error| {
                 let error = SqlError::from(error);

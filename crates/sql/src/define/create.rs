@@ -24,6 +24,7 @@ use crate::schemas::is_there;
 use crate::search_path::SearchPath;
 use crate::types::SqlType;
 use crate::user_types::TypeNames;
+use crate::values::zones::SessionZone;
 use sardonyx::Error;
 use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
@@ -146,7 +147,13 @@ pub(super) fn table(
         on_commit,
         ..TableNotes::default()
     };
-    let schema = engine_schema(tx, &name, &mut columns, &constraints, &mut notes)?;
+    let schema = engine_schema(
+        tx,
+        (&name, path.zone()),
+        &mut columns,
+        &constraints,
+        &mut notes,
+    )?;
     let schema = schema.into_schema(&name, &|_| None);
     let schema = schema.map_err(|source| {
         Error::from(TableError::Schema {
@@ -155,7 +162,7 @@ pub(super) fn table(
         })
     })?;
     let number = tx.create_table(&name, schema)?;
-    generate(tx, (number, &name), &mut columns)?;
+    generate(tx, (number, &name), &mut columns, path.zone())?;
     for (place, column) in columns.iter_mut().enumerate() {
         add_sequence(tx, &name, column)?;
         notes.columns.insert(place, column.notes.clone());
@@ -181,6 +188,7 @@ fn generate(
     tx: &mut dyn DefineTarget,
     (number, table): (u16, &str),
     columns: &mut [Declared],
+    zone: Option<&SessionZone>,
 ) -> Result<(), SqlError> {
     let mut generated = Vec::new();
     let named = columns.iter().enumerate();
@@ -196,7 +204,7 @@ fn generate(
         let Some(expression) = &column.generated else {
             continue;
         };
-        let made = generated_column(table, &named, column, expression, &is_generated)?;
+        let made = generated_column(table, &named, column, expression, &is_generated, zone)?;
         generated.push(schema::Declared {
             kind: made.declared,
             modifier: made.modifier,
@@ -285,7 +293,7 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
 /// The engine's schema of a table.
 fn engine_schema(
     tx: &dyn DefineTarget,
-    table: &str,
+    (table, zone): (&str, Option<&SessionZone>),
     columns: &mut [Declared],
     constraints: &[Constraint],
     notes: &mut TableNotes,
@@ -394,7 +402,7 @@ fn engine_schema(
                 let named: Vec<_> = named.collect();
                 // What is wrong with the rest is told where the table is made.
                 let rows = schema.clone().build().unwrap_or_default();
-                let condition = declared_check(condition, table, &named, &rows)?;
+                let condition = declared_check(condition, table, &named, &rows, zone)?;
                 schema = schema.check(&name, &condition);
             }
             Constraint::Primary { .. } | Constraint::Foreign { .. } => {}

@@ -1,7 +1,7 @@
 //! Defaults of columns and domains, as they are declared.
 
 use crate::error::SqlError;
-use crate::expression::{Compiler, Expr, Parameters, Scope};
+use crate::expression::{Compiler, Expr, Scope, kept_expression};
 use crate::types::TypeSpec;
 use crate::user_types::TypeNames;
 use crate::values::cast::{Coercion, stored};
@@ -17,12 +17,25 @@ pub(super) fn default_of(
     spec: TypeSpec,
     names: &TypeNames,
 ) -> Result<(Value, Option<String>), SqlError> {
-    let scope = Scope::default();
-    let mut parameters = Parameters::default().naming(names.clone());
-    let mut compiler = Compiler::new(&scope, &mut parameters);
-    let typed = compiler.compile(tree)?;
-    match compiler.coerce(typed, spec, Coercion::Assignment)? {
-        Expr::Literal(value) => Ok((stored(value, spec)?, None)),
-        _ => Ok((Value::Null, Some(tree.to_string()))),
+    match compiled(tree, spec, names)? {
+        (Expr::Literal(value), _) => Ok((stored(value, spec)?, None)),
+        (_, text) => Ok((Value::Null, Some(text))),
     }
+}
+
+/// A default, compiled, and its text, whose moments are those of the session that declares it.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn compiled(
+    tree: &Tree,
+    spec: TypeSpec,
+    names: &TypeNames,
+) -> Result<(Expr, String), SqlError> {
+    let scope = Scope::default();
+    kept_expression(tree, names, &mut |tree, parameters| {
+        let mut compiler = Compiler::new(&scope, parameters);
+        let typed = compiler.compile(tree)?;
+        compiler.coerce(typed, spec, Coercion::Assignment)
+    })
 }

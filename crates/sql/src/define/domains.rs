@@ -12,7 +12,7 @@ use super::options::skipped;
 use super::type_names::{check_new_name, columns_of_type};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::expression::{Typed, with_names};
+use crate::expression::{Expr, Typed, with_names};
 use crate::names::{DOMAIN_NOT_NULL, check_collation, domain_check_of, name_of, quoted};
 use crate::parse::{TypeChange, parse_expression};
 use crate::path::{local, written};
@@ -21,6 +21,8 @@ use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{DomainCheck, DomainDefinition, TypeNames, UserType, UserTypes};
+use crate::values::zones::SessionZone;
+use sardonyx::schema::Value;
 use sqlparser::ast::{ColumnOption, DataType, Expr as Tree, ObjectName};
 
 /// `CREATE DOMAIN`.
@@ -68,7 +70,7 @@ pub(super) fn create(
             }
             ColumnOption::Check(check) if check.enforced != Some(false) => {
                 let given = given.clone().or_else(|| check.name.as_ref().map(name_of));
-                add_check(&mut made, &name, given, &check.expr, spec)?;
+                add_check(&mut made, &name, given, &check.expr, (spec, names.zone()))?;
             }
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -95,9 +97,8 @@ pub(super) fn create(
 
 /// The text of a default; none if it is null.
 fn default_of(tree: &Tree, spec: TypeSpec, names: &TypeNames) -> Result<Option<String>, SqlError> {
-    let (value, text) = default::default_of(tree, spec, names)?;
-    let is_null = text.is_none() && value == sardonyx::schema::Value::Null;
-    Ok((!is_null).then(|| tree.to_string()))
+    let (expr, text) = default::compiled(tree, spec, names)?;
+    Ok((expr != Expr::Literal(Value::Null)).then_some(text))
 }
 
 /// Adds a condition, if it can be one.
@@ -106,10 +107,10 @@ fn add_check(
     domain: &str,
     name: Option<String>,
     condition: &Tree,
-    spec: TypeSpec,
+    (spec, zone): (TypeSpec, Option<&SessionZone>),
 ) -> Result<u32, SqlError> {
     // What is wrong with it is found by compiling it over a value of the type.
-    domain_check(&condition.to_string(), spec)?;
+    let text = domain_check(&condition.to_string(), spec, zone)?;
     let is_taken = |name: &str| to.checks.iter().any(|check| check.name == name);
     let name = match name {
         Some(name) if is_taken(&name) => {
@@ -137,13 +138,17 @@ fn add_check(
     to.checks.push(DomainCheck {
         number: to.last,
         name,
-        text: condition.to_string(),
+        text,
     });
     Ok(to.last)
 }
 
-/// Checks that a text can be a condition of a domain.
-fn domain_check(text: &str, spec: TypeSpec) -> Result<(), SqlError> {
+/// A condition of a domain as it is kept. Its moments are of a zone, or of UTC.
+fn domain_check(
+    text: &str,
+    spec: TypeSpec,
+    zone: Option<&SessionZone>,
+) -> Result<String, SqlError> {
     use crate::expression::{NamedColumn, Use, declared_expression};
     let columns = [NamedColumn {
         number: 0,
@@ -151,10 +156,11 @@ fn domain_check(text: &str, spec: TypeSpec) -> Result<(), SqlError> {
         spec,
     }];
     let tree = parse_expression(text)?;
-    let names = TypeNames::default();
-    let (typed, _): (Typed, _) = declared_expression(&tree, "", &columns, Use::Check, &names)?;
+    let names = TypeNames::in_zone(zone);
+    let (typed, check): (Typed, _) =
+        declared_expression(&tree, "", &columns, (Use::Check, None), &names)?;
     match typed.kind() {
-        SqlType::Bool => Ok(()),
+        SqlType::Bool => Ok(check.text),
         other => Err(SqlError::new(
             code::DATATYPE_MISMATCH,
             format!(
@@ -221,7 +227,7 @@ fn put(
         return Ok(());
     };
     let tree = parse_expression(&of_column(text, &named.name))?;
-    let condition = check_of(&relation, &tree)?;
+    let condition = check_of(&relation, &tree, None)?;
     let name = domain_check_of(column, domain, number);
     let added = tx.add_check(table, &name, &condition);
     added.map_err(|error| {
@@ -290,7 +296,7 @@ pub(super) fn alter(
     let domain = types.types.get_mut(name);
     let domain = domain.and_then(|there| there.domain.as_mut());
     let domain = domain.ok_or_else(not_one)?;
-    let base = UserTypes::of(tx.view())?.numbered(domain.base)?;
+    let base = UserTypes::of(tx.view())?.numbered(domain.base);
     let spec = TypeSpec {
         kind: base.unwrap_or(SqlType::Text),
         modifier: domain.modifier,
@@ -325,8 +331,10 @@ pub(super) fn alter(
             name: given,
             condition,
         } => {
-            let number = add_check(domain, name, given.clone(), condition, spec)?;
-            added = Some((number, condition.to_string()));
+            let of = (spec, names.zone());
+            let number = add_check(domain, name, given.clone(), condition, of)?;
+            let kept = domain.checks.last().map(|check| check.text.clone());
+            added = kept.map(|text| (number, text));
         }
         TypeChange::DropConstraint {
             name: constraint,

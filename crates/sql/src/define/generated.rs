@@ -8,6 +8,7 @@ use crate::expression::{
 use crate::names::quoted;
 use crate::relation::Relation;
 use crate::user_types::TypeNames;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::GeneratedColumn;
 use sqlparser::ast::Expr as Tree;
 
@@ -23,13 +24,14 @@ pub(super) fn generated_column(
     column: &Declared,
     expression: &Tree,
     is_generated: &dyn Fn(usize) -> bool,
+    zone: Option<&SessionZone>,
 ) -> Result<GeneratedColumn, SqlError> {
     let (typed, check) = declared_expression(
         expression,
         table,
         columns,
-        Use::Generated,
-        &TypeNames::default(),
+        (Use::Generated, Some(column.spec)),
+        &TypeNames::in_zone(zone),
     )?;
     if let Some(read) = check.columns.iter().find(|read| is_generated(read.number)) {
         return Err(SqlError::new(

@@ -21,6 +21,7 @@ use crate::relation::{Relation, TableNotes};
 use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::zones::SessionZone;
 use sardonyx::schema::{
     GeneratedColumn, INDEX_KEY, INDEX_WHERE, IndexDefinition, IndexKind, KeyPart, Schema,
 };
@@ -171,7 +172,7 @@ pub(super) fn new_index(
         condition: predicate.clone(),
         included: include.iter().map(name_of).collect(),
     };
-    let index = written.of(&relation)?;
+    let index = written.of(&relation, path.zone())?;
     Ok(NewIndex::New(Box::new((relation, index))))
 }
 
@@ -216,19 +217,24 @@ impl WrittenIndex {
         })
     }
 
-    /// It as an index of a table.
+    /// It as an index of a table. Its moments are of a zone, or of UTC.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn of(&self, relation: &Relation) -> Result<IndexToMake, SqlError> {
+    pub fn of(
+        &self,
+        relation: &Relation,
+        zone: Option<&SessionZone>,
+    ) -> Result<IndexToMake, SqlError> {
         let mut making = Making {
             relation,
+            zone,
             columns: Vec::new(),
             names: Vec::new(),
             key: Vec::new(),
         };
         if let Some(condition) = &self.condition {
-            let (spec, condition) = index_expression(relation, condition, Use::IndexWhere)?;
+            let (spec, condition) = index_expression(relation, condition, Use::IndexWhere, zone)?;
             let column = making.column(INDEX_WHERE, spec, &wrapped(condition));
             making.push(column, false, None);
         }
@@ -272,6 +278,7 @@ fn name_of_element(element: &KeyElement) -> String {
 /// An index whose key is put together.
 struct Making<'r> {
     relation: &'r Relation,
+    zone: Option<&'r SessionZone>,
     columns: Vec<GeneratedColumn>,
     names: Vec<Option<KeyName>>,
     key: Vec<KeyPart>,
@@ -292,7 +299,8 @@ impl Making<'_> {
                 self.push(column.number, element.descending, name);
             }
             KeyBy::Expression(tree) => {
-                let (spec, expression) = index_expression(self.relation, tree, Use::IndexKey)?;
+                let (spec, expression) =
+                    index_expression(self.relation, tree, Use::IndexKey, self.zone)?;
                 check_expression(&expression, spec)?;
                 let column = self.column(INDEX_KEY, spec, &expression);
                 let text = expression.text;

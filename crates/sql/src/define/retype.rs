@@ -162,7 +162,13 @@ fn new_value(
         return Ok(Expr::Cast(value, from.kind, to, false));
     };
     let columns = named_columns(relation);
-    let (typed, _) = declared_expression(tree, &relation.name, &columns, Use::Transform, names)?;
+    let (typed, _) = declared_expression(
+        tree,
+        &relation.name,
+        &columns,
+        (Use::Transform, None),
+        names,
+    )?;
     let kind = typed.kind();
     let scope = scope_of_columns(&relation.name, &columns);
     let mut parameters = Parameters::default();
@@ -287,7 +293,7 @@ fn put(
 ) -> Result<(), SqlError> {
     for index in &taken.indexes {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        make(tx, &relation, index.of(&relation)?)?;
+        make(tx, &relation, index.of(&relation, None)?)?;
     }
     let moved = |columns: Vec<usize>| -> Vec<usize> {
         let columns = columns.into_iter();

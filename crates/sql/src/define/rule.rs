@@ -74,7 +74,7 @@ pub(super) fn rule_to_meet(
             match constraint_of(constraint)? {
                 Constraint::Check { name, condition } => {
                     let name = name_of_check(&relation, name.as_ref(), &condition);
-                    let text = check_of(&relation, &condition)?;
+                    let text = check_of(&relation, &condition, path.zone())?;
                     let check = Check::parse(&text, &relation.schema);
                     let check = check.map_err(sardonyx_rows::TableError::from)?;
                     let columns = relation.schema.columns.len();

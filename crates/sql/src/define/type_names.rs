@@ -119,7 +119,7 @@ pub(super) fn comment(
 pub(super) fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), SqlError> {
     if let Some(there) = types.types.remove(from) {
         if there.domain.is_none() {
-            there.handle(to)?;
+            there.check_room(to)?;
         }
         types.types.insert(to.to_string(), there);
     }

@@ -79,7 +79,7 @@ pub(super) fn create(
         comment: None,
         domain: None,
     };
-    made.handle(&name)?;
+    made.check_room(&name)?;
     types.types.insert(name, made);
     types.store(tx)?;
     Ok(Complete::of(Tag::plain("CREATE TYPE")))
@@ -160,7 +160,7 @@ pub(super) fn alter(
             }
             check_count(there.labels.len() + 1)?;
             add_label(there, add, label, oid)?;
-            there.handle(&name)?;
+            there.check_room(&name)?;
         }
         AlterTypeOperation::RenameValue(rename) => {
             let (from, to) = (label_of(&rename.from)?, label_of(&rename.to)?);
@@ -176,7 +176,7 @@ pub(super) fn alter(
             }
             check_no_arrays(tx, &name)?;
             there.labels[place].name.clone_from(&to);
-            there.handle(&name)?;
+            there.check_room(&name)?;
             renamed = Some((from, to));
         }
     }

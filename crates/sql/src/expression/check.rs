@@ -10,7 +10,10 @@
 
 use super::calls::function_name;
 use super::shown::with_names;
-use super::{Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, parts_of_tree};
+use super::{
+    Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, kept_expression,
+    parts_of_tree,
+};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
@@ -19,6 +22,7 @@ use crate::path::split;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
 use crate::values::cast::Coercion;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
@@ -60,7 +64,8 @@ impl Use {
     }
 }
 
-/// An expression on the columns of a table, compiled and as it stands in the table's schema.
+/// An expression on the columns of a table, compiled and as it stands in the table's schema. A literal is read as the type
+/// that is wanted, if one is.
 ///
 /// # Errors
 /// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
@@ -68,7 +73,7 @@ pub(crate) fn declared_expression(
     tree: &Tree,
     table: &str,
     columns: &[NamedColumn<'_>],
-    of: Use,
+    (of, wanted): (Use, Option<TypeSpec>),
     names: &TypeNames,
 ) -> Result<(Typed, SqlCheck), SqlError> {
     let mut inner = tree;
@@ -77,21 +82,31 @@ pub(crate) fn declared_expression(
     }
     refuse_parts(inner, of)?;
     let scope = scope_of_columns(table, columns);
-    let mut parameters = Parameters::default().naming(names.clone());
-    let mut compiler = Compiler::new(&scope, &mut parameters);
-    let typed = match of {
-        Use::Check | Use::IndexWhere => {
-            Typed::new(compiler.condition(inner, "WHERE")?, SqlType::Bool)
+    let mut crosses_zone = false;
+    let (typed, text) = kept_expression(inner, names, &mut |tree, parameters| {
+        let mut compiler = Compiler::new(&scope, parameters);
+        let mut typed = match of {
+            Use::Check | Use::IndexWhere => {
+                Typed::new(compiler.condition(tree, "WHERE")?, SqlType::Bool)
+            }
+            Use::IndexKey | Use::Generated | Use::Transform => compiler.compile(tree)?,
+        };
+        if let Some(spec) = wanted
+            && typed.kind() == SqlType::Unknown
+        {
+            let expr = compiler.coerce(typed, spec, Coercion::Assignment)?;
+            typed = Typed { expr, spec };
         }
-        Use::IndexKey | Use::Generated | Use::Transform => compiler.compile(inner)?,
-    };
+        crosses_zone |= compiler.crosses_zone;
+        Ok(typed)
+    })?;
     check_immutable(&typed.expr, of)?;
     refuse_user_types(&typed.expr, columns, of)?;
     let is_kept = !matches!(of, Use::Check | Use::Transform);
-    if is_kept && compiler.crosses_zone {
+    if is_kept && crosses_zone {
         return Err(not_immutable(of));
     }
-    let check = with_columns(inner.to_string(), &typed.expr, columns);
+    let check = with_columns(text, &typed.expr, columns);
     Ok((typed, check))
 }
 
@@ -117,7 +132,7 @@ pub(crate) fn stored_expression(
     Ok(Typed { expr, spec })
 }
 
-/// The text of a condition of a table, as it stands in its schema.
+/// The text of a condition of a table, as it stands in its schema. Its moments are of a zone, or of UTC.
 ///
 /// # Errors
 /// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
@@ -126,6 +141,7 @@ pub(crate) fn declared_check(
     table: &str,
     columns: &[NamedColumn<'_>],
     schema: &Schema,
+    zone: Option<&SessionZone>,
 ) -> Result<String, SqlError> {
     let mut condition = tree;
     while let Tree::Nested(inner) = condition {
@@ -133,9 +149,11 @@ pub(crate) fn declared_check(
     }
     refuse_parts(condition, Use::Check)?;
     let scope = scope_of_columns(table, columns);
-    let expr = compiled(condition, &scope)?;
+    let names = TypeNames::in_zone(zone);
+    let (expr, text) = kept_expression(condition, &names, &mut |tree, parameters| {
+        compiled(tree, &scope, parameters)
+    })?;
     refuse_user_types(&expr, columns, Use::Check)?;
-    let text = condition.to_string();
     if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
         return Ok(text);
     }
@@ -174,7 +192,8 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
 /// What is wrong with it.
 pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
     let tree = parse_expression(&check.text)?;
-    compiled(&tree, &scope_of_columns("", &stored_columns(check)?))
+    let scope = scope_of_columns("", &stored_columns(check)?);
+    compiled(&tree, &scope, &mut Parameters::default())
 }
 
 fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
@@ -206,7 +225,8 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
         spec: SqlType::of_stored(column.kind),
     });
     let columns: Vec<_> = columns.collect();
-    compiled(&tree, &scope_of_columns("", &columns))
+    let scope = scope_of_columns("", &columns);
+    compiled(&tree, &scope, &mut Parameters::default())
 }
 
 /// The columns of a table, which is kept under a name, as its expressions find them.
@@ -239,9 +259,8 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
     scope
 }
 
-fn compiled(tree: &Tree, scope: &Scope) -> Result<Expr, SqlError> {
-    let mut parameters = Parameters::default();
-    let expr = Compiler::new(scope, &mut parameters).condition(tree, "CHECK")?;
+fn compiled(tree: &Tree, scope: &Scope, parameters: &mut Parameters) -> Result<Expr, SqlError> {
+    let expr = Compiler::new(scope, parameters).condition(tree, "CHECK")?;
     check_immutable(&expr, Use::Check)?;
     Ok(expr)
 }

@@ -161,6 +161,9 @@ impl Compiler<'_> {
                         SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
                         _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
                     };
+                    if let Some(moments) = self.parameters.moments() {
+                        moments.note(to.kind, &text, &value);
+                    }
                     if matches!(value, Value::Float(value) if value.is_nan()) {
                         // Equal expressions are to be found equal, and NaN is not equal to itself.
                         let text = Box::new(Expr::Literal(Value::Text(text)));

@@ -1,5 +1,6 @@
 //! The types of a statement's parameters, found while it is compiled.
 
+use super::moments::Moments;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::user_types::TypeNames;
@@ -17,6 +18,8 @@ pub(crate) struct Parameters {
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
+    /// The literals of moments, if they are wanted: of a text that is kept.
+    moments: Option<Moments>,
 }
 
 impl Parameters {
@@ -33,6 +36,22 @@ impl Parameters {
     pub fn naming(mut self, types: TypeNames) -> Self {
         self.type_names = types;
         self
+    }
+
+    /// With the literals of moments noted.
+    pub fn noting_moments(mut self) -> Self {
+        self.moments = Some(Moments::default());
+        self
+    }
+
+    /// Those that are wanted.
+    pub fn moments(&mut self) -> Option<&mut Moments> {
+        self.moments.as_mut()
+    }
+
+    /// Those that were noted.
+    pub fn into_moments(self) -> Moments {
+        self.moments.unwrap_or_default()
     }
 
     /// The types that the statement may name from now on.

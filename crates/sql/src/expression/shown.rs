@@ -7,6 +7,8 @@ use crate::position::{of_location, resolve};
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::{Expr as Tree, Ident};
+use sqlparser::tokenizer::Span;
+use std::ops::Range;
 
 /// A condition as people read it, with the names that its columns have now.
 pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
@@ -23,34 +25,52 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
 
 /// The text of an expression with other names for columns, where there are others.
 pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
+    let changes = changes_of(text, &|tree| {
+        let names = match tree {
+            Tree::Identifier(name) => std::slice::from_ref(name),
+            Tree::CompoundIdentifier(names) => names,
+            _ => return None,
+        };
+        let span = Span::new(names.first()?.span.start, names.last()?.span.end);
+        Some((span, other(names)?))
+    });
+    with_changes(text, &changes)
+}
+
+/// Characters of a text, by number, and what is to stand there.
+pub(crate) type Change = (Range<usize>, String);
+
+/// What is to be changed of the parts of an expression, in their order. There is none if the text is no expression.
+pub(super) fn changes_of(
+    text: &str,
+    other: &dyn Fn(&Tree) -> Option<(Span, String)>,
+) -> Vec<Change> {
     let Ok(tree) = parse_expression(text) else {
-        return text.to_string();
+        return Vec::new();
     };
+    let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
     let mut changes = Vec::new();
     let mut rest = vec![&tree];
     while let Some(tree) = rest.pop() {
         rest.extend(parts_of_tree(tree));
-        let names = match tree {
-            Tree::Identifier(name) => std::slice::from_ref(name),
-            Tree::CompoundIdentifier(names) => names,
-            _ => continue,
-        };
-        let (Some(first), Some(last)) = (names.first(), names.last()) else {
-            continue;
-        };
-        let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
-        let span = (place(first.span.start), place(last.span.end));
-        if let ((Some(start), Some(end)), Some(name)) = (span, other(names)) {
-            changes.push((start..end, name));
+        if let Some((span, now)) = other(tree)
+            && let (Some(start), Some(end)) = (place(span.start), place(span.end))
+        {
+            changes.push((start..end, now));
         }
     }
     changes.sort_by_key(|(range, _)| range.start);
+    changes
+}
+
+/// A text with changes, which are in their order.
+pub(super) fn with_changes(text: &str, changes: &[Change]) -> String {
     let (mut changed, mut at) = (String::new(), 0);
     let mut characters = text.chars();
-    for (range, name) in changes {
+    for (range, now) in changes {
         let before = range.start.saturating_sub(at);
         changed.extend(characters.by_ref().take(before));
-        changed += &name;
+        changed += now;
         characters
             .by_ref()
             .take(range.end - range.start)

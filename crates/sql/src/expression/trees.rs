@@ -35,6 +35,10 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
             vec![expr, pattern]
         }
         Tree::Position { expr, r#in } => vec![expr, r#in],
+        Tree::AtTimeZone {
+            timestamp,
+            time_zone,
+        } => vec![timestamp, time_zone],
         Tree::Substring {
             expr,
             substring_from,

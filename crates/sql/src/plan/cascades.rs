@@ -37,6 +37,37 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
+/// A statement that runs inside of another one, until it is dropped: by a panic, too, as the thread goes on to others.
+struct Deeper {
+    before: u32,
+}
+
+impl Deeper {
+    /// Goes one level deeper.
+    ///
+    /// # Errors
+    /// `54001` if that is too deep.
+    fn enter() -> Result<Deeper, SqlError> {
+        let before = DEPTH.get();
+        if before >= DEPTH_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!(
+                    "rows that ON UPDATE changes have others follow them more than {DEPTH_MAX} times"
+                ),
+            ));
+        }
+        DEPTH.set(before + 1);
+        Ok(Deeper { before })
+    }
+}
+
+impl Drop for Deeper {
+    fn drop(&mut self) {
+        DEPTH.set(self.before);
+    }
+}
+
 /// A reference whose rows follow the keys of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Cascade {
@@ -151,19 +182,8 @@ impl Cascade {
         let mut planning = Planning::new(source, &mut known, &Arc::new(Rights::default()))?;
         let plan = plan_update(&mut planning, &update)?;
         let within = Environment::new(parameters, with.context);
-        let depth = DEPTH.get();
-        if depth >= DEPTH_MAX {
-            return Err(SqlError::new(
-                code::TOO_COMPLEX,
-                format!(
-                    "rows that ON UPDATE changes have others follow them more than {DEPTH_MAX} times"
-                ),
-            ));
-        }
-        DEPTH.set(depth + 1);
-        let done = plan.run(tx, &within, Among::All);
-        DEPTH.set(depth);
-        done.map(drop)
+        let _deeper = Deeper::enter()?;
+        plan.run(tx, &within, Among::All).map(drop)
     }
 
     /// Its text, and the types of its parameters: for each row the old values, and the new ones if they are set.
@@ -214,5 +234,23 @@ impl Cascade {
         );
         let types = of_row.iter().copied().cycle();
         (text, types.take(number).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_leaves_no_depth() {
+        for _ in 0..=DEPTH_MAX {
+            let panicked = std::panic::catch_unwind(|| {
+                let _deeper = Deeper::enter().expect("it is not deep");
+                std::panic::resume_unwind(Box::new(()));
+            });
+            assert!(panicked.is_err());
+        }
+        let all: Result<Vec<_>, _> = (0..DEPTH_MAX).map(|_| Deeper::enter()).collect();
+        assert!(all.is_ok() && Deeper::enter().is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! Enum types: an ordered list of labels, each with a number by which values are stored and ordered.
 //!
 //! A type is a small value that is copied everywhere, so the labels are kept once for the process. Types that say the same
-//! share one entry. Entries are never freed: a plan, a result or another database of the process may have them. All of them
-//! have a bound ([`BYTES_MAX`]), beyond which a type cannot be created or changed before the program starts again.
+//! share one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
+//! the process may have them. All of them have a bound ([`BYTES_MAX`]), beyond which a type cannot be created or changed before
+//! the program starts again. Types that are there are read beyond it, too.
 //!
 //! Invariants: the numbers of labels are in their order, and the number of a label never changes, so stored values and
 //! indexes stay as they are when labels are added or renamed.
@@ -13,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes of all enum types that a process has seen.
+/// The bytes of all enum types that a process has read, beyond which none is created or changed.
 const BYTES_MAX: usize = 64 << 20;
 /// The most labels of a type.
 pub(crate) const LABELS_MAX: usize = 10_000;
@@ -95,32 +96,38 @@ struct Known {
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-impl EnumType {
-    /// The type with this number, name and labels, which are in their order.
+impl Known {
+    /// The entry that says this, if there is one.
+    fn find(&self, oid: u32, kept: &str, labels: &[Label]) -> Option<&'static Definition> {
+        let same = self.by_content.get(&(oid, kept.to_string()))?;
+        same.iter().copied().find(|there| there.labels == labels)
+    }
+
+    /// Checks that there is room for an entry, or that it is there.
     ///
     /// # Errors
-    /// `54000` if the process has seen too many types.
-    pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> Result<EnumType, SqlError> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (oid, kept.to_string());
-        let same = known.by_content.get(&key).into_iter().flatten();
-        let found = same.copied().find(|there| there.labels == labels);
-        if let Some(found) = found {
-            return Ok(EnumType(found));
+    /// `54000` if there is none.
+    fn check_room(&self, oid: u32, kept: &str, labels: &[Label]) -> Result<(), SqlError> {
+        let is_there = || self.find(oid, kept, labels).is_some();
+        if self.bytes + bytes_of(kept, labels) <= BYTES_MAX || is_there() {
+            return Ok(());
         }
-        let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
-        let bytes = 512 + 4 * kept.len() + label_bytes.sum::<usize>();
-        if known.bytes + bytes > BYTES_MAX {
-            return Err(SqlError::new(
-                code::PROGRAM_LIMIT,
-                format!("enum types of a process have at most {BYTES_MAX} bytes"),
-            )
-            .hint("Types that were dropped or changed count until the program starts again."));
+        Err(SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("enum types of a process have at most {BYTES_MAX} bytes"),
+        )
+        .hint("Types that were dropped or changed count until the program starts again."))
+    }
+
+    /// The entry that says this, which is made if there is none.
+    fn keep(&mut self, oid: u32, kept: &str, labels: &[Label]) -> &'static Definition {
+        if let Some(found) = self.find(oid, kept, labels) {
+            return found;
         }
         let internal = local(kept).to_string();
         let places = labels.iter().enumerate();
         let definition: &'static Definition = Box::leak(Box::new(Definition {
-            number: known.all.len() as u32,
+            number: self.all.len() as u32,
             oid,
             schema: schema_of(kept).to_string(),
             name: written(kept),
@@ -132,10 +139,37 @@ impl EnumType {
                 .map(|(place, label)| (label.name.clone(), place))
                 .collect(),
         }));
-        known.bytes += bytes;
-        known.all.push(definition);
-        known.by_content.entry(key).or_default().push(definition);
-        Ok(EnumType(definition))
+        self.bytes += bytes_of(kept, labels);
+        self.all.push(definition);
+        let key = (oid, kept.to_string());
+        self.by_content.entry(key).or_default().push(definition);
+        definition
+    }
+}
+
+/// About how many bytes an entry takes.
+fn bytes_of(kept: &str, labels: &[Label]) -> usize {
+    let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
+    512 + 4 * kept.len() + label_bytes.sum::<usize>()
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl EnumType {
+    /// The type with this number, name and labels, which are in their order. It is read, so it is there, whatever room there
+    /// is.
+    pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> EnumType {
+        EnumType(known().keep(oid, kept, labels))
+    }
+
+    /// Checks that such a type may be created, or be made of another one. It takes room as soon as it is read.
+    ///
+    /// # Errors
+    /// `54000` if the process has read too many.
+    pub(crate) fn check_room(oid: u32, kept: &str, labels: &[Label]) -> Result<(), SqlError> {
+        known().check_room(oid, kept, labels)
     }
 
     /// What it says.
@@ -151,7 +185,7 @@ impl EnumType {
     /// The type of such a number, and whether its arrays are meant.
     pub(super) fn of_number(number: u32) -> Option<(EnumType, bool)> {
         let number = number.checked_sub(FIRST_NUMBER)?;
-        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known();
         let found = known.all.get(number as usize / 2)?;
         Some((EnumType(found), number % 2 == 1))
     }
@@ -217,10 +251,10 @@ mod tests {
     #[test]
     fn what_says_the_same_is_kept_once() {
         let labels = [label("a", 0), label("b", GAP)];
-        let one = EnumType::of(7, "mood", &labels).expect("there is room");
-        let two = EnumType::of(7, "mood", &labels).expect("there is room");
+        let one = EnumType::of(7, "mood", &labels);
+        let two = EnumType::of(7, "mood", &labels);
         assert!(std::ptr::eq(one.0, two.0));
-        let more = EnumType::of(7, "mood", &labels[..1]).expect("there is room");
+        let more = EnumType::of(7, "mood", &labels[..1]);
         assert!(!std::ptr::eq(one.0, more.0));
         assert_eq!(one, more);
         assert_eq!(one.label(GAP.into()), Some("b"));
@@ -228,6 +262,29 @@ mod tests {
         assert_eq!(more.position("b"), None);
         let (found, of_array) = EnumType::of_number(one.number(true)).expect("it is known");
         assert!(std::ptr::eq(found.0, one.0) && of_array);
+    }
+
+    #[test]
+    fn what_is_declared_has_a_bound_and_what_is_read_has_none() {
+        let labels = [label("a", 0), label("b", GAP)];
+        let mut known = Known::default();
+        // What is declared and never read takes nothing.
+        for _ in 0..2 {
+            assert!(known.check_room(7, "mood", &labels).is_ok());
+        }
+        assert_eq!((known.all.len(), known.bytes), (0, 0));
+        known.keep(7, "mood", &labels);
+        let once = known.bytes;
+        assert_eq!(once, bytes_of("mood", &labels));
+        known.keep(7, "mood", &labels);
+        assert_eq!((known.all.len(), known.bytes), (1, once));
+        known.bytes = BYTES_MAX;
+        let full = known.check_room(7, "mood", &labels[..1]);
+        assert_eq!(full.expect_err("it is full").code, code::PROGRAM_LIMIT);
+        // Back to what it was, and what another program has stored.
+        assert!(known.check_room(7, "mood", &labels).is_ok());
+        assert_eq!(known.keep(8, "other", &labels[..1]).labels.len(), 1);
+        assert!(known.bytes > BYTES_MAX);
     }
 
     #[test]

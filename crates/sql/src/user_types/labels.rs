@@ -33,7 +33,7 @@ impl EnumLabels {
             }
             let notes: TableNotes = parsed(body)?;
             for (column, noted) in notes.columns.iter().filter(|_| notes.table == table) {
-                if let Some(SqlType::Enum(of)) = types.numbered(noted.kind)? {
+                if let Some(SqlType::Enum(of)) = types.numbered(noted.kind) {
                     found.insert(*column, of);
                 }
             }

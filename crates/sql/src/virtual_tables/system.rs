@@ -193,7 +193,7 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
             rows.push(domain_row(name, there, (domain, base), schema));
             continue;
         }
-        let handle = there.handle(name)?;
+        let handle = there.handle(name);
         rows.push(type_row(SqlType::Enum(handle), schema));
         rows.push(type_row(SqlType::EnumArray(handle), schema));
     }

@@ -203,7 +203,7 @@ fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     }
     let kind = match (SqlType::from_oid(oid), with.reading) {
         (Some(kind), _) => Some(kind),
-        (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid)?,
+        (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid),
         (None, None) => None,
     };
     let Some(kind) = kind else {

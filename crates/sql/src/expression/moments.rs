@@ -1,0 +1,114 @@
+//! Literals of moments in texts that are kept: conditions, expressions of indexes and of columns, defaults.
+//!
+//! A literal without a zone means a moment of the session that declares it, and the text is read again in UTC, or in the
+//! zone of another session. So the text is kept with the moment itself, at its distance from UTC. A compiler notes the
+//! literals that it reads so ([`Moments`]), but not where they stand, and the same text may be a day or a text elsewhere. A
+//! literal is replaced only if the whole expression stays the same when it is compiled again.
+//!
+//! Invariant: a text that is kept has the same literals in every zone, or it is refused.
+
+use super::shown::{Change, changes_of, with_changes};
+use super::{Expr, Parameters, literal_value};
+use crate::error::SqlError;
+use crate::parse::parse_expression;
+use crate::text::{decode_text, text_of};
+use crate::types::SqlType;
+use crate::user_types::TypeNames;
+use sardonyx::schema::Value;
+use sqlparser::ast::{Expr as Tree, ValueWithSpan};
+use std::collections::BTreeMap;
+
+/// How often an expression is compiled to find which of its equal literals are moments.
+const TRIES_MAX: usize = 64;
+
+/// The literals that were read in a session's zone and are another moment in UTC, and what says the same everywhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moments(BTreeMap<String, String>);
+
+impl Moments {
+    /// Notes what a literal's text was read as.
+    pub fn note(&mut self, kind: SqlType, text: &str, value: &Value) {
+        let is_one = kind.element().unwrap_or(kind) == SqlType::Timestamptz;
+        if !is_one || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
+            return;
+        }
+        if let Some(known) = text_of(kind, value.as_ref()) {
+            self.0.insert(text.to_string(), known.to_string());
+        }
+    }
+
+    /// What stands for a literal, if it was noted.
+    fn of(&self, literal: &ValueWithSpan) -> Option<&String> {
+        match literal_value(&literal.value).ok()?.expr {
+            Expr::Literal(Value::Text(text)) => self.0.get(&text),
+            _ => None,
+        }
+    }
+}
+
+/// An expression as a session means it, compiled, and its text as it can be kept.
+///
+/// # Errors
+/// What `compile` finds; `0A000` if a literal of a moment cannot be kept.
+pub(crate) fn kept_expression<T: PartialEq>(
+    tree: &Tree,
+    names: &TypeNames,
+    compile: &mut dyn FnMut(&Tree, &mut Parameters) -> Result<T, SqlError>,
+) -> Result<(T, String), SqlError> {
+    let mut read = |tree: &Tree| -> Result<(T, Moments), SqlError> {
+        let mut parameters = Parameters::default().naming(names.clone()).noting_moments();
+        let read = compile(tree, &mut parameters)?;
+        Ok((read, parameters.into_moments()))
+    };
+    let (meant, moments) = read(tree)?;
+    let text = tree.to_string();
+    if moments.0.is_empty() {
+        return Ok((meant, text));
+    }
+    let all = changes_of(&text, &|tree| {
+        let literal = match tree {
+            Tree::Value(value) => value,
+            Tree::TypedString(typed) => &typed.value,
+            _ => return None,
+        };
+        let known = moments.of(literal)?;
+        Some((literal.span, format!("'{known}'")))
+    });
+    let mut moments_left = |changes: &[Change]| {
+        let tree = parse_expression(&with_changes(&text, changes)).ok()?;
+        let (is, left) = read(&tree).ok()?;
+        (is == meant).then_some(left)
+    };
+    let mut changes = Vec::new();
+    let mut tries = 0;
+    // Ranges of literals, of which the first is the next.
+    let mut rest = vec![0..all.len()];
+    while let Some(range) = rest.pop().filter(|range| !range.is_empty()) {
+        tries += 1;
+        if tries > TRIES_MAX {
+            return Err(unclear());
+        }
+        let before = changes.len();
+        changes.extend_from_slice(&all[range.clone()]);
+        if moments_left(&changes).is_some() {
+            continue;
+        }
+        changes.truncate(before);
+        if range.len() > 1 {
+            let middle = range.start + range.len() / 2;
+            rest.push(middle..range.end);
+            rest.push(range.start..middle);
+        }
+    }
+    match moments_left(&changes) {
+        Some(left) if left.0.is_empty() => Ok((meant, with_changes(&text, &changes))),
+        _ => Err(unclear()),
+    }
+}
+
+fn unclear() -> SqlError {
+    SqlError::unsupported(
+        "an expression with this literal of a timestamp with time zone cannot be kept",
+    )
+    .hint("Write the literal with its time zone.")
+}
