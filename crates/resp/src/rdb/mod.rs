@@ -333,12 +333,14 @@ fn scored(input: &mut Input<'_>, packed: Packed) -> Result<Value, RdbError> {
     Ok(Value::SortedSet(members))
 }
 
+/// Whether no two names are equal. A payload may have many: they are not compared each with each.
+fn are_once<'v>(mut names: impl Iterator<Item = &'v Vec<u8>>) -> bool {
+    let mut seen = HashSet::new();
+    names.all(|name| seen.insert(name))
+}
+
 /// A value of elements has some, each once, and scores are numbers.
 fn check(value: &Value, input: &Input<'_>) -> Result<(), RdbError> {
-    fn are_once<'v>(mut names: impl Iterator<Item = &'v Vec<u8>>) -> bool {
-        let mut seen = HashSet::new();
-        names.all(|name| seen.insert(name))
-    }
     let (count, is_right) = match value {
         Value::String(_) | Value::Stream(_) => return Ok(()),
         Value::List(elements) => (elements.len(), true),

@@ -218,6 +218,32 @@ fn a_value_takes_no_more_than_its_bounds() {
     assert_eq!(decode(&output.sealed()), Err(RdbError::TooLarge));
 }
 
+/// Each with each, they would be 20,000,000,000 comparisons, while all clients wait.
+#[test]
+fn many_consumers_are_read_at_once() {
+    let consumers = (0..200_000).map(|number| (format!("c{number}").into_bytes(), 5));
+    let group = GroupValue {
+        name: b"g".to_vec(),
+        consumers: consumers.collect(),
+        ..GroupValue::default()
+    };
+    let mut stream = StreamValue {
+        groups: vec![group],
+        ..StreamValue::default()
+    };
+    let payload = encode(&Value::Stream(stream.clone()));
+    assert_eq!(decode(&payload), Ok(Value::Stream(stream.clone())));
+    stream.groups[0].consumers.push((b"c7".to_vec(), 6));
+    let refused = decode(&encode(&Value::Stream(stream)));
+    assert!(matches!(
+        refused,
+        Err(RdbError::Malformed {
+            what: "a consumer that is there twice",
+            ..
+        })
+    ));
+}
+
 #[test]
 fn libraries_are_written_as_redis_writes_them() {
     let code = b"#!lua name=l\nredis.register_function('f', function() return 1 end)";
