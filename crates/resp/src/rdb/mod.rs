@@ -5,8 +5,8 @@
 //! ziplists, zipmaps, listpacks, sets of integers, quicklists, streams, texts compressed by LZF. Modules' values, and the
 //! fields with a time of Redis 7.4, are refused.
 //!
-//! Invariants: no input makes a reader panic; what a value takes in memory is bounded by [`DECODED_BYTES_MAX`] and
-//! [`ELEMENTS_MAX`], whatever lengths the input promises; a value that is read has no two equal members, and is not empty
+//! Invariants: no input makes a reader panic; what a value takes in memory is bounded by [`DECODED_BYTES_MAX`],
+//! [`TEXT_BYTES_MAX`] and [`ELEMENTS_MAX`], whatever lengths the input promises; a value that is read has no two equal members, and is not empty
 //! unless it is a string or a stream.
 //!
 //! Source: `rdb.c`, `listpack.c`, `ziplist.c`, `zipmap.c`, `intset.c` and `t_stream.c` of Redis 7.0, for the formats alone.
@@ -23,7 +23,7 @@ mod streams;
 pub use checksum::checksum;
 pub use file::{Record, Records};
 
-use input::{Input, number_of};
+use input::{Input, Taken, number_of};
 use output::Output;
 use packed::{intset, listpack, ziplist, zipmap};
 use std::collections::HashSet;
@@ -34,8 +34,11 @@ pub(crate) const VERSION: u16 = 10;
 const VERSION_MAX: u16 = 12;
 /// The most bytes of a value's texts, decompressed.
 pub(crate) const DECODED_BYTES_MAX: usize = 64 << 20;
-/// The most elements of a value that is read: as many as a command has parts.
-pub(crate) const ELEMENTS_MAX: usize = 1 << 20;
+/// The most bytes of one text, decompressed: no value that is stored is longer.
+pub(crate) const TEXT_BYTES_MAX: usize = sardonyx::schema::VALUE_BYTES_MAX;
+/// The most elements of a value that is read. All clients wait while they are stored, and a payload of some kilobytes may
+/// have them: a command that brings each has to be as long as they are.
+pub(crate) const ELEMENTS_MAX: usize = 1 << 18;
 /// Version and checksum, at the end of a payload.
 const FOOTER_BYTES: usize = 10;
 
@@ -87,7 +90,9 @@ pub enum RdbError {
         version: u16,
     },
     /// The value is larger than what is read at once.
-    #[error("the value has more than {ELEMENTS_MAX} elements or {DECODED_BYTES_MAX} bytes")]
+    #[error(
+        "the value has more than {ELEMENTS_MAX} elements, {DECODED_BYTES_MAX} bytes, or {TEXT_BYTES_MAX} bytes in one text"
+    )]
     TooLarge,
 }
 
@@ -180,12 +185,17 @@ pub(crate) fn unsealed(payload: &[u8]) -> Result<&[u8], RdbError> {
 /// # Errors
 /// Why it is none.
 pub fn decode(payload: &[u8]) -> Result<Value, RdbError> {
+    measured(payload).map(|(value, _)| value)
+}
+
+/// The same, with what the value has taken of its bounds.
+pub(crate) fn measured(payload: &[u8]) -> Result<(Value, Taken), RdbError> {
     let body = unsealed(payload)?;
     let mut input = Input::new(body);
     let kind = input.byte()?;
     let value = value(&mut input, kind)?;
     match input.is_empty() {
-        true => Ok(value),
+        true => Ok((value, input.taken())),
         false => Err(input.wrong("bytes behind the value")),
     }
 }

@@ -206,15 +206,30 @@ fn a_value_takes_no_more_than_its_bounds() {
     body.extend((ELEMENTS_MAX as u32 + 1).to_be_bytes());
     body.extend(vec![0; ELEMENTS_MAX + 1]);
     assert_eq!(decode(&sealed(&body)), Err(RdbError::TooLarge));
-    // The same compressed: 264 bytes of three.
-    let mut packed = vec![0x00, 0x00];
-    packed.extend([0xe0, 0xff, 0x00].repeat(300_000));
+    // Compressed, three bytes are 264.
+    let compressed = |output: &mut Output, length: usize| {
+        let mut packed = vec![0x00, b'a'];
+        packed.extend([0xe0, 0xff, 0x00].repeat(length / 264));
+        output.byte(0xc3);
+        output.length(packed.len() as u64);
+        output.length(length as u64);
+        output.bytes(&packed);
+    };
+    let of_length = |length| {
+        let mut output = Output::default();
+        output.byte(kind::STRING);
+        compressed(&mut output, length);
+        decode(&output.sealed())
+    };
+    let most = TEXT_BYTES_MAX / 264 * 264 + 1;
+    assert_eq!(of_length(most), Ok(Value::String(vec![b'a'; most])));
+    // It is refused by the length that it promises, which the compressed bytes do not have: none was decompressed.
+    assert_eq!(of_length(TEXT_BYTES_MAX + 2), Err(RdbError::TooLarge));
+    // Each text is short enough, and all together are too many bytes.
     let mut output = Output::default();
-    output.byte(kind::STRING);
-    output.byte(0xc3);
-    output.length(packed.len() as u64);
-    output.length(300_000 * 264 + 1);
-    output.bytes(&packed);
+    output.byte(kind::LIST);
+    output.length(9);
+    (0..9).for_each(|_| compressed(&mut output, 31_776 * 264 + 1));
     assert_eq!(decode(&output.sealed()), Err(RdbError::TooLarge));
 }
 
