@@ -99,6 +99,10 @@ fn a_load_that_is_undone_has_not_been_and_no_name_is_there_twice() {
             "-ERR Function own already exists, as a procedure",
         ),
         (
+            "#!lua name=other\nlocal f = function() end redis.register_function('f', f) redis.register_function('F', f)",
+            "-ERR Function f already exists",
+        ),
+        (
             "#!lua name=other\nlocal a = 1",
             "-ERR No functions registered",
         ),
@@ -121,6 +125,31 @@ fn a_load_that_is_undone_has_not_been_and_no_name_is_there_twice() {
         stats.contains("\"libraries_count\" :1 \"functions_count\" :3"),
         "{stats}"
     );
+}
+
+/// A program may delete rows of the one table and not of the other.
+#[test]
+fn a_half_of_a_library_is_replaced_and_deleted() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let halve = |table: &str| {
+        let tables = world.keyspace.tables().expect("of its own");
+        let halved = tables.run(|tx| tx.rows(table)?.retain(|_| Ok(false)));
+        halved.expect("rows are deleted");
+    };
+    let stats = |session: &mut Session| ask(session, &["FUNCTION", "STATS"]);
+    let none = "\"libraries_count\" :0 \"functions_count\" :0";
+    for table in ["kv_library", "kv_function"] {
+        assert_eq!(ask(&mut session, &["FUNCTION", "LOAD", CODE]), "\"lib\"");
+        halve(table);
+        let load = ["FUNCTION", "LOAD", "REPLACE", CODE];
+        assert_eq!(ask(&mut session, &load), "\"lib\"", "{table}");
+        assert_eq!(ask(&mut session, &["FCALL", "put", "1", "k", "v"]), "\"v\"");
+        halve(table);
+        assert_eq!(ask(&mut session, &["FUNCTION", "DELETE", "lib"]), "+OK");
+        let left = stats(&mut session);
+        assert!(left.contains(none), "{table}: {left}");
+    }
 }
 
 #[test]
