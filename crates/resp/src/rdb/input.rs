@@ -41,11 +41,6 @@ impl<'b> Input<'b> {
         }
     }
 
-    /// Another value begins: its bounds are whole.
-    pub fn renew(&mut self) {
-        self.left = (DECODED_BYTES_MAX, ELEMENTS_MAX);
-    }
-
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Values as Redis serialises them: what `DUMP` answers and `RESTORE` takes, and the records of an RDB file.
+//! Values as Redis serialises them: what `DUMP` answers and `RESTORE` takes.
 //!
 //! A payload is a byte of the value's type, the value, the format's version, and a checksum of what is before it. Values
 //! are written in the forms that every Redis since 7.0 reads (version 10). They are read in all forms of Redis up to 7.2:
@@ -14,14 +14,12 @@
 #![deny(clippy::indexing_slicing)]
 
 mod checksum;
-mod file;
 mod input;
 mod output;
 mod packed;
 mod streams;
 
 pub use checksum::checksum;
-pub use file::{Record, Records};
 
 use input::{Input, Taken, number_of};
 use output::Output;

@@ -271,26 +271,3 @@ fn libraries_are_written_as_redis_writes_them() {
     assert_eq!(decode_libraries(&value), Err(RdbError::Kind(0)));
     assert!(decode(&payload).is_err());
 }
-
-#[test]
-fn a_files_records_are_read_and_its_checksum_is_checked() {
-    let mut output = Output::default();
-    output.bytes(b"REDIS0010\xfa\x09redis-ver\x067.0.15\xf5\x01x\xfe\x03\xfb\x01\x01\xfc");
-    output.bytes(&1_700_000_000_000_i64.to_le_bytes());
-    output.bytes(b"\x00\x01k\x01v\xff");
-    let mut file = output.unsealed();
-    file.extend(checksum(0, &file).to_le_bytes());
-    let records = Records::new(&file).expect("a file");
-    let key = Record::Key {
-        database: 3,
-        key: b"k".to_vec(),
-        expires: Some(1_700_000_000_000),
-        value: Value::String(b"v".to_vec()),
-    };
-    let expected = vec![Ok(Record::Library(b"x".to_vec())), Ok(key)];
-    assert_eq!(records.collect::<Vec<_>>(), expected);
-    *file.last_mut().expect("bytes") ^= 1;
-    let last = Records::new(&file).expect("a file").last();
-    assert_eq!(last, Some(Err(RdbError::Footer { version: 10 })));
-    assert!(Records::new(b"REDIS00").is_err() && Records::new(b"REDIS9999").is_err());
-}
