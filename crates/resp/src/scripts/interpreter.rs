@@ -552,9 +552,7 @@ pub(super) fn check_memory<S>(
 ) -> Result<(), Failure> {
     let is_concerned = allows_more == Some(false) && !only_reads;
     match is_concerned && data.shared.settings.memory_is_over() {
-        true => Err(Failure::Told(
-            "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
-        )),
+        true => Err(NO_MEMORY),
         false => Ok(()),
     }
 }
