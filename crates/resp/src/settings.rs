@@ -63,7 +63,7 @@ const SLOW_LENGTH: &str = "slowlog-max-len";
 
 /// A number of bytes, with a unit or without: as in Redis `1k` is 1,000 and `1kb` 1,024.
 fn bytes(text: &str) -> Option<i64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '-');
+    let end = text.find(|c: char| !c.is_ascii_digit());
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
     let unit = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
@@ -166,10 +166,11 @@ impl Settings {
             });
         }
         let number = match name {
-            "maxmemory" => bytes(value),
-            _ => value.parse::<i64>().ok(),
+            "maxmemory" => bytes(value).ok_or("argument must be a memory value")?,
+            _ => value
+                .parse::<i64>()
+                .map_err(|_| "argument couldn't be parsed into an integer")?,
         };
-        let number = number.ok_or("argument couldn't be parsed into an integer")?;
         let least = if name == SLOWER_THAN { -1 } else { 0 };
         let most = match name {
             SLOW_LENGTH => LENGTH_LIMIT,
@@ -224,6 +225,9 @@ mod tests {
             settings.set(change, &slow);
             assert_eq!(settings.memory_is_over(), is_over, "{most}");
         }
-        assert!(settings.change("maxmemory", "-1").is_err());
+        for wrong in ["-1", "abc", "1.5gb", ""] {
+            let refused = settings.change("maxmemory", wrong).expect_err(wrong);
+            assert_eq!(refused, "argument must be a memory value");
+        }
     }
 }

@@ -1,12 +1,12 @@
-//! Payloads and files in Redis' own format.
+//! Payloads in Redis' own format.
 
-use sardonyx_resp::rdb::{self, GroupValue, PendingValue, Records, StreamValue, Value};
+use sardonyx_resp::rdb::{self, GroupValue, PendingValue, StreamValue, Value};
 
 use crate::Target;
 
 pub(super) const PAYLOADS: Target = Target {
     name: "payloads",
-    what: "values as Redis' clients restore them, under a right checksum, and files of a Redis",
+    what: "values as Redis' clients restore them, under a right checksum",
     seeds: payloads,
     run: |input| {
         let body = input.len().saturating_sub(size_of::<u64>());
@@ -17,12 +17,6 @@ pub(super) const PAYLOADS: Target = Target {
                 assert_eq!(rdb::decode(&rdb::encode(&value)), Ok(value));
             }
             drop(rdb::decode_libraries(payload));
-        }
-        let file = [b"REDIS0010", input].concat();
-        for file in [input, &file] {
-            if let Ok(records) = Records::new(file) {
-                records.for_each(drop);
-            }
         }
     },
     runs: 20_000,
@@ -68,6 +62,5 @@ fn payloads() -> Vec<Vec<u8>> {
     );
     seeds.push(b"\x0e\x01\x0d\x0d\0\0\0\x0a\0\0\0\x01\0\0\xf2\xff\x0a\0\0\0\0\0\0\0\0\0".to_vec());
     seeds.push(b"\x0b\x0a\x02\0\0\0\x01\0\0\0\x05\0\x0a\0\0\0\0\0\0\0\0\0".to_vec());
-    seeds.push(b"REDIS0010\xfe\x00\xfb\x01\x00\x00\x01k\x01v\xff\0\0\0\0\0\0\0\0".to_vec());
     seeds
 }

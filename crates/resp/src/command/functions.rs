@@ -4,7 +4,7 @@
 use super::line::Line;
 use super::{CALLS, Command, NO_KEYS, NO_SCRIPT, READ, WRITE, libraries, on_data};
 use crate::data::{Data, Live, Room};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_MEMORY};
 use crate::functions::{FunctionCall, Functions, Within};
 use crate::number::integer;
 use crate::reply::Reply;
@@ -63,9 +63,16 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
         check_there(others, line, &Within::Transaction(data.state))?;
     }
     let (given, keys) = given?;
+    // Beyond `maxmemory` no function may add data: only one that reads is called.
+    let is_over = !only_reading && data.shared.settings.memory_is_over();
+    let refused = |failure| match failure {
+        Failure::Writes if is_over => NO_MEMORY,
+        failure => failure,
+    };
+    let only_reading = only_reading || is_over;
     if let Some(function) = function {
         if only_reading && !function.only_reads {
-            return Err(Failure::Writes);
+            return Err(refused(Failure::Writes));
         }
         let (keys, arguments) = given.split_at(keys);
         // Whatever it says, it may have written before.
@@ -73,7 +80,7 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
     }
     let call = call_of(data, line, &given, keys, only_reading);
     let called = match others {
-        Some(others) => others.call(&call, data.state)?,
+        Some(others) => others.call(&call, data.state).map_err(refused)?,
         None => None,
     };
     let called = called.ok_or(NOT_FOUND)?;

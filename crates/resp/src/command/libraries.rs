@@ -113,10 +113,13 @@ fn add(data: &mut Live<'_, '_>, code: &[u8], replaces: bool) -> Result<Vec<u8>, 
     if is_there && !replaces {
         return Err(Failure::Said(format!("ERR Library {name} already exists")));
     }
+    let mut names = HashSet::new();
     for function in &functions {
         let named = String::from_utf8_lossy(&function.name).into_owned();
+        // A call finds its function in whatever case.
+        let is_second = !names.insert(function.name.to_ascii_lowercase());
         let other = data.library_function(&function.name)?;
-        if other.is_some_and(|(_, of)| of != library.name) {
+        if is_second || other.is_some_and(|(_, of)| of != library.name) {
             return Err(Failure::Said(format!(
                 "ERR Function {named} already exists"
             )));
@@ -132,9 +135,8 @@ fn add(data: &mut Live<'_, '_>, code: &[u8], replaces: bool) -> Result<Vec<u8>, 
             )));
         }
     }
-    if is_there {
-        data.delete_library(&library.name)?;
-    }
+    // Functions of its name are deleted also if their library has no row, which a program may have deleted.
+    data.delete_library(&library.name)?;
     data.put_library(&library, &functions)
         .map_err(Failure::of_function)?;
     Ok(library.name)

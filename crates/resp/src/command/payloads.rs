@@ -42,6 +42,9 @@ const fn restoring(name: &'static str) -> Command {
     )
 }
 
+/// An element counts for so many bytes besides its own, of what is gathered for an answer.
+const ELEMENT_BYTES: usize = 64;
+
 /// The text of a payload that is not one.
 pub(super) fn refused(error: &RdbError) -> Failure {
     Failure::Told(match error {
@@ -99,7 +102,13 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     };
     // Times of tables count microseconds.
     let expires = expires.map(|at| at.min(i64::MAX / 1000));
-    let value = rdb::decode(line.part(3)).map_err(|error| refused(&error))?;
+    let (value, taken) = rdb::measured(line.part(3)).map_err(|error| refused(&error))?;
+    // What payloads make is bounded for all of an `EXEC` or a script together: a short one may make much.
+    let elements = taken.elements;
+    data.room
+        .take(taken.bytes.saturating_add(elements * ELEMENT_BYTES));
+    data.room.check()?;
+    data.room.elements.set(data.room.elements.get() + elements);
     if let Some(there) = &there {
         data.remove(key, there)?;
     }

@@ -1,11 +1,12 @@
 //! Libraries of functions: rows of their own, which no key has and no `FLUSHALL` deletes.
 //!
 //! A library is its code; its functions are rows by their names in lower case, so that a call finds its function by one
-//! look, in whatever case, as in Redis. What the
-//! interpreters have compiled is found by the code's digest: it follows from the rows, in whatever state they are read.
+//! look, in whatever case, as in Redis. What the interpreters have compiled is found by the code's digest: it follows from the
+//! rows, in whatever state they are read.
 //!
-//! Invariants: each row of `kv_function` names a library that has a row; the functions of a library are those that its code
-//! registers.
+//! Invariants, which SQL cannot break, and a program that writes these tables itself can: each row of `kv_function` names a
+//! library that has a row; the functions of a library are those that its code registers. A load or a deletion of a library
+//! repairs the first.
 
 use super::tables::{ABSENT, BY_LIBRARY, PRIMARY};
 use super::{Data, Live, State, bytes, check_key, engine, whole};
@@ -95,6 +96,11 @@ impl<S: State> Data<'_, S> {
         Ok(table != ABSENT && self.state.count_rows(table)? > 0)
     }
 
+    fn has_libraries(&self) -> Result<bool, Failure> {
+        let table = self.shared.numbers.library;
+        Ok(table != ABSENT && self.state.count_rows(table)? > 0)
+    }
+
     /// A function, with the name of its library.
     pub fn library_function(
         &self,
@@ -115,7 +121,7 @@ impl<S: State> Data<'_, S> {
 
     /// A library.
     pub fn library(&self, name: &[u8]) -> Result<Option<Library>, Failure> {
-        if !self.has_library_functions()? || check_key(name).is_err() {
+        if !self.has_libraries()? || check_key(name).is_err() {
             return Ok(None);
         }
         let index = self.state.row_index(self.shared.numbers.library, PRIMARY)?;
@@ -139,7 +145,7 @@ impl<S: State> Data<'_, S> {
     /// All libraries, in the order of their names.
     pub fn libraries(&self) -> Result<Vec<Library>, Failure> {
         let mut libraries = Vec::new();
-        if !self.has_library_functions()? {
+        if !self.has_libraries()? {
             return Ok(libraries);
         }
         let index = self.state.row_index(self.shared.numbers.library, PRIMARY)?;
@@ -218,16 +224,17 @@ impl Live<'_, '_> {
         Ok(())
     }
 
-    /// Deletes a library with its functions. Returns whether it was there.
+    /// Deletes a library with its functions, each of which may be there without the other. Returns whether anything was.
     pub fn delete_library(&mut self, name: &[u8]) -> Result<bool, Failure> {
         check_key(name)?;
         let numbers = self.shared.numbers;
-        for function in self.functions_of(name)? {
+        let functions = self.functions_of(name)?;
+        for function in &functions {
             let mut rows = self.state.rows_of(numbers.function)?;
             rows.delete(&[Value::Bytes(function.name.to_ascii_lowercase())])?;
         }
         let mut rows = self.state.rows_of(numbers.library)?;
-        Ok(rows.delete(&[Value::Bytes(name.to_vec())])?)
+        Ok(rows.delete(&[Value::Bytes(name.to_vec())])? || !functions.is_empty())
     }
 
     /// Deletes all libraries.

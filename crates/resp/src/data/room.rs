@@ -26,6 +26,8 @@ pub(crate) struct Room {
     share: Option<RefCell<Share>>,
     #[cfg_attr(not(feature = "lua"), expect(dead_code))]
     pub scripts: Cell<Spent>,
+    /// Elements that commands have made of payloads, which say so in few bytes.
+    pub elements: Cell<usize>,
 }
 
 /// What the scripts of a transaction have taken together.
@@ -49,6 +51,7 @@ impl Room {
             memory: Cell::new(None),
             share: None,
             scripts: Cell::default(),
+            elements: Cell::new(0),
         }
     }
 

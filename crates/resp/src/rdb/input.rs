@@ -2,7 +2,7 @@
 //!
 //! Each text and each element is taken from what the value may have; so a short input cannot ask for much memory.
 
-use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError};
+use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError, TEXT_BYTES_MAX};
 
 /// A text that is kept counts for so many bytes besides its own.
 const EACH_BYTES: usize = 16;
@@ -12,6 +12,15 @@ const INT8: u8 = 0xc0;
 const INT16: u8 = 0xc1;
 const INT32: u8 = 0xc2;
 const LZF: u8 = 0xc3;
+
+/// What a value that was read has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Taken {
+    /// Bytes of its texts, those that elements were packed in included.
+    pub bytes: usize,
+    /// Elements, entries, consumers and what is pending.
+    pub elements: usize,
+}
 
 /// What is left of the bytes, and of a value's bounds.
 #[derive(Debug)]
@@ -30,11 +39,6 @@ impl<'b> Input<'b> {
             at: 0,
             left: (DECODED_BYTES_MAX, ELEMENTS_MAX),
         }
-    }
-
-    /// Another value begins: its bounds are whole.
-    pub fn renew(&mut self) {
-        self.left = (DECODED_BYTES_MAX, ELEMENTS_MAX);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -94,8 +98,19 @@ impl<'b> Input<'b> {
         })
     }
 
-    /// Room for a text that is kept.
+    /// What the value has taken of its bounds.
+    pub fn taken(&self) -> Taken {
+        Taken {
+            bytes: DECODED_BYTES_MAX - self.left.0,
+            elements: ELEMENTS_MAX - self.left.1,
+        }
+    }
+
+    /// Room for a text that is kept, which is asked for before it is decompressed.
     pub fn keep(&mut self, bytes: usize) -> Result<(), RdbError> {
+        if bytes > TEXT_BYTES_MAX {
+            return Err(RdbError::TooLarge);
+        }
         let left = self.left.0.checked_sub(bytes.saturating_add(EACH_BYTES));
         self.left.0 = left.ok_or(RdbError::TooLarge)?;
         Ok(())

@@ -1,12 +1,12 @@
-//! Values as Redis serialises them: what `DUMP` answers and `RESTORE` takes, and the records of an RDB file.
+//! Values as Redis serialises them: what `DUMP` answers and `RESTORE` takes.
 //!
 //! A payload is a byte of the value's type, the value, the format's version, and a checksum of what is before it. Values
 //! are written in the forms that every Redis since 7.0 reads (version 10). They are read in all forms of Redis up to 7.2:
 //! ziplists, zipmaps, listpacks, sets of integers, quicklists, streams, texts compressed by LZF. Modules' values, and the
 //! fields with a time of Redis 7.4, are refused.
 //!
-//! Invariants: no input makes a reader panic; what a value takes in memory is bounded by [`DECODED_BYTES_MAX`] and
-//! [`ELEMENTS_MAX`], whatever lengths the input promises; a value that is read has no two equal members, and is not empty
+//! Invariants: no input makes a reader panic; what a value takes in memory is bounded by [`DECODED_BYTES_MAX`],
+//! [`TEXT_BYTES_MAX`] and [`ELEMENTS_MAX`], whatever lengths the input promises; a value that is read has no two equal members, and is not empty
 //! unless it is a string or a stream.
 //!
 //! Source: `rdb.c`, `listpack.c`, `ziplist.c`, `zipmap.c`, `intset.c` and `t_stream.c` of Redis 7.0, for the formats alone.
@@ -14,16 +14,14 @@
 #![deny(clippy::indexing_slicing)]
 
 mod checksum;
-mod file;
 mod input;
 mod output;
 mod packed;
 mod streams;
 
 pub use checksum::checksum;
-pub use file::{Record, Records};
 
-use input::{Input, number_of};
+use input::{Input, Taken, number_of};
 use output::Output;
 use packed::{intset, listpack, ziplist, zipmap};
 use std::collections::HashSet;
@@ -34,8 +32,11 @@ pub(crate) const VERSION: u16 = 10;
 const VERSION_MAX: u16 = 12;
 /// The most bytes of a value's texts, decompressed.
 pub(crate) const DECODED_BYTES_MAX: usize = 64 << 20;
-/// The most elements of a value that is read: as many as a command has parts.
-pub(crate) const ELEMENTS_MAX: usize = 1 << 20;
+/// The most bytes of one text, decompressed: no value that is stored is longer.
+pub(crate) const TEXT_BYTES_MAX: usize = sardonyx::schema::VALUE_BYTES_MAX;
+/// The most elements of a value that is read. All clients wait while they are stored, and a payload of some kilobytes may
+/// have them: a command that brings each has to be as long as they are.
+pub(crate) const ELEMENTS_MAX: usize = 1 << 18;
 /// Version and checksum, at the end of a payload.
 const FOOTER_BYTES: usize = 10;
 
@@ -87,7 +88,9 @@ pub enum RdbError {
         version: u16,
     },
     /// The value is larger than what is read at once.
-    #[error("the value has more than {ELEMENTS_MAX} elements or {DECODED_BYTES_MAX} bytes")]
+    #[error(
+        "the value has more than {ELEMENTS_MAX} elements, {DECODED_BYTES_MAX} bytes, or {TEXT_BYTES_MAX} bytes in one text"
+    )]
     TooLarge,
 }
 
@@ -180,12 +183,17 @@ pub(crate) fn unsealed(payload: &[u8]) -> Result<&[u8], RdbError> {
 /// # Errors
 /// Why it is none.
 pub fn decode(payload: &[u8]) -> Result<Value, RdbError> {
+    measured(payload).map(|(value, _)| value)
+}
+
+/// The same, with what the value has taken of its bounds.
+pub(crate) fn measured(payload: &[u8]) -> Result<(Value, Taken), RdbError> {
     let body = unsealed(payload)?;
     let mut input = Input::new(body);
     let kind = input.byte()?;
     let value = value(&mut input, kind)?;
     match input.is_empty() {
-        true => Ok(value),
+        true => Ok((value, input.taken())),
         false => Err(input.wrong("bytes behind the value")),
     }
 }
@@ -333,12 +341,14 @@ fn scored(input: &mut Input<'_>, packed: Packed) -> Result<Value, RdbError> {
     Ok(Value::SortedSet(members))
 }
 
+/// Whether no two names are equal. A payload may have many: they are not compared each with each.
+fn are_once<'v>(mut names: impl Iterator<Item = &'v Vec<u8>>) -> bool {
+    let mut seen = HashSet::new();
+    names.all(|name| seen.insert(name))
+}
+
 /// A value of elements has some, each once, and scores are numbers.
 fn check(value: &Value, input: &Input<'_>) -> Result<(), RdbError> {
-    fn are_once<'v>(mut names: impl Iterator<Item = &'v Vec<u8>>) -> bool {
-        let mut seen = HashSet::new();
-        names.all(|name| seen.insert(name))
-    }
     let (count, is_right) = match value {
         Value::String(_) | Value::Stream(_) => return Ok(()),
         Value::List(elements) => (elements.len(), true),

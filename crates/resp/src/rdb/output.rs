@@ -38,12 +38,6 @@ impl Output {
         self.bytes(text);
     }
 
-    /// What was written, without a footer.
-    #[cfg(test)]
-    pub fn unsealed(self) -> Vec<u8> {
-        self.0
-    }
-
     /// The payload with its version and checksum.
     pub fn sealed(mut self) -> Vec<u8> {
         self.bytes(&VERSION.to_le_bytes());

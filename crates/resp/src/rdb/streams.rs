@@ -7,8 +7,8 @@
 use super::input::Input;
 use super::output::{Listpack, Output};
 use super::packed::{Element, listpack_element, listpack_head};
-use super::{GroupValue, Id, PendingValue, RdbError, StreamValue, kind};
-use std::collections::{BTreeMap, HashSet};
+use super::{GroupValue, Id, PendingValue, RdbError, StreamValue, are_once, kind};
+use std::collections::BTreeMap;
 
 /// An entry is deleted.
 const DELETED: i64 = 1;
@@ -49,15 +49,13 @@ pub(super) fn read(input: &mut Input<'_>, form: u8) -> Result<StreamValue, RdbEr
     if !is_right {
         return Err(input.wrong("a stream whose entries are not those that it says"));
     }
-    let mut names = HashSet::new();
     for _ in 0..input.length()? {
-        let group = group(input, form)?;
-        if !names.insert(group.name.clone()) {
-            return Err(input.wrong("a group that is there twice"));
-        }
-        stream.groups.push(group);
+        stream.groups.push(group(input, form)?);
     }
-    Ok(stream)
+    match are_once(stream.groups.iter().map(|group| &group.name)) {
+        true => Ok(stream),
+        false => Err(input.wrong("a group that is there twice")),
+    }
 }
 
 /// The id that 16 bytes say.
@@ -174,9 +172,6 @@ fn group(input: &mut Input<'_>, form: u8) -> Result<GroupValue, RdbError> {
     }
     for consumer in 0..input.length()? {
         let name = input.element()?;
-        if group.consumers.iter().any(|(other, _)| *other == name) {
-            return Err(input.wrong("a consumer that is there twice"));
-        }
         let seen = i64::from_le_bytes(input.array()?);
         if form == kind::STREAM_3 {
             let _active: [u8; 8] = input.array()?;
@@ -189,6 +184,9 @@ fn group(input: &mut Input<'_>, form: u8) -> Result<GroupValue, RdbError> {
                 _ => return Err(input.wrong("a consumer's entry that is not pending")),
             }
         }
+    }
+    if !are_once(group.consumers.iter().map(|(name, _)| name)) {
+        return Err(input.wrong("a consumer that is there twice"));
     }
     for (id, (delivered, deliveries, consumer)) in pending {
         let wrong = || input.wrong("a pending entry of no consumer");

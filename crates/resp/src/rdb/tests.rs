@@ -206,16 +206,57 @@ fn a_value_takes_no_more_than_its_bounds() {
     body.extend((ELEMENTS_MAX as u32 + 1).to_be_bytes());
     body.extend(vec![0; ELEMENTS_MAX + 1]);
     assert_eq!(decode(&sealed(&body)), Err(RdbError::TooLarge));
-    // The same compressed: 264 bytes of three.
-    let mut packed = vec![0x00, 0x00];
-    packed.extend([0xe0, 0xff, 0x00].repeat(300_000));
+    // Compressed, three bytes are 264.
+    let compressed = |output: &mut Output, length: usize| {
+        let mut packed = vec![0x00, b'a'];
+        packed.extend([0xe0, 0xff, 0x00].repeat(length / 264));
+        output.byte(0xc3);
+        output.length(packed.len() as u64);
+        output.length(length as u64);
+        output.bytes(&packed);
+    };
+    let of_length = |length| {
+        let mut output = Output::default();
+        output.byte(kind::STRING);
+        compressed(&mut output, length);
+        decode(&output.sealed())
+    };
+    let most = TEXT_BYTES_MAX / 264 * 264 + 1;
+    assert_eq!(of_length(most), Ok(Value::String(vec![b'a'; most])));
+    // It is refused by the length that it promises, which the compressed bytes do not have: none was decompressed.
+    assert_eq!(of_length(TEXT_BYTES_MAX + 2), Err(RdbError::TooLarge));
+    // Each text is short enough, and all together are too many bytes.
     let mut output = Output::default();
-    output.byte(kind::STRING);
-    output.byte(0xc3);
-    output.length(packed.len() as u64);
-    output.length(300_000 * 264 + 1);
-    output.bytes(&packed);
+    output.byte(kind::LIST);
+    output.length(9);
+    (0..9).for_each(|_| compressed(&mut output, 31_776 * 264 + 1));
     assert_eq!(decode(&output.sealed()), Err(RdbError::TooLarge));
+}
+
+/// Each with each, they would be 20,000,000,000 comparisons, while all clients wait.
+#[test]
+fn many_consumers_are_read_at_once() {
+    let consumers = (0..200_000).map(|number| (format!("c{number}").into_bytes(), 5));
+    let group = GroupValue {
+        name: b"g".to_vec(),
+        consumers: consumers.collect(),
+        ..GroupValue::default()
+    };
+    let mut stream = StreamValue {
+        groups: vec![group],
+        ..StreamValue::default()
+    };
+    let payload = encode(&Value::Stream(stream.clone()));
+    assert_eq!(decode(&payload), Ok(Value::Stream(stream.clone())));
+    stream.groups[0].consumers.push((b"c7".to_vec(), 6));
+    let refused = decode(&encode(&Value::Stream(stream)));
+    assert!(matches!(
+        refused,
+        Err(RdbError::Malformed {
+            what: "a consumer that is there twice",
+            ..
+        })
+    ));
 }
 
 #[test]
@@ -229,27 +270,4 @@ fn libraries_are_written_as_redis_writes_them() {
     let value = encode(&Value::String(b"a".to_vec()));
     assert_eq!(decode_libraries(&value), Err(RdbError::Kind(0)));
     assert!(decode(&payload).is_err());
-}
-
-#[test]
-fn a_files_records_are_read_and_its_checksum_is_checked() {
-    let mut output = Output::default();
-    output.bytes(b"REDIS0010\xfa\x09redis-ver\x067.0.15\xf5\x01x\xfe\x03\xfb\x01\x01\xfc");
-    output.bytes(&1_700_000_000_000_i64.to_le_bytes());
-    output.bytes(b"\x00\x01k\x01v\xff");
-    let mut file = output.unsealed();
-    file.extend(checksum(0, &file).to_le_bytes());
-    let records = Records::new(&file).expect("a file");
-    let key = Record::Key {
-        database: 3,
-        key: b"k".to_vec(),
-        expires: Some(1_700_000_000_000),
-        value: Value::String(b"v".to_vec()),
-    };
-    let expected = vec![Ok(Record::Library(b"x".to_vec())), Ok(key)];
-    assert_eq!(records.collect::<Vec<_>>(), expected);
-    *file.last_mut().expect("bytes") ^= 1;
-    let last = Records::new(&file).expect("a file").last();
-    assert_eq!(last, Some(Err(RdbError::Footer { version: 10 })));
-    assert!(Records::new(b"REDIS00").is_err() && Records::new(b"REDIS9999").is_err());
 }

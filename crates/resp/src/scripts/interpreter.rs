@@ -6,7 +6,7 @@
 
 use super::convert::{general, reply_of, value_of};
 use super::library::{functions, stopped};
-use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
+use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX, VALUE_STEPS};
 use super::{Digest, Script, libraries};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
 use crate::command::{
@@ -424,7 +424,18 @@ impl<S: State> Calls<'_, '_, S> {
         let reply = match self.line(arguments, count)? {
             Err(Refused::Failure(failure)) => Err(failure),
             Err(Refused::Stop(stop)) => return Err(stopped(lua, stop)),
-            Ok(line) => self.answer(&line),
+            Ok(line) => {
+                let before = self.data.room.elements.get();
+                let reply = self.answer(&line);
+                let made = self.data.room.elements.get() - before;
+                let steps = VALUE_STEPS.saturating_mul(made as i64);
+                if made > 0
+                    && let Err(stop) = self.limits.take(steps)
+                {
+                    return Err(stopped(lua, stop));
+                }
+                reply
+            }
         };
         let reply = match reply {
             Ok(reply) => reply,
@@ -541,9 +552,7 @@ pub(super) fn check_memory<S>(
 ) -> Result<(), Failure> {
     let is_concerned = allows_more == Some(false) && !only_reads;
     match is_concerned && data.shared.settings.memory_is_over() {
-        true => Err(Failure::Told(
-            "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
-        )),
+        true => Err(NO_MEMORY),
         false => Ok(()),
     }
 }

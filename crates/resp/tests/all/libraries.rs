@@ -2,8 +2,13 @@
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
+use sardonyx::Transaction;
 use sardonyx::disk::Faults;
-use sardonyx_resp::{Reply, Session};
+use sardonyx::low_level::Committed;
+use sardonyx_resp::{
+    Called, Failure, FunctionCall, Functions, Listed, Reply, Session, SessionOptions, Within,
+};
+use std::sync::Arc;
 
 fn ask(session: &mut Session, parts: &[&str]) -> String {
     answers(&send(session, &encode(parts)).0).remove(0)
@@ -99,6 +104,10 @@ fn a_load_that_is_undone_has_not_been_and_no_name_is_there_twice() {
             "-ERR Function own already exists, as a procedure",
         ),
         (
+            "#!lua name=other\nlocal f = function() end redis.register_function('f', f) redis.register_function('F', f)",
+            "-ERR Function f already exists",
+        ),
+        (
             "#!lua name=other\nlocal a = 1",
             "-ERR No functions registered",
         ),
@@ -121,6 +130,31 @@ fn a_load_that_is_undone_has_not_been_and_no_name_is_there_twice() {
         stats.contains("\"libraries_count\" :1 \"functions_count\" :3"),
         "{stats}"
     );
+}
+
+/// A program may delete rows of the one table and not of the other.
+#[test]
+fn a_half_of_a_library_is_replaced_and_deleted() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let halve = |table: &str| {
+        let tables = world.keyspace.tables().expect("of its own");
+        let halved = tables.run(|tx| tx.rows(table)?.retain(|_| Ok(false)));
+        halved.expect("rows are deleted");
+    };
+    let stats = |session: &mut Session| ask(session, &["FUNCTION", "STATS"]);
+    let none = "\"libraries_count\" :0 \"functions_count\" :0";
+    for table in ["kv_library", "kv_function"] {
+        assert_eq!(ask(&mut session, &["FUNCTION", "LOAD", CODE]), "\"lib\"");
+        halve(table);
+        let load = ["FUNCTION", "LOAD", "REPLACE", CODE];
+        assert_eq!(ask(&mut session, &load), "\"lib\"", "{table}");
+        assert_eq!(ask(&mut session, &["FCALL", "put", "1", "k", "v"]), "\"v\"");
+        halve(table);
+        assert_eq!(ask(&mut session, &["FUNCTION", "DELETE", "lib"]), "+OK");
+        let left = stats(&mut session);
+        assert!(left.contains(none), "{table}: {left}");
+    }
 }
 
 #[test]
@@ -212,8 +246,7 @@ fn beyond_maxmemory_what_adds_is_refused_in_scripts_too() {
     assert_eq!(ask(&mut session, &["GET", "a"]), "\"1\"");
     let unflagged = "return redis.pcall('set', 'b', '1')";
     assert_eq!(ask(&mut session, &["EVAL", unflagged, "0"]), refused);
-    let none = ask(&mut session, &["EVAL", &flagged(""), "0"]);
-    assert!(none.starts_with("-OOM allow-oom flag is not set"), "{none}");
+    assert_eq!(ask(&mut session, &["EVAL", &flagged(""), "0"]), refused);
     assert_eq!(
         ask(&mut session, &["EVAL", &flagged("allow-oom"), "0"]),
         "+OK"
@@ -251,4 +284,80 @@ fn who_monitors_is_shown_what_scripts_and_functions_do() {
     ] {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
     }
+}
+
+/// Two functions of a session, one of which writes.
+struct Procedures;
+
+impl Functions for Procedures {
+    fn call(
+        &self,
+        call: &FunctionCall<'_>,
+        _: &mut Transaction<'_>,
+    ) -> Result<Option<Called>, Failure> {
+        match call.name {
+            b"adding" if call.only_reads => Err(Failure::Writes),
+            b"adding" | b"looking" => Ok(Some(Called {
+                reply: Reply::Int(1),
+                committed: None,
+            })),
+            _ => Ok(None),
+        }
+    }
+
+    fn read(&self, _: &FunctionCall<'_>, _: &Committed) -> Result<Option<Reply>, Failure> {
+        Ok(None)
+    }
+
+    fn has(&self, name: &[u8], _: &Within<'_, '_>) -> Result<bool, Failure> {
+        Ok([&b"adding"[..], b"looking"].contains(&name))
+    }
+
+    fn may_take_long(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn list(&self, _: &Within<'_, '_>) -> Result<Vec<Listed>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn beyond_maxmemory_functions_that_read_are_called_alone() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        functions: Some(Arc::new(Procedures)),
+        ..SessionOptions::default()
+    });
+    world
+        .keyspace
+        .register_function("put", |_, _, _| Ok(Reply::Int(2)));
+    world
+        .keyspace
+        .register_reading_function("look", |_, _, _| Ok(Reply::Int(2)));
+    let library = "#!lua name=lib
+        redis.register_function('change', function() return 3 end)
+        redis.register_function{
+            function_name = 'see', callback = function() return 3 end, flags = {'no-writes'},
+        }";
+    ask(&mut session, &["FUNCTION", "LOAD", library]);
+    let set = |session: &mut Session, most: &str| {
+        let answer = ask(session, &["CONFIG", "SET", "maxmemory", most]);
+        assert_eq!(answer, "+OK");
+    };
+    let refused = "-OOM command not allowed when used memory > 'maxmemory'.";
+    for (most, answers) in [("1", [refused; 3]), ("0", [":1", ":2", ":3"])] {
+        set(&mut session, most);
+        for (name, answer) in ["adding", "put", "change"].into_iter().zip(answers) {
+            let called = ask(&mut session, &["FCALL", name, "0"]);
+            assert_eq!(called, answer, "{name} {most}");
+        }
+        for (name, answer) in [("looking", ":1"), ("look", ":2"), ("see", ":3")] {
+            let called = ask(&mut session, &["FCALL", name, "0"]);
+            assert_eq!(called, answer, "{name} {most}");
+        }
+    }
+    let put = ["FCALL_RO", "put", "0"];
+    let writes = "-ERR Can not execute a script with write flag using *_ro command.";
+    assert_eq!(ask(&mut session, &put), writes);
 }

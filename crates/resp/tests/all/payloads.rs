@@ -4,7 +4,7 @@ use crate::common::text::answers;
 use crate::common::{World, encode, send};
 use redis_protocol::resp2::types::BytesFrame;
 use sardonyx::disk::Faults;
-use sardonyx_resp::{Session, rdb};
+use sardonyx_resp::{Session, SessionOptions, rdb};
 
 fn ask(session: &mut Session, parts: &[&[u8]]) -> String {
     answers(&send(session, &encode(parts)).0).remove(0)
@@ -167,4 +167,65 @@ fn what_is_no_value_or_does_not_fit_changes_nothing() {
         assert_eq!(say(&mut session, "GET k"), "\"old\"");
         assert_eq!(say(&mut session, "DBSIZE"), ":1");
     }
+}
+
+/// A list of so many numbers, in two bytes each, as Redis packs them.
+fn packed_list(count: usize) -> Vec<u8> {
+    let mut payload = b"\x12\x01\x02\x80".to_vec();
+    payload.extend((count as u32 * 2 + 7).to_be_bytes());
+    payload.extend([0, 0, 0, 0, 0xff, 0xff]);
+    payload.extend([1, 1].repeat(count));
+    payload.extend(b"\xff\x0a\x00");
+    payload.extend(rdb::checksum(0, &payload).to_le_bytes());
+    payload
+}
+
+#[test]
+fn the_payloads_of_an_exec_have_one_bound() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        answer_bytes_max: 2_000_000,
+        ..SessionOptions::default()
+    });
+    let payload = packed_list(10_000);
+    let parts = |key: &'static str| [&b"RESTORE"[..], key.as_bytes(), b"0"];
+    let mut exec = |keys: &[&'static str]| {
+        assert_eq!(say(&mut session, "MULTI"), "+OK");
+        for key in keys {
+            let line = [&parts(key)[..], &[&payload[..]]].concat();
+            assert_eq!(ask(&mut session, &line), "+QUEUED");
+        }
+        let answer = say(&mut session, "EXEC");
+        (answer, say(&mut session, "DBSIZE"))
+    };
+    let (answer, there) = exec(&["a", "b", "c"]);
+    assert!(answer.contains("more than 2000000 bytes"), "{answer}");
+    assert_eq!(there, ":0");
+    assert_eq!(exec(&["a"]), ("[+OK]".to_string(), ":1".to_string()));
+    assert_eq!(say(&mut session, "LLEN a"), ":10000");
+}
+
+#[cfg(feature = "lua")]
+#[test]
+fn elements_of_payloads_are_steps_of_a_script() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let payload = packed_list(10_000);
+    // Of 20,000,000 steps, 200,000 are of the payload's elements.
+    let mut run = |count: &str| {
+        let script =
+            format!("for i = 1, {count} do end return redis.call('RESTORE', KEYS[1], 0, ARGV[1])");
+        let answer = ask(
+            &mut session,
+            &[b"EVAL", script.as_bytes(), b"1", b"k", &payload],
+        );
+        (answer, say(&mut session, "EXISTS k"))
+    };
+    let (answer, there) = run("19900000");
+    assert!(
+        answer.starts_with("-ERR the script has taken more than"),
+        "{answer}"
+    );
+    assert_eq!(there, ":0");
+    assert_eq!(run("19700000"), ("+OK".to_string(), ":1".to_string()));
 }
