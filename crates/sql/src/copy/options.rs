@@ -29,7 +29,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether it is CSV.
+    /// True if it is CSV.
     pub fn is_csv(&self) -> bool {
         self.format == CopyFormat::Csv
     }

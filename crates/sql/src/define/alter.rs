@@ -38,7 +38,7 @@ const WORD: &str = "ALTER TABLE";
 /// `ALTER TABLE`.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,

@@ -12,7 +12,7 @@ use crate::relation::Relation;
 use crate::search_path::SearchPath;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
-/// Whether a statement is one whose work is to build an index, or to look at all rows of a table.
+/// True if a statement is one whose work is to build an index, or to look at all rows of a table.
 pub(crate) fn works_on_rows(statement: &Statement) -> bool {
     match statement {
         Statement::CreateIndex(_) => true,
@@ -50,7 +50,7 @@ impl RowsWork {
     /// The work of a statement; none if it has none.
     ///
     /// # Errors
-    /// What is wrong with the statement.
+    /// Invalid SQL.
     pub fn of(
         tx: &dyn DefineTarget,
         statement: &Statement,
@@ -71,7 +71,7 @@ impl RowsWork {
 /// The index that a statement would make, and its table; none if it makes none.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 fn index_to_build(
     tx: &dyn DefineTarget,
     statement: &Statement,

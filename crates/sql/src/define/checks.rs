@@ -12,7 +12,7 @@ use sqlparser::ast::Expr as Tree;
 /// A condition on the rows of a table, as it stands in the schema.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn check_of(relation: &Relation, condition: &Tree) -> Result<String, SqlError> {
     let columns = relation.columns.iter().map(|column| NamedColumn {
         number: column.number,
@@ -29,7 +29,7 @@ pub(super) type Checks = Vec<(String, Tree)>;
 /// Takes the conditions on a column away, whose type is changed.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn take(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

@@ -63,7 +63,7 @@ pub(super) enum Constraint {
 /// Compiles a column's declaration.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared, SqlError> {
     let ColumnDef {
         name,

@@ -216,7 +216,7 @@ pub(super) fn note_not_null(
 /// made anew, since keys of columns that may be null are others.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn allow_nulls(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -268,7 +268,7 @@ pub(super) fn notes_of_column<'n>(
 /// Drops a constraint of a table.
 ///
 /// # Errors
-/// `42704` if there is none of the name; what the engine says.
+/// `42704` if there is none of the name; the engine's errors.
 pub(super) fn drop_constraint(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

@@ -32,7 +32,7 @@ use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 /// The name under which something new is kept.
 ///
 /// # Errors
-/// Those of [`SearchPath::new_name`]; `42P16` for a name of the database's own.
+/// Errors of [`SearchPath::new_name`]; `42P16` for a name of the database's own.
 pub(super) fn new_name(
     tx: &dyn DefineTarget,
     name: &ObjectName,
@@ -54,11 +54,11 @@ fn check_not_own(name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Whether there is a table, view, index or sequence that is kept under a name. A name of `public` with a point may be of
+/// True if there is a table, view, index or sequence that is kept under a name. A name of `public` with a point may be of
 /// one that was there before there were schemas.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let source = tx.view();
     let is_old = |name: &str| match split(name) {
@@ -90,7 +90,7 @@ pub(super) fn exists(name: &str) -> SqlError {
 /// `CREATE TABLE`.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     create: &CreateTable,

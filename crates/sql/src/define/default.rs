@@ -11,7 +11,7 @@ use sqlparser::ast::Expr as Tree;
 /// The default of a column: a value, or an expression's text that is computed for each row.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn default_of(
     tree: &Tree,
     spec: TypeSpec,

@@ -26,7 +26,7 @@ use sqlparser::ast::{ColumnOption, DataType, Expr as Tree, ObjectName};
 /// `CREATE DOMAIN`.
 ///
 /// # Errors
-/// What is wrong with it; `42710` if there is a type of the name; `0A000` for base types and options that are not supported.
+/// Invalid SQL; `42710` if there is a type of the name; `0A000` for base types and options that are not supported.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     name: &ObjectName,

@@ -82,7 +82,7 @@ pub(super) fn in_schema(
 /// Drops tables as `CASCADE` does.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn drop_kept(
     tx: &mut dyn DefineTarget,
     relations: Vec<Relation>,

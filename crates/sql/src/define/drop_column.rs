@@ -18,7 +18,7 @@ use sardonyx_rows::condition::Check;
 /// Drops a column of a table.
 ///
 /// # Errors
-/// `42703` if there is no such column; `2BP01` if another table refers to it and `cascades` is false; what the engine says.
+/// `42703` if there is no such column; `2BP01` if another table refers to it and `cascades` is false; the engine's errors.
 pub(super) fn drop_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

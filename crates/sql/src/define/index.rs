@@ -52,7 +52,7 @@ pub(super) enum NewIndex {
 /// `CREATE INDEX`.
 ///
 /// # Errors
-/// What is wrong with it; `23505` if rows have one key.
+/// Invalid SQL; `23505` if rows have one key.
 pub(super) fn index(
     tx: &mut dyn DefineTarget,
     create: &CreateIndex,
@@ -69,7 +69,7 @@ pub(super) fn index(
 /// Makes an index of a table.
 ///
 /// # Errors
-/// `23505` if rows have one key; what the engine says.
+/// `23505` if rows have one key; the engine's errors.
 pub(super) fn make(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -106,7 +106,7 @@ pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
 /// What `CREATE INDEX` would make.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn new_index(
     tx: &dyn DefineTarget,
     create: &CreateIndex,
@@ -219,7 +219,7 @@ impl WrittenIndex {
     /// It as an index of a table.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Invalid SQL.
     pub fn of(&self, relation: &Relation) -> Result<IndexToMake, SqlError> {
         let mut making = Making {
             relation,

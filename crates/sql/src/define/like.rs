@@ -181,7 +181,7 @@ pub(super) fn with_columns(
 /// Gives a new table the indexes and comments of the tables that it is like.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn finish(
     tx: &mut dyn DefineTarget,
     number: u16,

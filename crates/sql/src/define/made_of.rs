@@ -22,7 +22,7 @@ use sqlparser::ast::{ColumnDef, CreateTable, Query, Statement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether a statement puts the rows of a query into a table that it makes, or made.
+/// True if a statement puts the rows of a query into a table that it makes, or made.
 pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
     match statement {
         Some(Statement::CreateView(create)) => create.materialized,
@@ -44,7 +44,7 @@ fn of_query(statement: Option<&Statement>) -> Option<(&CreateTable, &Query)> {
 /// Makes a table of a query, or fills it again.
 ///
 /// # Errors
-/// What is wrong with the query, its columns or the table; what the engine says.
+/// What is wrong with the query, its columns or the table; the engine's errors.
 pub(crate) fn run(
     tx: &mut dyn WriteTarget,
     database: &Arc<Database>,
@@ -105,7 +105,7 @@ pub(crate) fn run(
 /// Inserts the rows of a query into a table. Returns how many there are.
 ///
 /// # Errors
-/// What cannot be computed or stored.
+/// Evaluation and write errors.
 pub(super) fn fill(
     tx: &mut dyn WriteTarget,
     name: &str,

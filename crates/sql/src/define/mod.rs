@@ -62,7 +62,7 @@ use std::sync::Arc;
 /// Runs such a statement of a user.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(crate) fn run(
     tx: &mut dyn DefineTarget,
     database: &Arc<Database>,
@@ -214,7 +214,7 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
 /// Sees that the session's schema of temporary tables is there.
 ///
 /// # Errors
-/// `0A000` on a node; what the engine says.
+/// `0A000` on a node; the engine's errors.
 fn check_temporary(
     tx: &mut dyn DefineTarget,
     database: &Database,

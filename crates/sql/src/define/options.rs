@@ -298,7 +298,7 @@ pub(super) fn skipped(word: &'static str, code: &'static str, message: String) -
     Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
 }
 
-/// Whether a column was said without a type.
+/// True if a column was said without a type.
 pub(super) fn is_unsaid(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Custom(name, options)
         if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))

@@ -89,7 +89,7 @@ fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError>
     types.collect()
 }
 
-/// Whether the procedure of a name has the parameters that a description names, if it names any.
+/// True if the procedure of a name has the parameters that a description names, if it names any.
 fn has_parameters(
     source: &dyn Source,
     name: &str,

@@ -19,7 +19,7 @@ use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
 /// Adds a reference to a table.
 ///
 /// # Errors
-/// What is wrong with it; `23503` if a row refers to nothing.
+/// Invalid SQL; `23503` if a row refers to nothing.
 pub(super) fn add_foreign(
     tx: &mut dyn DefineTarget,
     table: &str,
@@ -72,7 +72,7 @@ pub(super) struct NewReference<'c> {
 }
 
 impl NewReference<'_> {
-    /// Whether a condition goes with it: all columns are null, or none is.
+    /// True if a condition goes with it: all columns are null, or none is.
     pub fn is_mixed(&self) -> bool {
         self.notes.full && self.key.columns.len() > 1
     }
@@ -81,7 +81,7 @@ impl NewReference<'_> {
 /// The reference that a constraint is, if it is one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn reference_of<'c>(
     tx: &dyn DefineTarget,
     table: &str,

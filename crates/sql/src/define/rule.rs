@@ -46,7 +46,7 @@ impl PartialEq for Condition {
 }
 
 impl Condition {
-    /// Whether a row meets it. None if it cannot be tested on the row.
+    /// True if a row meets it. None if it cannot be tested on the row.
     fn allows(&self, row: &dyn InputRow) -> Result<Option<bool>, SqlError> {
         let mut values = vec![ValueRef::Null; self.columns];
         for column in self.check.columns() {
@@ -59,7 +59,7 @@ impl Condition {
 /// What the rows of a table must meet for a statement, and the table; none if it asks nothing of them.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 pub(super) fn rule_to_meet(
     tx: &dyn DefineTarget,
     statement: &Statement,
@@ -133,10 +133,10 @@ impl Rule {
         }
     }
 
-    /// Whether a row of the table meets it, in the state that has the row. If that cannot be said, it does not.
+    /// True if a row of the table meets it, in the state that has the row. If that cannot be said, it does not.
     ///
     /// # Errors
-    /// That the row cannot be read.
+    /// Fails if the row cannot be read.
     pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
         match self {
             Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
@@ -190,11 +190,11 @@ impl Rule {
         })
     }
 
-    /// Whether rows that met it still do, after a row of the other table has changed, or is there no more: the later state
+    /// True if rows that met it still do, after a row of the other table has changed, or is there no more: the later state
     /// has its key.
     ///
     /// # Errors
-    /// That a row cannot be read.
+    /// Fails if a row cannot be read.
     pub fn is_kept(
         &self,
         was: Option<&dyn InputRow>,
@@ -214,7 +214,7 @@ impl Rule {
     }
 }
 
-/// Whether a table has a row with a key that others refer to. If that cannot be said, it has none.
+/// True if a table has a row with a key that others refer to. If that cannot be said, it has none.
 fn is_there(key: &ForeignKey, index: Option<&str>, values: &[Value], source: &dyn Source) -> bool {
     let mut is_there = false;
     let each = &mut |_: &dyn InputRow| {

@@ -87,7 +87,7 @@ pub(super) fn create(
 /// Stores a schema, with a number that no other has.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn put(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     let numbers = schemas(tx.view())?.into_iter();
     let last = numbers.filter_map(|(_, number)| number).max();
@@ -262,7 +262,7 @@ pub(super) fn drop(
 /// Drops a schema with all that is in it, if that may be. Returns what a client is told of it.
 ///
 /// # Errors
-/// Those of [`drop`].
+/// Errors of [`drop`].
 pub(crate) fn drop_schema(
     tx: &mut dyn DefineTarget,
     name: &str,

@@ -14,7 +14,7 @@ use sqlparser::ast::{Expr as Tree, SequenceOptions};
 /// `CREATE SEQUENCE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     name: &str,

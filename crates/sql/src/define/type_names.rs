@@ -89,7 +89,7 @@ pub(super) fn columns_of_type(
 /// The types of a schema, by the names under which they are kept.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(super) fn in_schema(tx: &dyn DefineTarget, schema: &str) -> Result<Vec<String>, SqlError> {
     let types = UserTypes::of(tx.view())?;
     let names = types.types.keys();
@@ -129,7 +129,7 @@ pub(super) fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), S
 /// Moves the types of a schema that gets another name.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn rename_schema(
     tx: &mut dyn DefineTarget,
     from: &str,

@@ -230,7 +230,7 @@ fn rename_default(
     Ok(())
 }
 
-/// Whether a type is a domain.
+/// True if a type is a domain.
 fn domain_named(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let types = UserTypes::of(tx.view())?;
     Ok(types
@@ -401,7 +401,7 @@ fn drop_all(
 /// Drops a type, and with `cascade` the columns that have it.
 ///
 /// # Errors
-/// Those of [`drop`].
+/// Errors of [`drop`].
 pub(super) fn drop_one(
     tx: &mut dyn DefineTarget,
     name: &str,

@@ -270,7 +270,7 @@ pub(super) fn keep_whole(
 /// Drops the views of a session's schema that can no longer be planned.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn drop_broken(tx: &mut dyn DefineTarget, schema: &str) -> Result<(), SqlError> {
     for (name, view) in views(tx.view())? {
         if schema_of(&name) == schema && columns_of(tx.view(), &view).is_err() {

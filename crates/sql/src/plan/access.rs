@@ -157,7 +157,7 @@ impl RangePath {
     /// `None` if there are none, or several ranges.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn only_range(&self, with: &Environment<'_>) -> Result<Option<(KeyRange, bool)>, SqlError> {
         match (only_key(&self.equal, with)?.flatten(), self.bounds(with)?) {
             (Some(prefix), Some(bounds)) => {
@@ -170,7 +170,7 @@ impl RangePath {
     /// The number of rows, if it is known without reading them.
     ///
     /// # Errors
-    /// An expression that cannot be computed, a row that cannot be read.
+    /// Evaluation errors, a row that cannot be read.
     pub fn count(
         &self,
         table: u16,
@@ -197,7 +197,7 @@ impl Access {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read; a key that cannot be computed.
+    /// Errors of `each`; a row that cannot be read; a key that cannot be computed.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -290,7 +290,7 @@ impl Access {
         })
     }
 
-    /// Whether it looks at few rows, so that it does not hold others up.
+    /// True if it looks at few rows, so that it does not hold others up.
     pub fn is_short(&self) -> bool {
         match &self.path {
             Path::Key(path) => {

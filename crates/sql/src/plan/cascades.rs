@@ -51,7 +51,7 @@ impl Cascade {
     /// Those of a table of which some columns are changed.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn all(
         source: &dyn Source,
         relation: &Relation,
@@ -94,7 +94,7 @@ impl Cascade {
     /// Changes the rows that refer to old keys, of rows before and after.
     ///
     /// # Errors
-    /// What cannot be stored; `54000` for too many keys.
+    /// Write errors; `54000` for too many keys.
     pub fn follow<'r>(
         &self,
         tx: &mut dyn WriteTarget,

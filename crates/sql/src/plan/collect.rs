@@ -76,7 +76,7 @@ impl<'p, 'e> Collector<'p, 'e> {
     /// Takes a row. Returns whether more are wanted.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if rows take too much memory; what the sink returns.
+    /// Evaluation errors; `53200` if rows take too much memory; what the sink returns.
     pub fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
         if !self.plan.sort.is_empty() {
             return self.take_to_sort(row);

@@ -19,7 +19,7 @@ use crate::values::arrays;
 use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, Select, SelectItem};
 
-/// Whether a function that gives rows stands in the list.
+/// True if a function that gives rows stands in the list.
 pub(crate) fn has_rows(select: &Select) -> bool {
     let gives_rows = |tree: &Tree| {
         // `(function(…)).field`
@@ -42,7 +42,7 @@ pub(crate) fn has_rows(select: &Select) -> bool {
 /// Drafts a query with such functions.
 ///
 /// # Errors
-/// What is wrong with it; `0A000` with `DISTINCT`.
+/// Invalid SQL; `0A000` with `DISTINCT`.
 pub(crate) fn draft_expanded(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -74,7 +74,7 @@ impl Expansion {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed.
+    /// Errors of `each`; read and evaluation errors.
     pub fn walk(
         &self,
         source: &dyn Source,

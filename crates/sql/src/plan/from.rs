@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Compiles `FROM`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_from(
     planning: &mut Planning<'_>,
     from: &[TableWithJoins],
@@ -39,7 +39,7 @@ pub(crate) fn plan_from(
 /// Compiles what stands in `FROM` behind something that is compiled.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_behind(
     planning: &mut Planning<'_>,
     (mut node, mut scope): Planned,

@@ -13,7 +13,7 @@ use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};
 /// The keys by which rows are grouped; `None` if they are not.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn group_keys(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -116,7 +116,7 @@ pub(crate) type Grouped = (Vec<Item>, Option<Expr>, Vec<SortKey>);
 /// rows of a group, and so may stand there, too.
 ///
 /// # Errors
-/// What is wrong with it; `42803` for a column that is no key.
+/// Invalid SQL; `42803` for a column that is no key.
 pub(crate) fn grouped(
     planning: &mut Planning<'_>,
     select: &Select,

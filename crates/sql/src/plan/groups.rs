@@ -58,7 +58,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// Adds a row. More are wanted always.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if the groups take too much memory.
+    /// Evaluation errors; `53200` if the groups take too much memory.
     pub fn add(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         let group = match self.grouping.keys.is_empty() {
             true => 0,
@@ -128,7 +128,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// Calls `each` with the rows of the groups, keys and then the values of the aggregates, until it wants no more.
     ///
     /// # Errors
-    /// What `each` returns; a value out of range; `53200` if there is no memory for what was put together.
+    /// Errors of `each`; a value out of range; `53200` if there is no memory for what was put together.
     pub fn give(
         mut self,
         each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,

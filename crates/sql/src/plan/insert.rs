@@ -39,11 +39,11 @@ pub(crate) struct InsertPlan {
     pub rows: InsertRows,
     pub conflict: Option<Conflict>,
     pub returning: Option<Output>,
-    /// Whether subqueries stand in its rows.
+    /// True if subqueries stand in its rows.
     pub has_subqueries: bool,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
-    /// Whether a row is looked at before it is stored, or afterwards.
+    /// True if a row is looked at before it is stored, or afterwards.
     pub shows_rows: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Target {
 const SHORT_ROWS_MAX: usize = 1000;
 
 impl InsertPlan {
-    /// Whether it writes few rows, and looks at few for them.
+    /// True if it writes few rows, and looks at few for them.
     pub fn is_short(&self) -> bool {
         match &self.rows {
             InsertRows::Values(rows) => rows.len() <= SHORT_ROWS_MAX,
@@ -124,7 +124,7 @@ pub(crate) fn default_of(
 /// Compiles `INSERT`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_insert(
     planning: &mut Planning<'_>,
     insert: &ast::Insert,

@@ -19,7 +19,7 @@ impl InsertPlan {
     /// Runs it. Returns how many rows it inserted or changed, and what is returned of them.
     ///
     /// # Errors
-    /// What cannot be computed, read or stored.
+    /// Evaluation, read and write errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -104,7 +104,7 @@ impl InsertPlan {
     /// A row of values of the columns at these places, each of its column's type: for `COPY`.
     ///
     /// # Errors
-    /// Those of [`InsertPlan::run`].
+    /// Errors of [`InsertPlan::run`].
     pub fn complete(
         &self,
         given: Vec<(usize, Value)>,
@@ -131,7 +131,7 @@ impl InsertPlan {
     /// insertion.
     ///
     /// # Errors
-    /// What `failed` returns.
+    /// Errors of `failed`.
     pub fn insert_rows(
         &self,
         tx: &mut dyn WriteTarget,
@@ -273,7 +273,7 @@ impl Inserting<'_, '_> {
 }
 
 impl Conflict {
-    /// Whether an error is what is said of.
+    /// True if an error is what is said of.
     fn takes(&self, error: &SqlError) -> bool {
         let is_it = |target: &Target| {
             matches!(error.violation(), Some(Violation::Key { index, .. }) if match index.as_deref() {

@@ -27,7 +27,7 @@ impl FromNode {
         }
     }
 
-    /// Whether it asks for values of rows before it.
+    /// True if it asks for values of rows before it.
     pub fn is_lateral(&self) -> bool {
         let asks = |expr: &Expr| !expr.is_constant();
         match self {
@@ -43,7 +43,7 @@ impl FromNode {
 /// Places in the whole row.
 pub(super) type Places = [Range<usize>];
 
-/// Whether an expression reads columns at these places only.
+/// True if an expression reads columns at these places only.
 pub(super) fn is_within(expr: &Expr, places: &Places) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(place) => !places.iter().any(|range| range.contains(place)),

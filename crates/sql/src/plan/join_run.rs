@@ -24,7 +24,7 @@ impl JoinPlan {
     /// Calls `each` with the joined rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if the tables take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if the tables take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

@@ -94,7 +94,7 @@ impl KeyedValues {
     /// The value for what is asked with, if it is to be found by a hash now.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn value(
         &self,
         number: usize,

@@ -76,13 +76,13 @@ pub(crate) struct Planned {
     pub plan: Plan,
     version: u64,
     tables: Vec<(u16, Arc<Schema>)>,
-    /// Whether it asks, or sets, what the session knows.
+    /// True if it asks, or sets, what the session knows.
     asks_session: bool,
-    /// Whether it looks at few rows and writes few, so that it does not hold others up.
+    /// True if it looks at few rows and writes few, so that it does not hold others up.
     pub is_short: bool,
-    /// Whether it may be a [rewriting](rewriting::Rewriting) of many rows.
+    /// True if it may be a [rewriting](rewriting::Rewriting) of many rows.
     pub is_rewriting: bool,
-    /// Whether it inserts rows, perhaps many, and nothing else.
+    /// True if it inserts rows, perhaps many, and nothing else.
     pub is_filling: bool,
     /// True for a statement that changes rows and is not short.
     is_changing: bool,
@@ -111,7 +111,7 @@ impl Planned {
         }
     }
 
-    /// Whether it is of this version, asks nothing of the session, and does not run aside.
+    /// True if it is of this version, asks nothing of the session, and does not run aside.
     pub fn is_by_itself(&self, version: u64) -> bool {
         self.version == version && !self.asks_session && !self.may_run_beside()
     }
@@ -121,12 +121,12 @@ impl Planned {
         self.tables.iter().map(|(number, _)| *number)
     }
 
-    /// Whether it may run beside others, as things are.
+    /// True if it may run beside others, as things are.
     fn may_run_beside(&self) -> bool {
         self.is_changing && self.short_runs.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it runs beside others this time.
+    /// True if it runs beside others this time.
     pub fn runs_beside(&self) -> bool {
         if !self.is_changing {
             return false;
@@ -142,7 +142,7 @@ impl Planned {
         self.short_runs.store(SHORT_RUNS, Ordering::Relaxed);
     }
 
-    /// Whether it holds for a state of the tables.
+    /// True if it holds for a state of the tables.
     pub fn holds(&self, version: u64, source: &dyn Source) -> bool {
         let mut tables = self.tables.iter();
         self.version == version && tables.all(|(number, schema)| source.has_schema(*number, schema))
@@ -150,7 +150,7 @@ impl Planned {
 }
 
 impl Plan {
-    /// Whether it looks at few rows and writes few, subqueries apart.
+    /// True if it looks at few rows and writes few, subqueries apart.
     fn is_short(&self) -> bool {
         match self {
             Plan::Select(plan) => plan.is_short(),

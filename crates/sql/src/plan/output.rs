@@ -32,7 +32,7 @@ pub(crate) struct Item {
 /// Compiles the items of a list. A literal or a parameter among them may have no type yet: see [`decide`].
 ///
 /// # Errors
-/// Those of [`Compiler::compile`]; `54000` if there are too many.
+/// Errors of [`Compiler::compile`]; `54000` if there are too many.
 pub(crate) fn compile_items(
     compiler: &mut Compiler<'_>,
     scope: &Scope,
@@ -90,7 +90,7 @@ pub(crate) fn compile_items(
 /// Gives items types that have none yet: text.
 ///
 /// # Errors
-/// None that is known.
+/// Currently none.
 pub(crate) fn decide(compiler: &mut Compiler<'_>, items: &mut [Item]) -> Result<(), SqlError> {
     for item in items {
         if item.typed.kind() == SqlType::Unknown {
@@ -179,7 +179,7 @@ impl Output {
     /// Adds what a row gives to values, as other queries and statements read it.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn push(
         &self,
         row: &dyn InputRow,
@@ -195,7 +195,7 @@ impl Output {
     /// Adds what a row gives to values, as clients are shown it.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn push_shown(
         &self,
         row: &dyn InputRow,

@@ -91,7 +91,7 @@ impl<'a> Planning<'a> {
     /// Plans something in which no subquery may stand.
     ///
     /// # Errors
-    /// Those of `plan`; `0A000` for a subquery.
+    /// Errors of `plan`; `0A000` for a subquery.
     pub fn without_subqueries<R>(
         &mut self,
         why: &'static str,
@@ -191,7 +191,7 @@ impl<'a> Planning<'a> {
     /// Plans something that sees nothing of the queries around it, with all rights: a view.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn by_itself<R>(
         &mut self,
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
@@ -238,7 +238,7 @@ impl<'a> Planning<'a> {
     /// Tries something that may fail; then what was entered is left.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn attempt<R>(
         &mut self,
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
@@ -260,7 +260,7 @@ impl<'a> Planning<'a> {
     /// Plans a query inside of another one, whose rows it may ask for. Returns what it asks for, too.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn inside<R>(
         &mut self,
         scope: Arc<Scope>,

@@ -60,7 +60,7 @@ impl expression::Queries for Queries {
 /// Compiles a query.
 ///
 /// # Errors
-/// What is wrong with it; `0A000` for what another planner may know.
+/// Invalid SQL; `0A000` for what another planner may know.
 pub(crate) fn plan_query(
     planning: &mut Planning<'_>,
     query: &Query,
@@ -73,7 +73,7 @@ pub(crate) fn plan_query(
 /// Drafts a query.
 ///
 /// # Errors
-/// Those of [`plan_query`].
+/// Errors of [`plan_query`].
 pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<Draft, SqlError> {
     let tail = Tail::of(query)?;
     with_named(planning, query.with.as_ref(), |planning| {
@@ -84,7 +84,7 @@ pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<
 /// Plans something that may name the queries of a `WITH` before it.
 ///
 /// # Errors
-/// Those of `plan`; what is wrong with the queries.
+/// Errors of `plan`; what is wrong with the queries.
 pub(crate) fn with_named<'a, R>(
     planning: &mut Planning<'a>,
     with: Option<&ast::With>,
@@ -104,7 +104,7 @@ pub(crate) fn with_named<'a, R>(
 /// Drafts what a query is of, with what stands behind it.
 ///
 /// # Errors
-/// Those of [`plan_query`].
+/// Errors of [`plan_query`].
 pub(crate) fn draft_body(
     planning: &mut Planning<'_>,
     body: &SetExpr,

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl LastRound {
-    /// Whether the step may name it here, of which nothing is kept from one round to the next.
+    /// True if the step may name it here, of which nothing is kept from one round to the next.
     ///
     /// # Errors
     /// `42P19` in a query that is kept.
@@ -46,7 +46,7 @@ fn wrong(text: String) -> SqlError {
 /// Drafts a query of `WITH RECURSIVE`; `None` if it does not name itself.
 ///
 /// # Errors
-/// What is wrong with it; `42P19` for a recursion that is none, `42804` if the step's rows have other types.
+/// Invalid SQL; `42P19` for a recursion that is none, `42804` if the step's rows have other types.
 pub(crate) fn draft_recursion(
     planning: &mut Planning<'_>,
     named: &Cte,
@@ -206,7 +206,7 @@ impl Recursion {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

@@ -84,7 +84,7 @@ impl<'p> Rewriting<'p> {
     /// Calls `each` with the rows that it changes or deletes, by the way that its plan has chosen.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed.
+    /// Errors of `each`; read and evaluation errors.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -94,10 +94,10 @@ impl<'p> Rewriting<'p> {
         self.target.walk(source, with, Among::All, each)
     }
 
-    /// Whether a row is one that it changes or deletes.
+    /// True if a row is one that it changes or deletes.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn takes(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         for condition in self.conditions.into_iter().flatten() {
             if !condition.holds(row, with)? {
@@ -110,7 +110,7 @@ impl<'p> Rewriting<'p> {
     /// The key of a row.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
         columns_of(row, &self.target.key)
     }
@@ -125,7 +125,7 @@ impl<'p> Rewriting<'p> {
     /// A row of all columns as it will be, `None` if it will be none; and whether it is one that the statement takes.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn rewritten(
         &self,
         row: &dyn InputRow,
@@ -140,7 +140,7 @@ impl<'p> Rewriting<'p> {
         }
     }
 
-    /// Whether nothing is asked of other tables' rows, and nothing told of the rows: all that it does is to change
+    /// True if nothing is asked of other tables' rows, and nothing told of the rows: all that it does is to change
     /// its table.
     pub fn is_alone(&self, source: &dyn Source) -> bool {
         if self.returns || self.is_referenced {
@@ -197,7 +197,7 @@ impl Target {
     }
 }
 
-/// Whether a plan is such a statement, and not a short one.
+/// True if a plan is such a statement, and not a short one.
 pub(super) fn is_rewriting(plan: &Plan, is_short: bool) -> bool {
     !is_short && Rewriting::of(plan).is_some()
 }

@@ -24,7 +24,7 @@ use sqlparser::ast::{Distinct, Select};
 /// Drafts a `SELECT`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn draft_select(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -40,7 +40,7 @@ pub(crate) fn draft_select(
 /// Drafts a `SELECT` that gives one row for each of its input, or of its groups.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn draft_plain(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -173,13 +173,13 @@ impl Draft {
     /// Gives the columns types that have none yet: text.
     ///
     /// # Errors
-    /// None that is known.
+    /// Currently none.
     pub fn decide(&mut self, planning: &mut Planning<'_>) -> Result<(), SqlError> {
         let scope = Scope::default();
         decide(&mut planning.compiler(&scope), &mut self.items)
     }
 
-    /// Whether its rows are those of its input that meet its condition, so that more conditions may be added.
+    /// True if its rows are those of its input that meet its condition, so that more conditions may be added.
     pub fn takes_conditions(&self) -> bool {
         self.grouping.is_none()
             && !self.is_distinct
@@ -199,7 +199,7 @@ impl Draft {
         self.takes_conditions() && condition.is_plain() && !condition.any(&reads_other)
     }
 
-    /// Whether it is of one table and simple enough to be planned at each place that names it.
+    /// True if it is of one table and simple enough to be planned at each place that names it.
     pub fn is_simple(&self) -> bool {
         let is_table = matches!(&self.from, Some(FromNode::Leaf(FromTable::Relation(_), _)));
         let is_plain = |item: &Item| item.typed.expr.is_plain();

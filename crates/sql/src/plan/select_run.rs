@@ -31,7 +31,7 @@ fn whole(
 }
 
 impl Input {
-    /// Whether it asks for values of the rows before it.
+    /// True if it asks for values of the rows before it.
     pub fn asks_for_rows(&self) -> bool {
         matches!(self, Input::Lateral(..) | Input::Series(_))
     }
@@ -39,7 +39,7 @@ impl Input {
     /// Calls `each` with the rows; `before` is the row of what stands before it in `FROM`.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -107,7 +107,7 @@ impl Input {
 pub(crate) type RowSink<'s> = &'s mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
 
 impl SelectPlan {
-    /// Whether it looks at few rows, so that it does not hold others up.
+    /// True if it looks at few rows, so that it does not hold others up.
     pub fn is_short(&self) -> bool {
         if self.has_subqueries {
             return false;
@@ -130,7 +130,7 @@ impl SelectPlan {
         self.limit.is_some() && !self.sort.is_empty() && self.distinct_on.is_empty()
     }
 
-    /// Whether few rows are tested for each that is given.
+    /// True if few rows are tested for each that is given.
     fn filter_is_of_range(&self) -> bool {
         self.grouping.is_none() && !self.is_distinct && self.distinct_on.is_empty()
     }
@@ -165,7 +165,7 @@ impl SelectPlan {
     /// Runs it as a statement, or as the query of one.
     ///
     /// # Errors
-    /// What cannot be computed or read; `53200` if the rows take too much memory.
+    /// Evaluation and read errors; `53200` if the rows take too much memory.
     pub fn run(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError> {
         let kept = Kept::default();
         let with = &with.over(source, &kept);
@@ -191,7 +191,7 @@ impl SelectPlan {
     /// Calls `sink` with the rows of the result, at most so many.
     ///
     /// # Errors
-    /// What `sink` returns; those of [`SelectPlan::run`].
+    /// Errors of `sink`; errors of [`SelectPlan::run`].
     pub fn rows(
         &self,
         source: &dyn Source,

@@ -172,7 +172,7 @@ impl SemiJoin {
     /// Its rows, if they are to be found by a hash now.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn rows(
         &self,
         number: usize,
@@ -257,7 +257,7 @@ impl SemiJoin {
     /// the subquery is asked with.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn truth(
         &self,
         rows: &SemiRows,

@@ -156,7 +156,7 @@ pub(crate) fn no_ancestors(
 /// `pg_get_keywords`: the words of the language, as the parser has them. Other languages' words are among them.
 ///
 /// # Errors
-/// None that is known.
+/// Currently none.
 pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Planned, SqlError> {
     use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS};
     let text = |text: &str| Expr::Literal(Value::Text(text.to_string()));
@@ -210,7 +210,7 @@ impl Series {
     /// Calls `each` with the rows; `before` is the row of what stands before it in `FROM`.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be computed.
+    /// Errors of `each`; evaluation errors.
     pub fn walk(
         &self,
         before: &dyn InputRow,

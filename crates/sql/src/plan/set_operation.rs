@@ -140,7 +140,7 @@ fn operation(operator: SetOperator, quantifier: SetQuantifier) -> Result<SetOper
 type Keyed = Vec<(Vec<u8>, Vec<Value>)>;
 
 impl SetOperations {
-    /// Whether rows are only put one behind the other.
+    /// True if rows are only put one behind the other.
     pub fn is_append(&self) -> bool {
         self.rest.iter().all(|(operation, _)| operation.is_append())
     }
@@ -148,7 +148,7 @@ impl SetOperations {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

@@ -9,7 +9,7 @@ const RUN: usize = 16_384;
 /// Sorts rows; equal ones stay in their order.
 ///
 /// # Errors
-/// What `check` returns, which is asked between runs. The rows are gone then.
+/// Errors of `check`, which is asked between runs. The rows are gone then.
 pub(crate) fn sort<T>(
     rows: &mut Vec<T>,
     order: impl Fn(&T, &T) -> Ordering,

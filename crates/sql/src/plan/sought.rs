@@ -73,7 +73,7 @@ pub(crate) fn is_single(key: &[KeyColumn]) -> bool {
 /// no more.
 ///
 /// # Errors
-/// An expression that cannot be computed; what `each` returns.
+/// Evaluation errors; errors of `each`.
 pub(crate) fn each_key(
     columns: &[KeyColumn],
     backward: bool,
@@ -120,7 +120,7 @@ fn advance(places: &mut [usize], choices: &[Vec<Value>]) -> bool {
 /// The key of columns that have one value each, `None` inside if one is no value of its column; `None` if there are several.
 ///
 /// # Errors
-/// An expression that cannot be computed.
+/// Evaluation errors.
 pub(crate) fn only_key(
     columns: &[KeyColumn],
     with: &Environment<'_>,

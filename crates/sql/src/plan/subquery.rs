@@ -130,7 +130,7 @@ impl Asking<'_> {
     /// The answer for a row.
     ///
     /// # Errors
-    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    /// Evaluation errors; `21000` if a value is asked for and there are several rows.
     fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
         let reading = self.reading(with)?;
         let mut arguments = Vec::with_capacity(self.subquery.arguments.len());
@@ -199,7 +199,7 @@ impl Asking<'_> {
     /// The values of its rows, each once, where it is asked whether another one equals one of them.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.clone()),
@@ -210,7 +210,7 @@ impl Asking<'_> {
     /// The number of those values.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.len()),
@@ -327,7 +327,7 @@ impl Compared {
         Ok(())
     }
 
-    /// Whether it is true of values; `None` if it is null.
+    /// True if it is true of values; `None` if it is null.
     fn truth(&self, left: &[Value], found: &Found) -> Option<bool> {
         if self.has_keys() {
             if found.count == 0 {
@@ -410,7 +410,7 @@ impl Kept {
     /// The rows of a query that is named, which are computed once.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if they take too much memory.
+    /// Evaluation errors; `53200` if they take too much memory.
     pub fn table(
         &self,
         shared: &SharedQuery,
@@ -461,7 +461,7 @@ impl Kept {
     }
 }
 
-/// Whether two values are the same for whoever is asked with them: with the same digits, too.
+/// True if two values are the same for whoever is asked with them: with the same digits, too.
 fn is_same(a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
     match (a, b) {
         (ValueRef::Decimal(..), _) | (_, ValueRef::Decimal(..)) => a == b,

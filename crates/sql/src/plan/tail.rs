@@ -28,7 +28,7 @@ impl<'q> Tail<'q> {
         tail(query)
     }
 
-    /// Whether nothing stands there.
+    /// True if nothing stands there.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty() && self.limit.is_none() && self.offset.is_none()
     }
@@ -79,7 +79,7 @@ fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
 /// Compiles `LIMIT` and `OFFSET`.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn limits(
     compiler: &mut Compiler<'_>,
     tail: &Tail<'_>,
@@ -165,7 +165,7 @@ fn place_in_output(items: &[Item], tree: &Tree, clause: &str) -> Result<Option<u
 /// Order by columns of the output, or by expressions over the input.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn input_order(
     compiler: &mut Compiler<'_>,
     items: &[Item],
@@ -188,7 +188,7 @@ pub(crate) fn input_order(
 /// Compiles the expressions of `DISTINCT ON`: the first by which rows are ordered, if they are.
 ///
 /// # Errors
-/// What is wrong with them; `42P10` if the order does not begin with them.
+/// Invalid SQL; `42P10` if the order does not begin with them.
 pub(crate) fn distinct_on(
     compiler: &mut Compiler<'_>,
     items: &[Item],

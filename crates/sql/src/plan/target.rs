@@ -82,7 +82,7 @@ impl TargetDraft {
     /// Of the table that `what` changes, and of what is joined to it.
     ///
     /// # Errors
-    /// What is wrong with either.
+    /// Invalid SQL.
     pub fn new(
         planning: &mut Planning<'_>,
         what: &str,
@@ -111,7 +111,7 @@ impl TargetDraft {
     /// Chooses the way to the rows that meet a condition.
     ///
     /// # Errors
-    /// What is wrong with the condition.
+    /// An invalid condition.
     pub fn finish(
         self,
         planning: &mut Planning<'_>,
@@ -144,7 +144,7 @@ impl TargetDraft {
 }
 
 impl Target {
-    /// Whether it looks at few rows.
+    /// True if it looks at few rows.
     pub fn is_short(&self) -> bool {
         match &self.input {
             Input::Table(access) => access.is_short(),
@@ -155,7 +155,7 @@ impl Target {
     /// The key of a row.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
         let mut key = Vec::with_capacity(self.key.len());
         for column in &self.key {
@@ -167,7 +167,7 @@ impl Target {
     /// Calls `each` with the rows: each row of the table once.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

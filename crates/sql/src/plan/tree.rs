@@ -110,7 +110,7 @@ pub(crate) struct JoinStep {
     pub keys: Vec<(Expr, Expr)>,
     /// What else is to hold of both.
     pub condition: Option<Expr>,
-    /// Whether the right side is read for each row of the left one.
+    /// True if the right side is read for each row of the left one.
     pub is_lateral: bool,
     /// How many rows are to be expected.
     pub expected: f64,
@@ -164,7 +164,7 @@ pub(crate) struct Recursion {
     pub step: SelectPlan,
     /// Of columns whose values are told apart by keys of their own.
     pub own_keys: Vec<(usize, SqlType)>,
-    /// Whether rows that were there already come again.
+    /// True if rows that were there already come again.
     pub is_all: bool,
 }
 

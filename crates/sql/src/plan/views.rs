@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Drafts a view's query where a statement names it, and finds its columns there.
 ///
 /// # Errors
-/// What is wrong with it, now that the tables are as they are; `54001` if views are nested too deep.
+/// Invalid SQL, now that the tables are as they are; `54001` if views are nested too deep.
 pub(crate) fn draft_view(
     planning: &mut Planning<'_>,
     view: &ViewDefinition,
@@ -53,7 +53,7 @@ pub(crate) fn draft_by_itself(
 /// The query of a text of the program, which is parsed once.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
     static KEPT: Mutex<BTreeMap<&str, Arc<Query>>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
 /// The query of a view's text.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     let mut statements = crate::parse::parse_kept(text)?;
     match statements.pop() {
@@ -83,7 +83,7 @@ pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
 /// The columns of a view as the tables are now.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn columns_of(
     source: &dyn Source,
     view: &ViewDefinition,
@@ -96,7 +96,7 @@ pub(crate) fn columns_of(
 /// How many columns a view's query has as the tables are now.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
@@ -107,7 +107,7 @@ pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<
 /// The names under which the tables and views are kept that a view reads, those that its views read with them.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn names_read(
     source: &dyn Source,
     view: &ViewDefinition,
@@ -121,7 +121,7 @@ pub(crate) fn names_read(
 /// A view, materialized or not, that can no longer be planned, and why.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, SqlError> {
     for (name, view) in views(source)? {
         if let Err(error) = columns_of(source, &view) {

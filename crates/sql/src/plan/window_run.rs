@@ -45,7 +45,7 @@ impl Windowed {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if the rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if the rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

@@ -44,11 +44,11 @@ pub(crate) struct Changes {
     pub columns: Vec<StoredColumn>,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
-    /// Whether one of them is set.
+    /// True if one of them is set.
     pub moves: bool,
     /// A column of another unique index is set.
     pub may_collide: bool,
-    /// Whether rows refer to what is set.
+    /// True if rows refer to what is set.
     pub is_referenced: bool,
     /// The references whose rows follow the columns that are set.
     pub cascades: Vec<Cascade>,
@@ -63,14 +63,14 @@ pub(crate) struct Changes {
 pub(crate) struct DeletePlan {
     pub target: Target,
     pub returning: Option<Output>,
-    /// Whether rows refer to those of the table.
+    /// True if rows refer to those of the table.
     pub is_referenced: bool,
 }
 
 /// Compiles `UPDATE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_update(
     planning: &mut Planning<'_>,
     update: &ast::Update,
@@ -96,7 +96,7 @@ pub(crate) fn plan_update(
 /// Compiles `DELETE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_delete(
     planning: &mut Planning<'_>,
     delete: &ast::Delete,
@@ -122,7 +122,7 @@ pub(crate) fn plan_delete(
 /// Compiles `RETURNING`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn compile_returning(
     planning: &mut Planning<'_>,
     scope: &Scope,
@@ -142,7 +142,7 @@ pub(crate) fn compile_returning(
 /// Compiles what `SET` says.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn compile_changes(
     planning: &mut Planning<'_>,
     relation: &Relation,
@@ -235,7 +235,7 @@ fn only_to_default(column: &str, detail: String) -> SqlError {
     .detail(detail)
 }
 
-/// Whether `default` stands for a value.
+/// True if `default` stands for a value.
 pub(crate) fn is_default(tree: &Tree) -> bool {
     matches!(tree, Tree::Identifier(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
@@ -244,7 +244,7 @@ pub(crate) fn is_default(tree: &Tree) -> bool {
 /// An expression that is stored into a column.
 ///
 /// # Errors
-/// What is wrong with it; `42804` if it is of another type.
+/// Invalid SQL; `42804` if it is of another type.
 pub(crate) fn compile_assigned(
     planning: &mut Planning<'_>,
     scope: &Scope,
@@ -270,7 +270,7 @@ pub(crate) fn compile_assigned(
     })
 }
 
-/// Whether rows of another table, or of this one, refer to this one's.
+/// True if rows of another table, or of this one, refer to this one's.
 fn is_referenced(source: &dyn Source, number: u16) -> bool {
     let tables = 0..source.definitions().len() as u16;
     tables.into_iter().any(|other| {
@@ -361,7 +361,7 @@ impl Changes {
     /// All columns of a row as they are then.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn changed(
         &self,
         row: &dyn InputRow,
@@ -375,7 +375,7 @@ impl Changes {
     /// Changes one row, as it is given. Returns all its columns as they are then.
     ///
     /// # Errors
-    /// What cannot be computed or stored.
+    /// Evaluation and write errors.
     pub fn apply_to(
         &self,
         tx: &mut dyn WriteTarget,
@@ -521,7 +521,7 @@ impl UpdatePlan {
     /// Runs it over some rows. Returns how many it changed, and what is returned of them.
     ///
     /// # Errors
-    /// What cannot be computed, read or stored.
+    /// Evaluation, read and write errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -572,7 +572,7 @@ impl DeletePlan {
     /// Runs it over some rows. Returns how many it deleted, and what is returned of them.
     ///
     /// # Errors
-    /// What cannot be computed, read or deleted.
+    /// Evaluation, read and delete errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,

@@ -80,7 +80,7 @@ impl SnapshotPortions {
     /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
     ///
     /// # Errors
-    /// What cannot be computed; `54000` if the snapshot was ended; `57014` if the client asked for the end.
+    /// Evaluation errors; `54000` if the snapshot was ended; `57014` if the client asked for the end.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         if self.coming.is_some() {
             wait(self.ready());
