@@ -1,4 +1,4 @@
-//! Views, planned: a view's query is drafted at each place that names it.
+//! The planning of views: a view's query is drafted at each place that names it.
 
 use super::draft::Draft;
 use super::planning::Planning;
@@ -13,10 +13,10 @@ use sqlparser::ast::{Query, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Drafts a view's query where a statement names it, and finds its columns there.
+/// Drafts a view's query at the place that names it, and finds its columns.
 ///
 /// # Errors
-/// Invalid SQL, now that the tables are as they are; `54001` if views are nested too deep.
+/// Invalid SQL, if the tables have changed since; `54001` if views are nested too deep.
 pub(crate) fn draft_view(
     planning: &mut Planning<'_>,
     view: &ViewDefinition,
@@ -35,7 +35,7 @@ pub(crate) fn draft_view(
     Ok((draft, columns))
 }
 
-/// Drafts a query that sees nothing of what is around it, and reads with all rights.
+/// Drafts a query without the scopes around it, and with all privileges.
 ///
 /// # Errors
 /// As [`draft_view`].
@@ -50,7 +50,7 @@ pub(crate) fn draft_by_itself(
     })
 }
 
-/// The query of a text of the program, which is parsed once.
+/// Parses a query text of the program once, and keeps it.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -65,7 +65,7 @@ pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
     Ok(query)
 }
 
-/// The query of a view's text.
+/// Parses the query of a view's text.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -80,7 +80,7 @@ pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     }
 }
 
-/// The columns of a view as the tables are now.
+/// The columns of a view for the current tables.
 ///
 /// # Errors
 /// Errors of [`draft_view`].
@@ -93,7 +93,7 @@ pub(crate) fn columns_of(
     Ok(draft_view(&mut planning, view)?.1)
 }
 
-/// How many columns a view's query has as the tables are now.
+/// The number of columns of a view's query for the current tables.
 ///
 /// # Errors
 /// Errors of [`draft_view`].
@@ -104,7 +104,7 @@ pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<
     Ok(draft.items.len())
 }
 
-/// The names under which the tables and views are kept that a view reads, those that its views read with them.
+/// The stored names of the tables and views that a view reads, including those that its views read.
 ///
 /// # Errors
 /// Errors of [`draft_view`].
@@ -118,7 +118,7 @@ pub(crate) fn names_read(
     Ok(planning.queries.names)
 }
 
-/// A view, materialized or not, that can no longer be planned, and why.
+/// A view, materialized or not, that can no longer be planned, with the error.
 ///
 /// # Errors
 /// Read errors.

@@ -33,14 +33,14 @@ pub(crate) struct UpdatePlan {
     pub returning: Option<Output>,
 }
 
-/// What is set, and what the table is for that.
+/// The columns that are set, with facts about their table.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub number: u16,
-    /// How many columns the engine's schema has.
+    /// The number of columns of the engine's schema.
     pub width: usize,
     pub set: Vec<(StoredColumn, Expr)>,
-    /// All columns that are seen.
+    /// All visible columns.
     pub columns: Vec<StoredColumn>,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
@@ -50,7 +50,7 @@ pub(crate) struct Changes {
     pub may_collide: bool,
     /// True if rows refer to what is set.
     pub is_referenced: bool,
-    /// The references whose rows follow the columns that are set.
+    /// The foreign keys whose rows follow the columns that are set.
     pub cascades: Vec<Cascade>,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
@@ -63,7 +63,7 @@ pub(crate) struct Changes {
 pub(crate) struct DeletePlan {
     pub target: Target,
     pub returning: Option<Output>,
-    /// True if rows refer to those of the table.
+    /// True if foreign keys refer to the table's rows.
     pub is_referenced: bool,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn compile_returning(
     })
 }
 
-/// Compiles what `SET` says.
+/// Compiles the assignments of `SET`.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -152,7 +152,7 @@ pub(crate) fn compile_changes(
     let mut set: Vec<(StoredColumn, Expr)> = Vec::with_capacity(assignments.len());
     let mut assign = |planning: &mut Planning<'_>, name: &ast::ObjectName, tree: &Tree| {
         let parts = parts_of(name)?;
-        // A name with a point before it is a part of a column, which no type has.
+        // A name with a point before it is a part of a column; no type has parts.
         let name = parts.first().map_or("", String::as_str);
         let column = relation.column(name)?;
         if parts.len() > 1 {
@@ -166,7 +166,7 @@ pub(crate) fn compile_changes(
             )));
         }
         let expr = match is_default(tree) {
-            // It is computed in any case.
+            // A generated column is computed in any case.
             true if column.is_generated => return Ok(()),
             true => super::insert::default_of(planning, column)?,
             false if column.is_generated => {
@@ -226,7 +226,7 @@ pub(crate) fn compile_changes(
     })
 }
 
-/// That a column has no value but its own.
+/// The error of a column that accepts only `DEFAULT`.
 fn only_to_default(column: &str, detail: String) -> SqlError {
     SqlError::new(
         code::GENERATED_ALWAYS,
@@ -235,13 +235,13 @@ fn only_to_default(column: &str, detail: String) -> SqlError {
     .detail(detail)
 }
 
-/// True if `default` stands for a value.
+/// True if `default` is written in place of a value.
 pub(crate) fn is_default(tree: &Tree) -> bool {
     matches!(tree, Tree::Identifier(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
-/// An expression that is stored into a column.
+/// Compiles an expression whose value is stored into a column.
 ///
 /// # Errors
 /// Invalid SQL; `42804` if it is of another type.
@@ -270,7 +270,7 @@ pub(crate) fn compile_assigned(
     })
 }
 
-/// True if rows of another table, or of this one, refer to this one's.
+/// True if rows of this table or of another one refer to this table's rows.
 fn is_referenced(source: &dyn Source, number: u16) -> bool {
     let tables = 0..source.definitions().len() as u16;
     tables.into_iter().any(|other| {
@@ -279,22 +279,22 @@ fn is_referenced(source: &dyn Source, number: u16) -> bool {
     })
 }
 
-/// A row that is changed, as it is found again.
+/// How a row to be changed is found again.
 enum Found {
-    /// Where it stands: rows stay where they are while others are changed.
+    /// By address: rows stay in place while others are changed.
     At(Address),
-    /// It may get another key, or be taken out and come back.
+    /// By key: the row may get another key, or be taken out and put back.
     Key(Vec<Value>),
 }
 
-/// A change of one row that was found.
+/// A change of one row.
 struct Change {
     found: Found,
-    /// By the columns' numbers.
+    /// The new values, with the numbers of their columns.
     values: Vec<(usize, Value)>,
-    /// All columns as they are then, where somebody asks.
+    /// All columns after the change, if they are needed.
     row: Vec<Value>,
-    /// The same as they were.
+    /// All columns before the change, if they are needed.
     before: Vec<Value>,
 }
 
@@ -325,7 +325,7 @@ pub(crate) fn columns_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Va
 }
 
 impl Changes {
-    /// `kept` is how many of the row's columns are wanted as they are then.
+    /// The change of a row. The first `kept` columns after the change are kept.
     fn of_row(
         &self,
         row: &dyn InputRow,
@@ -358,7 +358,7 @@ impl Changes {
         })
     }
 
-    /// All columns of a row as they are then.
+    /// Returns all columns of a row after the change.
     ///
     /// # Errors
     /// Evaluation errors.
@@ -372,7 +372,7 @@ impl Changes {
             .row)
     }
 
-    /// Changes one row, as it is given. Returns all its columns as they are then.
+    /// Changes the given row. Returns all its columns after the change.
     ///
     /// # Errors
     /// Evaluation and write errors.
@@ -394,7 +394,7 @@ impl Changes {
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
-        // Only several rows can exchange what is unique.
+        // Unique values can be exchanged only between several rows.
         let mark = (self.may_collide && changes.len() > 1).then(|| tx.mark());
         let mut done = self.apply_in_place(tx, changes, with);
         if let Some(mark) = mark {
@@ -402,7 +402,7 @@ impl Changes {
                 tx.return_to(mark)?;
                 done = self.replace(tx, changes.iter().filter_map(keyed), with);
             }
-            // As long as it is there, all that changes is kept to be undone.
+            // Until the mark is released, the transaction keeps all changes to undo them.
             tx.release(mark)?;
         }
         done?;
@@ -445,7 +445,7 @@ impl Changes {
         self.replace(tx, moved.into_iter(), with)
     }
 
-    /// Takes rows out before one of them comes back as it shall be, so that keys may be exchanged.
+    /// Takes all rows out before the first is put back changed, so that keys may be exchanged.
     fn replace<'c>(
         &self,
         tx: &mut dyn WriteTarget,
@@ -471,7 +471,7 @@ impl Changes {
         Ok(())
     }
 
-    /// A row as it will be, of all columns by number.
+    /// All columns of a row after the change, by number.
     fn changed_row(
         &self,
         tx: &mut dyn WriteTarget,
@@ -495,7 +495,7 @@ impl Changes {
         Ok(Some(row))
     }
 
-    /// An error with the row that could not be stored, where PostgreSQL tells it.
+    /// Adds the row that could not be stored to the error, for those errors in which PostgreSQL shows it.
     #[cold]
     fn failed(
         &self,
@@ -518,7 +518,7 @@ impl Changes {
 }
 
 impl UpdatePlan {
-    /// Runs it over some rows. Returns how many it changed, and what is returned of them.
+    /// Runs the statement over the given rows. Returns the number of changed rows and the rows of `RETURNING`.
     ///
     /// # Errors
     /// Evaluation, read and write errors.
@@ -553,7 +553,7 @@ impl UpdatePlan {
             changes.push(change);
             Ok(())
         })?;
-        // Nothing is read any more.
+        // Reading is finished.
         drop(memory);
         self.changes.apply(tx, &changes, with)?;
         let mut table = Table::default();
@@ -569,7 +569,7 @@ impl UpdatePlan {
 }
 
 impl DeletePlan {
-    /// Runs it over some rows. Returns how many it deleted, and what is returned of them.
+    /// Runs the statement over the given rows. Returns the number of deleted rows and the rows of `RETURNING`.
     ///
     /// # Errors
     /// Evaluation, read and delete errors.
@@ -601,7 +601,7 @@ impl DeletePlan {
         table.width = self.returning.as_ref().map_or(0, Output::width);
         for key in &keys {
             with.context.look_at_row()?;
-            // One that went with another before is gone.
+            // The deletion of another row may have deleted this one.
             tx.delete(self.target.number, key)?;
         }
         Ok((keys.len() as u64, table))
