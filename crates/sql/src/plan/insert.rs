@@ -435,7 +435,7 @@ fn conflict(
     Ok(Conflict { target, update })
 }
 
-/// The unique index that has these columns and expressions, of the rows that meet a condition at least.
+/// The unique index with these columns and expressions, covering at least the rows that meet a condition.
 fn inferred(
     planning: &mut Planning<'_>,
     relation: &Relation,

@@ -44,17 +44,17 @@ pub(crate) struct Changes {
     pub columns: Vec<StoredColumn>,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
-    /// True if one of them is set.
+    /// True if a column of the primary key is set.
     pub moves: bool,
     /// A column of another unique index is set.
     pub may_collide: bool,
-    /// True if rows refer to what is set.
+    /// True if a foreign key refers to a column that is set.
     pub is_referenced: bool,
     /// The foreign keys whose rows follow the columns that are set.
     pub cascades: Vec<Cascade>,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
-    /// The columns that are set, and those that are generated of them.
+    /// The columns that are set, and the generated columns computed from them.
     pub changing: BTreeSet<usize>,
 }
 
@@ -361,7 +361,7 @@ impl Changes {
     /// Returns all columns of a row after the change.
     ///
     /// # Errors
-    /// Evaluation errors.
+    /// Evaluation errors; a value that does not fit its column.
     pub fn changed(
         &self,
         row: &dyn InputRow,
@@ -414,7 +414,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Changes the rows one by one, but for those that get another primary key.
+    /// Changes the rows one by one, except those that get another primary key.
     fn apply_in_place(
         &self,
         tx: &mut dyn WriteTarget,
