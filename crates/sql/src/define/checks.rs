@@ -1,4 +1,4 @@
-//! Conditions of tables that are there: put into the schema, and made again when a column gets another type.
+//! Conditions of existing tables: added to the schema, and recreated when a column gets another type.
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -9,7 +9,7 @@ use crate::relation::Relation;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
 
-/// A condition on the rows of a table, as it stands in the schema.
+/// The text of a condition on the rows of a table, as stored in the schema.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -26,7 +26,7 @@ pub(super) fn check_of(relation: &Relation, condition: &Tree) -> Result<String, 
 /// Conditions of a table, with their names.
 pub(super) type Checks = Vec<(String, Tree)>;
 
-/// Takes the conditions on a column away, whose type is changed.
+/// Drops the conditions on a column whose type is changed.
 ///
 /// # Errors
 /// The engine's errors.
@@ -48,10 +48,10 @@ pub(super) fn take(
     Ok(taken)
 }
 
-/// Puts them there again, for the types that the columns have now.
+/// Adds the conditions again, for the current types of the columns.
 ///
 /// # Errors
-/// What is wrong with one now; `23514` if a row does not meet it.
+/// A condition that is now invalid; `23514` if a row violates one.
 pub(super) fn put(tx: &mut dyn DefineTarget, number: u16, checks: Checks) -> Result<(), SqlError> {
     for (name, condition) in checks {
         let relation = Relation::numbered(tx.view(), number)?;

@@ -1,7 +1,7 @@
-//! `CREATE INDEX`: of columns, of expressions, of the rows alone of which a condition is true.
+//! `CREATE INDEX`: on columns, on expressions, and partial indexes.
 //!
-//! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is noted and
-//! shown: no query is answered from an index alone, so its columns are read in the row in any case.
+//! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is only
+//! noted and shown. There are no index-only scans, so its columns are always read in the row.
 
 use super::create::{check_in_key, exists, free_name, is_taken};
 use super::keys::{KeyBy, KeyElement, key_elements};
@@ -33,7 +33,7 @@ const WORD: &str = "CREATE INDEX";
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct IndexToMake {
     pub definition: IndexDefinition,
-    /// The columns that are generated for it and that its table does not have yet.
+    /// The columns that are generated for it, without those that the table already has.
     pub columns: Vec<GeneratedColumn>,
     /// The names of its key's columns in errors.
     pub names: Vec<Option<KeyName>>,
@@ -41,18 +41,18 @@ pub(crate) struct IndexToMake {
     pub included: Vec<usize>,
 }
 
-/// What `CREATE INDEX` would make.
+/// The result of planning `CREATE INDEX`.
 pub(super) enum NewIndex {
-    /// There is something of its name, and that is no error.
+    /// The name is taken, and `IF NOT EXISTS` was given.
     There(Complete),
-    /// This index of a table.
+    /// A new index of a table.
     New(Box<(Relation, IndexToMake)>),
 }
 
 /// `CREATE INDEX`.
 ///
 /// # Errors
-/// Invalid SQL; `23505` if rows have one key.
+/// Invalid SQL; `23505` if rows have equal keys.
 pub(super) fn index(
     tx: &mut dyn DefineTarget,
     create: &CreateIndex,
@@ -66,10 +66,10 @@ pub(super) fn index(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Makes an index of a table.
+/// Creates an index of a table.
 ///
 /// # Errors
-/// `23505` if rows have one key; the engine's errors.
+/// `23505` if rows have equal keys; the engine's errors.
 pub(super) fn make(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -96,14 +96,14 @@ pub(super) fn make(
     Ok(())
 }
 
-/// Forgets what is noted of an index that was dropped. Returns whether something was.
+/// Removes the notes of a dropped index. Returns true if there were any.
 pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
     let comment = notes.index_comments.remove(name);
     let included = notes.included.remove(name);
     comment.is_some() || included.is_some()
 }
 
-/// What `CREATE INDEX` would make.
+/// Plans `CREATE INDEX`.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -118,7 +118,7 @@ pub(super) fn new_index(
         using,
         columns: _,
         unique: _,
-        // An index of many rows is built so in any case.
+        // Large indexes are always built concurrently.
         concurrently: _,
         r#async,
         if_not_exists: _,
@@ -146,7 +146,7 @@ pub(super) fn new_index(
     let relation = Relation::named(tx.view(), &path.find(tx.view(), &create.table_name)?)?;
     let elements = key_elements(&create.columns)?;
     let name = match &create.name {
-        // It is in its table's schema, whatever it says.
+        // The index is in its table's schema, even if its name has another one.
         Some(name) => qualified(name)?.1,
         None => {
             let parts: Vec<String> = elements.iter().map(name_of_element).collect();
@@ -175,7 +175,7 @@ pub(super) fn new_index(
     Ok(NewIndex::New(Box::new((relation, index))))
 }
 
-/// An index as SQL writes it, by the names of its table's columns.
+/// An index in the form of SQL, by the names of its table's columns.
 pub(super) struct WrittenIndex {
     pub name: String,
     unique: bool,
@@ -185,10 +185,10 @@ pub(super) struct WrittenIndex {
 }
 
 impl WrittenIndex {
-    /// The index of a table that is there.
+    /// An existing index of a table.
     ///
     /// # Errors
-    /// An expression that cannot be read.
+    /// Fails if an expression cannot be parsed.
     pub fn there(relation: &Relation, index: &IndexDefinition) -> Result<Self, SqlError> {
         let schema = &relation.schema;
         let mut elements = Vec::with_capacity(index.key.len());
@@ -216,7 +216,7 @@ impl WrittenIndex {
         })
     }
 
-    /// It as an index of a table.
+    /// Converts it to an index of a table.
     ///
     /// # Errors
     /// Invalid SQL.
@@ -261,7 +261,7 @@ impl WrittenIndex {
     }
 }
 
-/// The part of an index's name that one of its columns gives.
+/// The part of an index's name that comes from one of its columns.
 fn name_of_element(element: &KeyElement) -> String {
     match &element.by {
         KeyBy::Column(name) => name.clone(),
@@ -269,7 +269,7 @@ fn name_of_element(element: &KeyElement) -> String {
     }
 }
 
-/// An index whose key is put together.
+/// An index whose key is being built.
 struct Making<'r> {
     relation: &'r Relation,
     columns: Vec<GeneratedColumn>,
@@ -307,7 +307,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// The column of an expression: one that is there for another index, or a new one.
+    /// The column of an expression: an existing one of another index, or a new one.
     fn column(&mut self, prefix: &str, spec: TypeSpec, expression: &SqlCheck) -> usize {
         let (schema, text): (&Schema, _) = (&self.relation.schema, expression.to_text());
         let kind = spec.kind.oid();

@@ -11,7 +11,7 @@ use crate::rows::{InputRow, put};
 use sardonyx::schema::{Value, ValueRef};
 use std::collections::HashSet;
 
-/// The most rows that are kept before unwanted ones are dropped.
+/// Unwanted rows are dropped when more rows than this are kept.
 const KEPT_MIN: usize = 64;
 
 /// A row that is to be sorted.
