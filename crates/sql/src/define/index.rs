@@ -29,7 +29,7 @@ use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
 
 const WORD: &str = "CREATE INDEX";
 
-/// An index that a statement makes.
+/// An index to create.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct IndexToMake {
     pub definition: IndexDefinition,

@@ -16,8 +16,8 @@ use crate::types::{OwnTypes, TypeSpec};
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
-/// Creates a procedure. Its body is compiled as a check, with the privileges of its creator; callers run it with the
-/// creator's privileges.
+/// Creates a procedure. Its body is compiled as a check, with the privileges of its creator; callers need none for
+/// the statements in it.
 ///
 /// # Errors
 /// Invalid SQL in the body; `42501` if the creator lacks a privilege for it; `42723` if the name is taken.

@@ -1,4 +1,4 @@
-//! Sequences as they are declared: `CREATE SEQUENCE`, and the options of identity columns.
+//! Declared sequences: `CREATE SEQUENCE`, and the options of identity columns.
 
 use super::create::{exists, is_taken};
 use super::options::skipped;
@@ -58,7 +58,7 @@ pub(super) fn sequence_of(
             SequenceOptions::MinValue(tree) => least = tree.as_ref().map(whole).transpose()?,
             SequenceOptions::MaxValue(tree) => most = tree.as_ref().map(whole).transpose()?,
             SequenceOptions::Cycle(is_no) => of.cycles = !*is_no,
-            // Numbers are reserved ahead whatever it says.
+            // Numbers are always reserved in advance.
             SequenceOptions::Cache(tree) => {
                 let cache = whole(tree)?;
                 if cache < 1 {

@@ -111,7 +111,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
     joined.node
 }
 
-/// True of a condition that reads rows by an index for each row of which it is asked: that takes longer than to join it.
+/// True if a condition reads rows by an index for each row on which it is tested. It is tested after the joins.
 fn asks_an_index(part: &Expr) -> bool {
     let asked = match part {
         Expr::Not(inner) => inner,
@@ -133,8 +133,8 @@ impl Joined {
             || parts.any(|part| equal_sides_of(part, &self.places, own).is_some())
     }
 
-    /// Joins another factor, with an estimate of the resulting rows; `sized` is the number of its rows, if the sides
-    /// may be exchanged.
+    /// Joins another factor. `expected` is the estimated number of resulting rows. `sized` are the factor's estimates, if
+    /// the sides may be exchanged.
     fn with(
         mut self,
         factor: Factor,
