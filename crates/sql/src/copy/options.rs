@@ -149,7 +149,7 @@ fn check_once(options: &[CopyOption]) -> Result<(), SqlError> {
 /// Checks that values are distinguishable from delimiters, quotes and nulls.
 fn check_characters(csv: bool, delimiter: char, null: &str, quote: char) -> Result<(), SqlError> {
     let invalid = |text: String| Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
-    // These characters have a meaning after a backslash, or begin a number.
+    // These characters begin or continue an escape sequence.
     if !csv && "\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(delimiter) {
         return invalid(format!("COPY delimiter cannot be \"{delimiter}\""));
     }

@@ -403,7 +403,7 @@ fn engine_schema(
     Ok(schema)
 }
 
-/// Checks that columns of a type can be found by an index: arrays, JSON and intervals are texts in the engine, which
+/// Checks that columns of a type can be found by an index. Arrays, JSON and intervals are texts in the engine, which
 /// would order them as texts.
 pub(super) fn check_in_key(name: &str, kind: SqlType) -> Result<(), SqlError> {
     match kind.has_keys() || kind == SqlType::Json {

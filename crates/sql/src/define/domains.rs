@@ -3,8 +3,8 @@
 //! A column of a domain has the domain's base type. The domain's conditions are hidden conditions of the table. So
 //! programs without SQL satisfy them, too, and existing rows are checked when a condition is added.
 //!
-//! Invariant: each column of a domain has one hidden condition for each of the domain's conditions, and one more if the
-//! domain does not allow nulls ([`apply`], [`withdraw`]).
+//! Invariant: each column of a domain has one hidden condition for each of the domain's conditions ([`apply`],
+//! [`withdraw`]). There is one more if the domain does not allow nulls.
 
 use super::checks::check_of;
 use super::default;

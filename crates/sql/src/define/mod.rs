@@ -154,8 +154,8 @@ pub(crate) fn run(
     Ok(complete)
 }
 
-/// Checks that the session may change the tables and views that a statement names. A statement that names no table
-/// needs the privilege to define without one.
+/// Checks that the session may change the tables and views that a statement names. A statement that names none needs
+/// the privilege to define elsewhere (`Rights::elsewhere`).
 ///
 /// # Errors
 /// `42501` if it may not.

@@ -190,8 +190,8 @@ impl Rule {
         })
     }
 
-    /// True if rows that met the rule still do after a row of the other table was changed or deleted: the later state
-    /// has its key.
+    /// True if rows that met the rule still do after a row of the other table was changed or deleted. This is so if the
+    /// later state has its key.
     ///
     /// # Errors
     /// Fails if a row cannot be read.

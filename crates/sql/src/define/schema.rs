@@ -222,7 +222,7 @@ impl Contents {
 /// `DROP SCHEMA`.
 ///
 /// # Errors
-/// `3F000` if the schema does not exist; `2BP01` without `CASCADE` if it is not empty, and for `public`; `42501` if one
+/// `3F000` if the schema does not exist; `2BP01` without `CASCADE` if it is not empty, and for `public`. `42501` if one
 /// of its tables may not be dropped; `0A000` if it holds temporary tables of another session.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
@@ -310,7 +310,7 @@ pub(crate) fn drop_schema(
 /// `ALTER SCHEMA`.
 ///
 /// # Errors
-/// `3F000` if the schema does not exist; `42P06` if the new name is taken; `42501` if a table in it may not be changed;
+/// `3F000` if the schema does not exist; `42P06` if the new name is taken; `42501` if a table in it may not be changed.
 /// `0A000` for operations other than renaming, for `public`, and for a schema of temporary tables.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,

@@ -37,10 +37,10 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// The sequence that options describe, of numbers of a type if they name none.
+/// The sequence that options describe; `kind` is its type if they name none.
 ///
 /// # Errors
-/// `22023`, `42601` for what is wrong with them; `0A000` for what is not supported.
+/// `22023`, `42601` for invalid options; `0A000` for unsupported ones.
 pub(super) fn sequence_of(
     options: &[SequenceOptions],
     kind: SqlType,

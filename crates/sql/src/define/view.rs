@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// `CREATE [OR REPLACE] VIEW`.
 ///
 /// # Errors
-/// Invalid SQL in the query; `42501` if the user may not read its tables; `42P07` if the name is taken; `42P16` if the
+/// Invalid SQL in the query; `42501` if the user may not read its tables; `42P07` if the name is taken. `42P16` if the
 /// replaced view has other columns; `0A000` for options that are not supported.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
@@ -124,8 +124,8 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
 /// The columns of a view, its text, and true if it reads a temporary table or view.
 type PlannedView = (Vec<(String, String)>, String, bool);
 
-/// Plans a new view. Returns its columns (the names in the query, and those in the view), its text with all table names
-/// qualified by the schemas in which they were found, and true if it reads a temporary table or view.
+/// Plans a new view. Returns its columns (the names in the query, and those in the view), its text, and true if it
+/// reads a temporary table or view. In the text, all table names are qualified by the schemas in which they were found.
 pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,

@@ -153,7 +153,7 @@ impl RangePath {
         Ok(Some(bounds))
     }
 
-    /// The range of keys that contains the rows, and true if it also contains rows that do not meet the condition;
+    /// The range of keys that contains the rows, and true if it also contains rows that do not meet the condition.
     /// `None` if it is empty, or there are several ranges.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Rough estimates of the numbers of rows of a query's parts, computed from the tables' row counts at planning time and
-//! rules of thumb for the selectivity of conditions. They only affect the order of joins.
+//! Rough estimates of the numbers of rows of a query's parts. Their sources are the tables' row counts at planning
+//! time, and rules of thumb for the selectivity of conditions. They only affect the order of joins.
 
 use super::access::{Access, Path};
 use super::join::FEW;

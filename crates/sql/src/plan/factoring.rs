@@ -1,5 +1,5 @@
 //! Factoring of disjunctions: a condition common to all alternatives is moved in front of them, so that it finds keys
-//! and indexes; and conditions on one table alone are derived for that table.
+//! and indexes. Conditions on one table alone are derived for that table.
 
 use super::choice::all_of;
 use crate::expression::Expr;
@@ -12,7 +12,7 @@ fn parts(condition: &Expr) -> &[Expr] {
     }
 }
 
-/// Converts alternatives of a disjunction to conjuncts: `(a and b) or (a and c)` becomes `a and (b or c)`, and `a or (a
+/// Converts alternatives of a disjunction to conjuncts. `(a and b) or (a and c)` becomes `a and (b or c)`, and `a or (a
 /// and b)` becomes `a`.
 pub(super) fn factored(conditions: Vec<Expr>) -> Vec<Expr> {
     let Some((first, others)) = conditions.split_first() else {

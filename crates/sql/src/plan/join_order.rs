@@ -2,8 +2,8 @@
 //! the other one is walked. If few rows are joined to a side, an index finds that side's rows instead.
 //!
 //! The order is searched by the tables' sizes ([`super::join_search`]). If all tables are small, the order is that of
-//! the statement, except that items with few rows by a key, an index or a condition come first. The statement's order
-//! is also used if the rows of the join are changed: of several matches, the first is used.
+//! the statement. Only items with few rows by a key, an index or a condition come first. The statement's order is also
+//! used if the rows of the join are changed: of several matches, the first is used.
 
 use super::draft::{FromNode, FromTable};
 use super::expected::left_of;
@@ -133,8 +133,8 @@ impl Joined {
             || parts.any(|part| equal_sides_of(part, &self.places, own).is_some())
     }
 
-    /// Joins another factor. `expected` is the estimated number of resulting rows. `sized` are the factor's estimates, if
-    /// the sides may be exchanged.
+    /// Joins another factor. `expected` is the estimated number of resulting rows. `sized` are the factor's estimates,
+    /// if the sides may be exchanged.
     fn with(
         mut self,
         factor: Factor,

@@ -1,5 +1,5 @@
-//! Joins, run: the right side is read once and kept, its rows are found by a hash of the join's keys, and the left side
-//! is walked. If either side may be kept and the right one takes too much memory, the roles are exchanged.
+//! Joins, run: the right side is read once and kept, and the left side is walked. Matches are found by a hash of the
+//! join's keys. If either side may be kept and the right one takes too much memory, the roles are exchanged.
 //!
 //! Source: hash join, as in every textbook. In right and full joins, matched rows of the right side are noted, and
 //! unmatched ones are returned at the end.

@@ -1,6 +1,6 @@
-//! The search for the order of inner joins: of all orders in which a table is joined to those before it, the one that
-//! reads and keeps the fewest rows. Beyond [`SEARCHED_MOST`] tables, the next table is the one that yields the fewest
-//! rows.
+//! The search for the order of inner joins. Of all orders in which a table is joined to those before it, the one that
+//! reads and keeps the fewest rows is chosen. Beyond [`SEARCHED_MOST`] tables, the next table is the one that yields
+//! the fewest rows.
 //!
 //! Costs are in rows read sequentially. If few rows of a table are wanted, an index finds them and the table is not
 //! read. Estimates are rough ([`super::expected`]). The use of an index is decided at run time, by the counted rows of

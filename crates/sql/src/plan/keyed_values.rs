@@ -2,8 +2,8 @@
 //! once for the statement, grouped by the expressions that must equal the outer values. Its answers are found by a
 //! hash, instead of reading its rows for each outer row.
 //!
-//! The first evaluations run the subquery itself. If its answers take too much memory, or one of them cannot be
-//! computed although it may never be needed, all evaluations run the subquery itself.
+//! The first evaluations run the subquery itself. All evaluations do so if its answers take too much memory. The same
+//! holds if an answer cannot be computed, since it may never be needed.
 //!
 //! Source: W. Kim, On Optimizing an SQL-like Nested Query, ACM TODS 7(3), 1982. That method is wrong for `count` of an
 //! empty group, so the value of an empty group is computed here.

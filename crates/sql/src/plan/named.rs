@@ -1,8 +1,8 @@
 //! The resolution of a name in `FROM`: a query of `WITH`, a table, a view, or one of the catalogue's tables, in this
 //! order.
 //!
-//! A view, and a query that is planned at each place that names it, see the names at their definition, not those at the
-//! place that names them.
+//! A view sees the names that are visible at its definition, not those at the place that names it. The same holds for a
+//! query of `WITH` that is planned at each such place.
 
 use super::draft::{FromNode, FromTable, NamedKind, NamedQuery, Planned};
 use super::from::derived_from;

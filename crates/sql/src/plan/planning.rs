@@ -3,8 +3,8 @@
 //!
 //! A subquery is planned with the scopes of the queries around it. A column of an outer query becomes [`Expr::Outer`],
 //! similar to a parameter. The subquery keeps a list of these columns ([`OuterColumn`]), and its caller supplies their
-//! values. So a query does not depend on the rows of another, and an equality with an outer column finds a key or an
-//! index as one with a parameter does.
+//! values. So a query does not depend on the rows of another. An equality with an outer column finds a key or an index
+//! as one with a parameter does.
 
 use super::draft::NamedQuery;
 use crate::error::{SqlError, code};

@@ -1,5 +1,5 @@
-//! `SELECT`, compiled: first to a draft, to which the query around it may add column types and conditions; then to a
-//! plan, for which access paths are chosen.
+//! `SELECT`, compiled: first to a draft, to which the query around it may add column types and conditions. Then access
+//! paths are chosen for a plan.
 
 use super::choice::{WantedOrder, choose};
 use super::draft::{Draft, FromNode, FromTable};

@@ -1,5 +1,5 @@
-//! Semi-joins: `EXISTS` and `IN` of a correlated subquery. If the outer values equal expressions over the subquery's
-//! own rows, these rows are read once for the statement and found by a hash, instead of being read for each outer row.
+//! Semi-joins: `EXISTS` and `IN` of a correlated subquery. If the condition equates outer values with expressions over
+//! the subquery's own rows, these rows are read once for the statement. A hash finds them for each outer row.
 //!
 //! The first evaluation runs the query itself, since a single evaluation ends at its first row. If the rows take too
 //! much memory, all evaluations run the query itself.

@@ -1,5 +1,5 @@
 //! Functions in `FROM`, compiled and run: set-returning functions, side by side if `unnest` has several arrays,
-//! numbered by `WITH ORDINALITY`; and scalar functions, which return one row.
+//! numbered by `WITH ORDINALITY`. Scalar functions return one row.
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;

@@ -1,4 +1,4 @@
-//! The values with which the columns of an index are sought: one for each column, or several, whose combinations are
+//! The values with which the columns of an index are sought: one for each column, or several. Their combinations are
 //! keys in the order of the index.
 
 use super::key::key_value;

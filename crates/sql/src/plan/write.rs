@@ -279,7 +279,7 @@ fn is_referenced(source: &dyn Source, number: u16) -> bool {
     })
 }
 
-/// How a row to be changed is found again.
+/// The way to find a row again that is to be changed.
 enum Found {
     /// By address: rows stay in place while others are changed.
     At(Address),
