@@ -35,7 +35,7 @@ use sqlparser::ast::{
 
 const WORD: &str = "ALTER TABLE";
 
-/// `ALTER TABLE`.
+/// Runs `ALTER TABLE`.
 ///
 /// # Errors
 /// Invalid SQL; the engine's errors.

@@ -87,7 +87,7 @@ pub(super) fn exists(name: &str) -> SqlError {
     )
 }
 
-/// `CREATE TABLE`.
+/// Runs `CREATE TABLE`.
 ///
 /// # Errors
 /// Invalid SQL; the engine's errors.

@@ -23,7 +23,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{DomainCheck, DomainDefinition, TypeNames, UserType, UserTypes};
 use sqlparser::ast::{ColumnOption, DataType, Expr as Tree, ObjectName};
 
-/// `CREATE DOMAIN`.
+/// Runs `CREATE DOMAIN`.
 ///
 /// # Errors
 /// Invalid SQL; `42710` if the name is taken; `0A000` for base types and options that are not supported.
@@ -268,7 +268,7 @@ fn columns_of(tx: &dyn DefineTarget, domain: &str) -> Result<Vec<(u16, usize, u3
     Ok(found)
 }
 
-/// `ALTER DOMAIN` of a domain by its stored name.
+/// Runs `ALTER DOMAIN` of a domain by its stored name.
 ///
 /// # Errors
 /// `42704` if there is no such constraint; `23514`, `23502` if a value violates the new one.

@@ -22,7 +22,7 @@ use crate::source::Source;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
-/// `DROP TABLE` and `DROP MATERIALIZED VIEW`.
+/// Runs `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others refer to it.
@@ -147,7 +147,7 @@ pub(super) fn drop_all(
     Ok(())
 }
 
-/// `DROP INDEX`.
+/// Runs `DROP INDEX`.
 ///
 /// # Errors
 /// `42704` if there is no such index; `42501` if its table may not be changed; `2BP01` if a constraint needs it.
@@ -204,7 +204,7 @@ pub(super) fn indexes(
     Ok(complete)
 }
 
-/// `DROP SEQUENCE`.
+/// Runs `DROP SEQUENCE`.
 ///
 /// # Errors
 /// `42P01` if there is no such sequence; `2BP01` if a column uses it.
@@ -251,7 +251,7 @@ pub(super) fn sequences(
     Ok(complete)
 }
 
-/// `TRUNCATE`.
+/// Runs `TRUNCATE`.
 ///
 /// # Errors
 /// `42P01` if there is no such table; `2BP01` if a table that is not emptied refers to it.

@@ -49,7 +49,7 @@ pub(super) enum NewIndex {
     New(Box<(Relation, IndexToMake)>),
 }
 
-/// `CREATE INDEX`.
+/// Runs `CREATE INDEX`.
 ///
 /// # Errors
 /// Invalid SQL; `23505` if rows have equal keys.

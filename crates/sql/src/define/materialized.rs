@@ -22,7 +22,7 @@ use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
 use std::sync::Arc;
 
-/// `CREATE MATERIALIZED VIEW`.
+/// Runs `CREATE MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// Invalid SQL in the query; `42P07` if the name is taken; `0A000` if it is temporary or reads temporary tables.
@@ -100,7 +100,7 @@ fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Re
     Ok(target.defined()?)
 }
 
-/// `REFRESH MATERIALIZED VIEW`.
+/// Runs `REFRESH MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such view; evaluation errors of its query; `0A000` for a table, and for `WITH NO DATA`.

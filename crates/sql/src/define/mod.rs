@@ -274,7 +274,7 @@ fn check_keyspace(
             .table_names
             .iter()
             .try_for_each(|table| check(&table.name)),
-        // A server that does not serve the keys may drop them as a whole.
+        // If the keyspace is not served, its tables may be dropped as a whole.
         Some(Statement::Drop {
             object_type: ObjectType::Table,
             names,

@@ -155,7 +155,7 @@ impl Rule {
     /// was found.
     ///
     /// # Errors
-    /// That something cannot be read.
+    /// Read errors.
     pub fn violation(
         &self,
         table: u16,

@@ -33,7 +33,7 @@ use sqlparser::ast::{
 /// The most bytes of a schema's name, since it is part of the names of its tables in the engine.
 const NAME_BYTES_MAX: usize = 40;
 
-/// `CREATE SCHEMA`.
+/// Runs `CREATE SCHEMA`.
 ///
 /// # Errors
 /// `42P06` if the name is taken; `42939` for a reserved name; `42704` for another owner.
@@ -219,7 +219,7 @@ impl Contents {
     }
 }
 
-/// `DROP SCHEMA`.
+/// Runs `DROP SCHEMA`.
 ///
 /// # Errors
 /// `3F000` if the schema does not exist; `2BP01` without `CASCADE` if it is not empty, and for `public`. `42501` if one
@@ -307,7 +307,7 @@ pub(crate) fn drop_schema(
     })
 }
 
-/// `ALTER SCHEMA`.
+/// Runs `ALTER SCHEMA`.
 ///
 /// # Errors
 /// `3F000` if the schema does not exist; `42P06` if the new name is taken; `42501` if a table in it may not be changed.

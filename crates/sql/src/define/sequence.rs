@@ -11,7 +11,7 @@ use crate::sequences::Sequence;
 use crate::types::{OwnTypes, SqlType, TypeSpec};
 use sqlparser::ast::{Expr as Tree, SequenceOptions};
 
-/// `CREATE SEQUENCE`.
+/// Runs `CREATE SEQUENCE`.
 ///
 /// # Errors
 /// Invalid SQL.

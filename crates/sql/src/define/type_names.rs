@@ -97,7 +97,7 @@ pub(super) fn in_schema(tx: &dyn DefineTarget, schema: &str) -> Result<Vec<Strin
     Ok(names.filter(is_in).cloned().collect())
 }
 
-/// `COMMENT ON TYPE`.
+/// Runs `COMMENT ON TYPE`.
 ///
 /// # Errors
 /// `42704` if there is no such type.

@@ -26,7 +26,7 @@ use sqlparser::ast::{
     UserDefinedTypeRepresentation,
 };
 
-/// `CREATE TYPE … AS ENUM`.
+/// Runs `CREATE TYPE … AS ENUM`.
 ///
 /// # Errors
 /// `42710` if the name is taken; `22023`, `42622` for invalid labels; `0A000` for other kinds of types.
@@ -113,7 +113,7 @@ fn check_count(count: usize) -> Result<(), SqlError> {
     }
 }
 
-/// `ALTER TYPE`.
+/// Runs `ALTER TYPE`.
 ///
 /// # Errors
 /// `42704` if there is no such type or label; `42710` if a label or name is taken; `54000` if there are no numbers
@@ -280,7 +280,7 @@ fn add_label(
     Ok(())
 }
 
-/// `ALTER TYPE … OWNER TO` and `SET SCHEMA`.
+/// Runs `ALTER TYPE … OWNER TO` and `SET SCHEMA`.
 ///
 /// # Errors
 /// `42704` if there is no such type, or the owner is not the session's user; `3F000` if there is no such schema.
@@ -360,7 +360,7 @@ pub(super) fn change(
     Ok(Complete::of(Tag::plain(word)))
 }
 
-/// `DROP TYPE`.
+/// Runs `DROP TYPE`.
 ///
 /// # Errors
 /// `42704` if there is no such type; `2BP01` without `CASCADE` if a column has the type; `42501` if that column's table

@@ -24,7 +24,7 @@ use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// `CREATE [OR REPLACE] VIEW`.
+/// Runs `CREATE [OR REPLACE] VIEW`.
 ///
 /// # Errors
 /// Invalid SQL in the query; `42501` if the user may not read its tables; `42P07` if the name is taken. `42P16` if the
@@ -190,7 +190,7 @@ fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), Sq
     Ok(())
 }
 
-/// `DROP VIEW`.
+/// Runs `DROP VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such view.

@@ -40,7 +40,7 @@ pub(crate) fn has_rows(select: &Select) -> bool {
     })
 }
 
-/// Drafts a query with such functions.
+/// Drafts a query with set-returning functions in its list.
 ///
 /// # Errors
 /// Invalid SQL; `0A000` with `DISTINCT`.

@@ -4,7 +4,7 @@
 //!
 //! Only columns whose values compare exactly take part: equality of floats and decimals is not transitive.
 //!
-//! Invariant: when all tables are joined, every equation that was taken out has been tested, and none twice.
+//! Invariant: when all tables are joined, every equation that was taken out has been tested exactly once.
 //!
 //! Source: equivalence classes, as in PostgreSQL's planner (optimizer/README).
 

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// The most tables of which all orders are compared: a thousand sets of tables take about a millisecond.
 const SEARCHED_MOST: usize = 10;
-/// A set of tables is a word of bits.
+/// The most tables of a search: a set of tables is a word of bits.
 const TABLES_MOST: usize = 64;
 /// The cost of a seek by an index, in rows read sequentially.
 pub(crate) const SEEK: f64 = 8.0;
@@ -33,9 +33,9 @@ const KEEP: f64 = 2.0;
 #[derive(Debug)]
 pub(super) struct Sized {
     pub places: Range<usize>,
-    /// The rows that meet the conditions on the item alone.
+    /// The number of rows that meet the conditions on the item alone.
     pub rows: f64,
-    /// The rows that are read to find these.
+    /// The number of rows that are read to find these.
     read: f64,
     table: Option<Stored>,
 }

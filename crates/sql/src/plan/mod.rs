@@ -1,4 +1,4 @@
-//! Plans: a statement compiled once for the tables as they are.
+//! Plans: statements compiled for the current state of the tables.
 //!
 //! A plan refers to tables and columns by number. It is valid as long as the catalogue's version and the schemas of its
 //! tables are unchanged; afterwards the statement is planned again.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// A table, a view, a query of `WITH`, or one of the catalogue's tables.
 ///
 /// # Errors
-/// `42P01` if there is none.
+/// `42P01` if there is no such table.
 pub(crate) fn named_table(
     planning: &mut Planning<'_>,
     name: &ast::ObjectName,

@@ -20,7 +20,7 @@ use sqlparser::ast::{
 /// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
 
-/// A function in `FROM`.
+/// Compiles a function in `FROM`.
 ///
 /// # Errors
 /// `0A000` for a function with side effects; invalid SQL in the arguments.
@@ -43,7 +43,7 @@ pub(crate) fn function(
     series_node(series, vec![(named, spec)], alias, start)
 }
 
-/// `unnest` of arrays, side by side.
+/// Compiles `unnest` of arrays, side by side.
 ///
 /// # Errors
 /// `42883` if an argument is not an array; invalid SQL in the arguments.

@@ -230,7 +230,7 @@ impl Asking<'_> {
         }
     }
 
-    /// The values that are compared with those of the rows.
+    /// The left side of the comparison with the rows.
     fn left(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         let Question::Compared(compared) = &self.subquery.question else {
             return Ok(Vec::new());

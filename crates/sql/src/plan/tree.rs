@@ -130,7 +130,6 @@ pub(crate) enum JoinKind {
 /// Rows of set-returning functions side by side; a function that ends early is continued with nulls.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
-    /// The function's name.
     pub name: String,
     pub of: Vec<SeriesOf>,
     /// True for `WITH ORDINALITY`: each row's number follows its values.
@@ -144,7 +143,6 @@ pub(crate) enum SeriesOf {
     Numbers { from: Expr, to: Expr, step: Expr },
     /// The elements of an array, and their type.
     Elements(Expr, SqlType),
-    /// One value.
     Value(Expr),
 }
 

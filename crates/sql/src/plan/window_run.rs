@@ -280,7 +280,7 @@ impl Partition<'_> {
             .into_value())
     }
 
-    /// `ntile`: divides the rows into parts, the first of which have one row more.
+    /// Computes `ntile`: divides the rows into parts, the first of which have one row more.
     fn buckets(
         &self,
         call: &WindowCall,
@@ -310,7 +310,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// `lag`, `lead`.
+    /// Computes `lag` and `lead`.
     fn shifted(
         &self,
         call: &WindowCall,

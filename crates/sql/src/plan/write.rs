@@ -1,4 +1,4 @@
-//! `UPDATE` and `DELETE`: the rows are found first, and then changed, so that no change is met again on the way.
+//! `UPDATE` and `DELETE`: all rows are found before the first is changed, so that no change is found again.
 
 use super::cascades::Cascade;
 use super::output::{Output, compile_items};
@@ -46,7 +46,7 @@ pub(crate) struct Changes {
     pub key: Vec<usize>,
     /// True if a column of the primary key is set.
     pub moves: bool,
-    /// A column of another unique index is set.
+    /// True if a column of another unique index is set.
     pub may_collide: bool,
     /// True if a foreign key refers to a column that is set.
     pub is_referenced: bool,
@@ -298,7 +298,7 @@ struct Change {
     before: Vec<Value>,
 }
 
-/// A change with the key by which its row is found.
+/// The key by which a change's row is found, with the change; `None` if it is found by address.
 fn keyed(change: &Change) -> Option<(&Vec<Value>, &Change)> {
     match &change.found {
         Found::Key(key) => Some((key, change)),
@@ -315,7 +315,7 @@ pub(crate) fn whole_row(row: &dyn InputRow, width: usize) -> Result<Vec<Value>, 
     Ok(values)
 }
 
-/// The values of some columns.
+/// Returns the values of some columns.
 pub(crate) fn columns_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Value>, SqlError> {
     let mut values = Vec::with_capacity(columns.len());
     for column in columns {
