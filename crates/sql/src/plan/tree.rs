@@ -143,6 +143,7 @@ pub(crate) enum SeriesOf {
     Numbers { from: Expr, to: Expr, step: Expr },
     /// The elements of an array, and their type.
     Elements(Expr, SqlType),
+    /// The value of a scalar function.
     Value(Expr),
 }
 
