@@ -11,7 +11,7 @@ use crate::rows::{InputRow, put};
 use sardonyx::schema::{Value, ValueRef};
 use std::collections::HashSet;
 
-/// Unwanted rows are dropped when more rows than this are kept.
+/// Unwanted rows are not dropped while fewer rows than this are kept.
 const KEPT_MIN: usize = 64;
 
 /// A row that is to be sorted.
@@ -180,7 +180,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         Ok(true)
     }
 
-    /// If few rows are wanted, keeps only these, and as many more between two calls.
+    /// Drops the unwanted rows when twice as many are kept as are wanted.
     fn drop_unwanted(&mut self) -> Result<(), SqlError> {
         let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
         let most = wanted.saturating_mul(2).max(KEPT_MIN);
