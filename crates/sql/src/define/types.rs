@@ -116,8 +116,8 @@ fn check_count(count: usize) -> Result<(), SqlError> {
 /// Runs `ALTER TYPE`.
 ///
 /// # Errors
-/// `42704` if there is no such type or label; `42710` if a label or name is taken; `54000` if there are no numbers
-/// left.
+/// `42704` if there is no such type or label; `42710` if a label or name is taken; `54000` for too
+/// many labels, or if no label number is free.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterType,
