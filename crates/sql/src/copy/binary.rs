@@ -1,37 +1,37 @@
-//! `COPY` in PostgreSQL's binary format: a header, a tuple for each row, a trailer. A tuple is the number of its fields, and
-//! a length before each, -1 for a null.
+//! `COPY` in PostgreSQL's binary format: a header, a tuple for each row, a trailer. A tuple is the number of its
+//! fields, and the fields with their lengths; -1 is the length of a null.
 //!
-//! [`Tuples`] decodes bytes that may be cut anywhere, and may be anything: it takes whole tuples from their front, and says
-//! what is wrong otherwise.
+//! [`Tuples`] decodes untrusted bytes in pieces of any size: it takes whole tuples from the front, and returns errors
+//! for invalid bytes.
 //!
 //! Source: PostgreSQL's documentation, `COPY`, "Binary Format".
 
 use crate::error::{SqlError, code};
 
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
-/// The signature, the flags, and the length of an extension.
+/// The header's size: the signature, the flags, and the length of an extension.
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
-/// The lower flags tell nothing that matters for reading.
+/// The lower flags do not matter for reading.
 const CRITICAL_FLAGS: u32 = 0xffff_0000;
-/// Each row would begin with the number that it had in PostgreSQL.
+/// Each row would begin with its object identifier in PostgreSQL.
 const WITH_OIDS: u32 = 1 << 16;
 const TRAILER: i16 = -1;
 
 /// The fields of a tuple; `None` for a null.
 pub type Tuple<'b> = Vec<Option<&'b [u8]>>;
 
-/// Where a decoder is.
+/// The position of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
     Header,
-    /// So many bytes of the header's extension are still to come.
+    /// In the header's extension, with the number of its remaining bytes.
     Extension(usize),
     Tuples,
-    /// The trailer was there.
+    /// After the trailer.
     End,
 }
 
-/// A decoder of tuples, of so many fields each.
+/// A decoder of tuples with a fixed number of fields.
 #[derive(Clone, Debug)]
 pub struct Tuples {
     width: usize,
@@ -39,7 +39,7 @@ pub struct Tuples {
 }
 
 impl Tuples {
-    /// At the beginning.
+    /// A decoder at the beginning of the header.
     pub fn new(width: usize) -> Self {
         Tuples {
             width,
@@ -47,10 +47,10 @@ impl Tuples {
         }
     }
 
-    /// Takes the next tuple from the front of what was received; `None` if it is not there as a whole, or there is none.
+    /// Takes the next tuple from the front of the received bytes; `None` if it is incomplete, or after the trailer.
     ///
     /// # Errors
-    /// `22P04` if it is none.
+    /// `22P04` for invalid bytes.
     pub fn next<'b>(&mut self, received: &mut &'b [u8]) -> Result<Option<Tuple<'b>>, SqlError> {
         loop {
             match self.at {
@@ -93,7 +93,7 @@ impl Tuples {
         }
     }
 
-    /// The fields of a tuple, if they are there.
+    /// The fields of a tuple; `None` if it is incomplete.
     fn fields<'b>(&self, count: i16, rest: &mut &'b [u8]) -> Result<Option<Tuple<'b>>, SqlError> {
         if usize::try_from(count) != Ok(self.width) {
             let text = format!("row field count is {count}, expected {}", self.width);
@@ -119,7 +119,7 @@ impl Tuples {
         Ok(Some(tuple))
     }
 
-    /// That no more comes, where so much is left that is no tuple. The trailer may be missing.
+    /// Ends the decoding, with the remaining bytes. The trailer may be missing.
     ///
     /// # Errors
     /// `22P04` if a tuple or the header is cut off.
@@ -133,7 +133,7 @@ impl Tuples {
     }
 }
 
-/// The length of the extension of a header, if the header is there.
+/// The length of the header's extension; `None` if the header is incomplete.
 fn header(received: &[u8]) -> Result<Option<usize>, SqlError> {
     let start = received.len().min(SIGNATURE.len());
     if received.get(..start) != SIGNATURE.get(..start) {
@@ -155,7 +155,7 @@ fn header(received: &[u8]) -> Result<Option<usize>, SqlError> {
     }
 }
 
-/// Bytes from the front of what is left.
+/// Takes bytes from the front of the rest.
 fn take<const BYTES: usize>(rest: &mut &[u8]) -> Option<[u8; BYTES]> {
     let (taken, behind) = rest.split_first_chunk()?;
     *rest = behind;
@@ -182,12 +182,12 @@ pub fn write_trailer(out: &mut Vec<u8>) {
     out.extend(TRAILER.to_be_bytes());
 }
 
-/// A copy that was written here, cut into a piece for each row, with the header before the first, and one of
-/// the trailer: clients expect these as messages.
+/// Divides a copy that was written here into one piece for each row and one for the trailer; the first contains the
+/// header. Clients expect these as separate messages.
 pub fn pieces(data: &[u8], width: usize) -> Vec<&[u8]> {
     let mut tuples = Tuples::new(width);
     let (mut pieces, mut start, mut rest) = (Vec::new(), data, data);
-    // What was written here can be read.
+    // Data written here is valid.
     while let Ok(Some(_)) = tuples.next(&mut rest) {
         let (piece, behind) = start.split_at(start.len() - rest.len());
         pieces.push(piece);
@@ -222,7 +222,7 @@ mod tests {
         out
     }
 
-    /// All tuples, of bytes that come in pieces.
+    /// All tuples of bytes that come in pieces.
     fn decoded(pieces: &[&[u8]], width: usize) -> Result<Vec<Vec<Option<Vec<u8>>>>, SqlError> {
         let (mut tuples, mut buffer, mut found) = (Tuples::new(width), Vec::new(), Vec::new());
         for piece in pieces {
@@ -248,7 +248,7 @@ mod tests {
         let four = |number: u32| Some(number.to_be_bytes().to_vec());
         let expected = [vec![four(7), Some("ä".into())], vec![four(8), None]];
         assert_eq!(decoded(&[&bytes], 2).expect("they are some"), expected);
-        // Without the trailer, and with an extension, which is passed over.
+        // Without the trailer, and with an extension, which is skipped.
         let end = bytes.len() - 2;
         assert_eq!(
             decoded(&[&bytes[..end]], 2).expect("they are some"),

@@ -12,7 +12,7 @@ pub(super) enum Field<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// Its text; `None` for a null.
+    /// The field's text; `None` for a null.
     pub fn into_text(self) -> Option<Cow<'t, str>> {
         match self {
             Field::Null => None,
@@ -38,7 +38,7 @@ impl<'t, 'o> Records<'t, 'o> {
         }
     }
 
-    /// The next line without its end.
+    /// The next line without its line break.
     fn line(&mut self) -> Option<&'t str> {
         if self.rest.is_empty() {
             return None;
@@ -86,7 +86,7 @@ impl<'t, 'o> Records<'t, 'o> {
                 break at + 1;
             } else if character == '\r' && characters.peek().is_some_and(|(_, next)| *next == '\n')
             {
-                // The end of the line has two characters.
+                // This is the first character of a line break of two.
             } else {
                 field.push(character);
             }
@@ -135,7 +135,7 @@ impl<'t> Iterator for Records<'t, '_> {
             self.ended = true;
             return None;
         }
-        // A delimiter behind a backslash is a character of the field.
+        // A delimiter after a backslash belongs to the field.
         let mut fields = Vec::new();
         let mut start = 0;
         let mut escaped = false;
@@ -163,7 +163,7 @@ fn bad(message: &str) -> SqlError {
     SqlError::new(code::BAD_COPY, message)
 }
 
-/// A field without backslashes.
+/// Decodes the backslashes of a field.
 fn unescaped(field: &str) -> Result<String, SqlError> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();
@@ -215,7 +215,7 @@ fn unescaped(field: &str) -> Result<String, SqlError> {
     String::from_utf8(bytes).map_err(|_| bad("a field is not UTF-8"))
 }
 
-/// Writes a field; a null if there is none.
+/// Writes a field; `None` is a null.
 pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut String) {
     let Some(text) = field else {
         out.push_str(&options.null);

@@ -5,19 +5,19 @@ use sqlparser::ast::Statement;
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 use std::mem::discriminant;
 
-/// How `COPY` writes rows.
+/// The format of the rows of a `COPY`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CopyFormat {
-    /// PostgreSQL's text: a line a row, tabs between the values.
+    /// PostgreSQL's text: one line for each row, tabs between the values.
     #[default]
     Text,
-    /// Values between commas.
+    /// CSV.
     Csv,
     /// PostgreSQL's binary format.
     Binary,
 }
 
-/// How rows are written.
+/// The format of rows, with its characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Options {
     pub format: CopyFormat,
@@ -29,15 +29,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether it is CSV.
+    /// True for CSV.
     pub fn is_csv(&self) -> bool {
         self.format == CopyFormat::Csv
     }
 
-    /// The options that a statement says.
+    /// Compiles the options of a statement.
     ///
     /// # Errors
-    /// `0A000` for what is not supported, `42601` and `22023` for what cannot be.
+    /// `0A000` for unsupported options, `42601` and `22023` for invalid ones.
     pub fn of(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Options, SqlError> {
         let (mut format, mut delimiter, mut null, mut header) =
             (CopyFormat::Text, None, None, None);
@@ -60,7 +60,7 @@ impl Options {
                         ));
                     }
                 },
-                // What is stored is stored: there is nothing to freeze.
+                // `FREEZE` has no effect.
                 CopyOption::Freeze(_) => {}
                 CopyOption::Delimiter(character) => delimiter = Some(*character),
                 CopyOption::Null(text) => null = Some(text.clone()),
@@ -134,7 +134,7 @@ impl Options {
     }
 }
 
-/// Checks that no option in parentheses is said twice.
+/// Checks that options in parentheses are not repeated.
 fn check_once(options: &[CopyOption]) -> Result<(), SqlError> {
     let mut options = options.iter();
     while let Some(option) = options.next() {
@@ -146,10 +146,10 @@ fn check_once(options: &[CopyOption]) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Checks that rows can be told from their delimiters, quotes and nulls.
+/// Checks that values are distinguishable from delimiters, quotes and nulls.
 fn check_characters(csv: bool, delimiter: char, null: &str, quote: char) -> Result<(), SqlError> {
     let invalid = |text: String| Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
-    // They begin or belong to what is written behind a backslash.
+    // These characters begin or continue an escape sequence.
     if !csv && "\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(delimiter) {
         return invalid(format!("COPY delimiter cannot be \"{delimiter}\""));
     }
@@ -173,7 +173,7 @@ fn is_utf8(name: &str) -> bool {
     matches!(name.as_str(), "utf8" | "unicode")
 }
 
-/// The format of a `COPY`; text of what is none, or cannot be run.
+/// The format of a `COPY`; text for other statements, and for those with invalid options.
 pub(crate) fn format_of(statement: Option<&Statement>) -> CopyFormat {
     match statement {
         Some(Statement::Copy {

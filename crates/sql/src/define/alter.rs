@@ -35,10 +35,10 @@ use sqlparser::ast::{
 
 const WORD: &str = "ALTER TABLE";
 
-/// `ALTER TABLE`.
+/// Runs `ALTER TABLE`.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,
@@ -48,7 +48,7 @@ pub(super) fn table(
     let AlterTable {
         name,
         if_exists,
-        // No table inherits from another.
+        // Tables do not inherit.
         only: _,
         operations,
         location,
@@ -76,7 +76,7 @@ pub(super) fn table(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Whoever is connected owns all tables: nobody else can.
+/// Checks that the owner is the connected user, who owns all tables.
 fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
     match owner {
         Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
@@ -137,7 +137,7 @@ fn one(
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
-            // It stays in its schema, and the new name says none.
+            // The table stays in its schema, so the new name must be unqualified.
             if to.0.len() > 1 {
                 return Err(SqlError::syntax("syntax error at or near \".\""));
             }
@@ -153,7 +153,7 @@ fn one(
         }
         AlterTableOperation::AddConstraint {
             constraint,
-            // The rows are checked in any case.
+            // The rows are always checked.
             not_valid: _,
         } => add_constraint(tx, &relation, &constraint_of(constraint)?, path),
         AlterTableOperation::ValidateConstraint { name } => {
@@ -175,7 +175,7 @@ fn one(
             alter_column(tx, &relation, &name_of(column_name), op, path)
         }
         AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
-        // All tables are.
+        // All tables are logged.
         AlterTableOperation::SetLogged => Ok(()),
         AlterTableOperation::SetOptionsParens { options } => {
             let mut options = options.iter();
@@ -224,7 +224,7 @@ fn add_column(
     if column.not_null && column.default == Value::Null && !is_empty {
         return Err(not_null(&relation.name, &column.name));
     }
-    // The engine wants a default for a column that may not be null, which rows that are there would have.
+    // The engine requires a default, for existing rows, if the column is not nullable.
     let nullable = !column.not_null || column.default == Value::Null;
     column.notes.not_null = column.not_null && nullable;
     tx.add_column(
@@ -296,7 +296,7 @@ fn add_generated(
     Ok(())
 }
 
-/// That a column is generated, so it cannot get a default.
+/// The error of a default for a generated column.
 fn is_generated(table: &str, column: &str) -> SqlError {
     SqlError::syntax(format!(
         "column \"{column}\" of relation \"{table}\" is a generated column"
@@ -341,10 +341,10 @@ fn alter_column(
             let (constant, mut text) = default_of(value, column.spec, &names)?;
             name_sequences(tx.view(), path, &relation.name, &mut text)?;
             let of = notes_of_column(&mut notes, column);
-            // Rows that are there may have the schema's default, so that stays.
+            // Existing rows may have the schema's default, so it stays.
             of.default = Some(text.unwrap_or_else(|| match &constant {
                 Value::Null => "null".to_string(),
-                // The text of another session, or of a label's new name, would say something else.
+                // In another session, or after a label is renamed, the text would have another meaning.
                 _ if is_of_user(column.spec.kind.oid())
                     || column.spec.kind == SqlType::Timestamptz =>
                 {

@@ -1,5 +1,5 @@
-//! What a statement that defines something would do with the rows of a table, known before it runs: with many rows that is
-//! done beside the table.
+//! The work of a data definition statement on the rows of a table, determined before it runs: with many rows, the work
+//! is done concurrently.
 
 use super::constraint::{check_may_have, index_of_constraint};
 use super::create::constraint_of;
@@ -12,7 +12,7 @@ use crate::relation::Relation;
 use crate::search_path::SearchPath;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
-/// Whether a statement is one whose work is to build an index, or to look at all rows of a table.
+/// True if a statement builds an index, or checks all rows of a table.
 pub(crate) fn works_on_rows(statement: &Statement) -> bool {
     match statement {
         Statement::CreateIndex(_) => true,
@@ -32,14 +32,14 @@ pub(crate) fn works_on_rows(statement: &Statement) -> bool {
 #[derive(Debug, PartialEq)]
 pub(crate) struct RowsWork {
     pub table: u16,
-    /// An index of them is built.
+    /// The index to build.
     pub index: Option<IndexToMake>,
-    /// All of them have to meet it.
+    /// The rule that all rows must meet.
     pub rule: Option<Rule>,
 }
 
 impl RowsWork {
-    /// The columns that rows have to have where they stand.
+    /// The columns that the table must have at their current places.
     pub fn columns(&self) -> Vec<usize> {
         let key = self.index.iter().flat_map(|index| &index.definition.key);
         let key = key.map(|part| part.column);
@@ -47,10 +47,10 @@ impl RowsWork {
         key.chain(rule.copied()).collect()
     }
 
-    /// The work of a statement; none if it has none.
+    /// The work of a statement; `None` if it has none.
     ///
     /// # Errors
-    /// What is wrong with the statement.
+    /// Invalid SQL.
     pub fn of(
         tx: &dyn DefineTarget,
         statement: &Statement,
@@ -68,10 +68,10 @@ impl RowsWork {
     }
 }
 
-/// The index that a statement would make, and its table; none if it makes none.
+/// The index that a statement would create, and its table; `None` if it creates none.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 fn index_to_build(
     tx: &dyn DefineTarget,
     statement: &Statement,

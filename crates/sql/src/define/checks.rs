@@ -1,4 +1,4 @@
-//! Conditions of tables that are there: put into the schema, and made again when a column gets another type.
+//! Conditions of existing tables: added to the schema, and recreated when a column gets another type.
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -10,10 +10,10 @@ use crate::values::zones::SessionZone;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
 
-/// A condition on the rows of a table, as it stands in the schema. Its moments are of a zone, or of UTC.
+/// A condition on the rows of a table, as stored in the schema. Its moments are read in a zone, or in UTC.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn check_of(
     relation: &Relation,
     condition: &Tree,
@@ -31,10 +31,10 @@ pub(super) fn check_of(
 /// Conditions of a table, with their names.
 pub(super) type Checks = Vec<(String, Tree)>;
 
-/// Takes the conditions on a column away, whose type is changed.
+/// Drops the conditions on a column whose type is changed.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn take(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -53,10 +53,10 @@ pub(super) fn take(
     Ok(taken)
 }
 
-/// Puts them there again, for the types that the columns have now.
+/// Adds the conditions again, for the current types of the columns.
 ///
 /// # Errors
-/// What is wrong with one now; `23514` if a row does not meet it.
+/// A condition that is now invalid; `23514` if a row violates one.
 pub(super) fn put(tx: &mut dyn DefineTarget, number: u16, checks: Checks) -> Result<(), SqlError> {
     for (name, condition) in checks {
         let relation = Relation::numbered(tx.view(), number)?;

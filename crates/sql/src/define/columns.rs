@@ -1,4 +1,4 @@
-//! Columns as they are declared: their types, defaults and constraints.
+//! Declared columns: their types, defaults and constraints.
 
 use super::default::default_of;
 use super::sequence::sequence_of;
@@ -19,19 +19,19 @@ use sqlparser::ast::{
     PrimaryKeyConstraint, ReferentialAction, SequenceOptions, UniqueConstraint,
 };
 
-/// A column that is declared.
+/// A declared column.
 #[derive(Clone, Debug)]
 pub(super) struct Declared {
     pub name: String,
     pub spec: TypeSpec,
     pub not_null: bool,
-    /// What rows get that do not say it: a value, or nothing.
+    /// The constant default, or null.
     pub default: Value,
     pub notes: ColumnNotes,
-    /// The sequence that goes with it.
+    /// The column's own sequence.
     pub sequence: Option<Sequence>,
     pub constraints: Vec<Constraint>,
-    /// The expression of which it always has the value.
+    /// The expression of a generated column.
     pub generated: Option<Tree>,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum Constraint {
 /// Compiles a column's declaration.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared, SqlError> {
     let ColumnDef {
         name,
@@ -112,10 +112,10 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
     Ok(declared)
 }
 
-/// Checks that a column's name is none of those that indexes' own columns have.
+/// Checks that a column's name is not reserved for the columns of indexes.
 ///
 /// # Errors
-/// `42P16` if it is.
+/// `42P16` if it is reserved.
 pub(super) fn check_column_name(name: &str) -> Result<(), SqlError> {
     match name.starts_with(INDEX_KEY) || name.starts_with(INDEX_WHERE) {
         true => Err(SqlError::new(
@@ -175,7 +175,7 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
     }
 }
 
-/// The type of a column, and whether it is one of `serial`s.
+/// The type of a column, and true for the `serial` types.
 fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), SqlError> {
     if let DataType::Custom(name, modifiers) = data_type
         && modifiers.is_empty()
@@ -204,10 +204,10 @@ fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), 
     }
 }
 
-/// Writes the schemas of sequences into a new default.
+/// Qualifies the names of sequences in a new default.
 ///
 /// # Errors
-/// What is wrong with their names.
+/// Invalid or unknown names.
 pub(super) fn name_sequences(
     source: &dyn Source,
     path: &SearchPath,
@@ -292,7 +292,7 @@ impl Declared {
         Ok(())
     }
 
-    /// `GENERATED … AS IDENTITY`.
+    /// Compiles `GENERATED … AS IDENTITY`.
     fn identity(
         &mut self,
         generated: &GeneratedAs,
@@ -322,10 +322,10 @@ impl Declared {
     }
 }
 
-/// Two truths: a constraint can be deferred, and it is at first.
+/// Returns two flags: a constraint is deferrable, and it is initially deferred.
 ///
 /// # Errors
-/// `42601` for what contradicts itself, `0A000` for what is not enforced.
+/// `42601` for contradictions, `0A000` for `NOT ENFORCED`.
 fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<(bool, bool), SqlError> {
     let Some(ConstraintCharacteristics {
         deferrable,
@@ -347,7 +347,7 @@ fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<(bool, bool), SqlE
     Ok((deferrable.unwrap_or(deferred), deferred))
 }
 
-/// Refuses what is asked for of a constraint beyond its columns.
+/// Rejects unsupported clauses of a constraint.
 fn refuse(constraint: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
@@ -357,10 +357,10 @@ fn refuse(constraint: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that a primary key asks for nothing that is not kept.
+/// Checks that a primary key has no unsupported clauses.
 ///
 /// # Errors
-/// `0A000` with what it asks for.
+/// `0A000` with the unsupported clause.
 pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<(), SqlError> {
     let PrimaryKeyConstraint {
         name: _,
@@ -381,10 +381,10 @@ pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<(), SqlError> 
     refuse("PRIMARY KEY", &asked)
 }
 
-/// Checks that a unique constraint asks for nothing that is not kept.
+/// Checks that a unique constraint has no unsupported clauses.
 ///
 /// # Errors
-/// `0A000` with what it asks for.
+/// `0A000` with the unsupported clause.
 pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
     let UniqueConstraint {
         name: _,
@@ -412,10 +412,10 @@ pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
     refuse("UNIQUE", &asked)
 }
 
-/// A reference.
+/// Compiles a foreign key.
 ///
 /// # Errors
-/// `0A000` for what is not supported.
+/// `0A000` for unsupported options.
 pub(super) fn foreign(
     key: &ForeignKeyConstraint,
     name: Option<String>,
@@ -473,15 +473,15 @@ pub(super) fn foreign(
     })
 }
 
-/// A condition.
+/// Compiles a check constraint.
 ///
 /// # Errors
-/// `0A000` if it is not to be enforced.
+/// `0A000` for `NOT ENFORCED`.
 pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Result<Constraint, SqlError> {
     let CheckConstraint {
         name: own_name,
         expr,
-        // No table inherits from another.
+        // Tables do not inherit.
         no_inherit: _,
         enforced,
     } = check;

@@ -1,6 +1,6 @@
-//! `COMMENT ON`: stored beside what it is about, and gone with it.
+//! `COMMENT ON`: comments are stored with their objects, and dropped with them.
 //!
-//! The parser knows neither constraints here nor the arguments of functions, so the statement is read here.
+//! The parser supports neither constraints nor arguments of functions here, so the statement is parsed here.
 
 use super::constraint::notes_of_column;
 use crate::declared::put_notes;
@@ -19,7 +19,7 @@ use crate::schemas::has_schema;
 use crate::views::view_named;
 use sqlparser::ast::ObjectName;
 
-/// Takes away the comments of a view or a sequence, which is dropped.
+/// Removes the comments of a dropped view or sequence.
 pub(super) fn forget(
     tx: &mut dyn DefineTarget,
     of: &str,
@@ -36,7 +36,7 @@ pub(super) fn forget(
 }
 
 impl Comment {
-    /// The table or view whose definition it changes.
+    /// The table or view whose definition the comment changes.
     pub(super) fn relation(&self) -> Option<&ObjectName> {
         match &self.on {
             Commented::Table(name) | Commented::Column(name, _) | Commented::View(name) => {
@@ -51,7 +51,7 @@ impl Comment {
         }
     }
 
-    /// The index that it is about.
+    /// True if the comment is on an index.
     pub(super) fn is_of_index(&self) -> bool {
         matches!(self.on, Commented::Index(_))
     }
@@ -60,7 +60,7 @@ impl Comment {
 /// Stores a comment.
 ///
 /// # Errors
-/// `42P01`, `42703`, `42704` if there is nothing of the name; `42809` if it is of another kind.
+/// `42P01`, `42703`, `42704` if there is no object of the name; `42809` if it is of another kind.
 pub(super) fn run(
     tx: &mut dyn DefineTarget,
     comment: &Comment,

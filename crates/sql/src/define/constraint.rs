@@ -1,7 +1,7 @@
-//! `ADD CONSTRAINT`, `DROP CONSTRAINT` and `NOT NULL` of tables that are there.
+//! `ADD CONSTRAINT`, `DROP CONSTRAINT` and `NOT NULL` of existing tables.
 //!
-//! Keys are unique indexes, references and CHECK the store's, and what these cannot say stands in the table's notes: so each
-//! constraint is added, and dropped, in both places.
+//! Keys are unique indexes, and references and CHECK are constraints of the store. Details that these cannot represent
+//! are in the table's notes. So each constraint is added, and dropped, in both places.
 
 use super::checks::check_of;
 use super::columns::Constraint;
@@ -20,10 +20,10 @@ use crate::source::Source;
 use sardonyx::schema::{IndexDefinition, IndexKind, ValueRef};
 use sqlparser::ast::Expr;
 
-/// Checks that a table can get a constraint, before its rows are looked at.
+/// Checks that a table can get a constraint, before its rows are checked.
 ///
 /// # Errors
-/// That there is one of this name, or another primary key.
+/// Fails if the name is taken, or there is another primary key.
 pub(super) fn check_may_have(relation: &Relation, constraint: &Constraint) -> Result<(), SqlError> {
     let given = match constraint {
         Constraint::Primary { name, .. }
@@ -47,10 +47,10 @@ pub(super) fn check_may_have(relation: &Relation, constraint: &Constraint) -> Re
     }
 }
 
-/// Adds a constraint to a table, and gives it a name if it has none.
+/// Adds a constraint to a table, and chooses a name if it has none.
 ///
 /// # Errors
-/// That there is one of this name; what is wrong with it; that rows violate it.
+/// Fails if the name is taken, the constraint is invalid, or rows violate it.
 pub(super) fn add_constraint(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -81,7 +81,7 @@ pub(super) fn add_constraint(
     }
 }
 
-/// The name that a condition of a table gets.
+/// The name of a new condition of a table.
 pub(super) fn name_of_check(
     relation: &Relation,
     given: Option<&String>,
@@ -96,7 +96,7 @@ pub(super) fn name_of_check(
     })
 }
 
-/// That a row does not meet a condition that its table is to get.
+/// The error of a row that violates a new condition.
 pub(super) fn check_violated(relation: &Relation, name: &str) -> SqlError {
     let message = format!(
         "check constraint \"{name}\" of relation \"{}\" is violated by some row",
@@ -106,7 +106,7 @@ pub(super) fn check_violated(relation: &Relation, name: &str) -> SqlError {
     error.of_table(&relation.name).of_constraint(name)
 }
 
-/// That a row has a null in a column that is to have none.
+/// The error of a row with a null in a column that is to be `NOT NULL`.
 pub(super) fn contains_nulls(relation: &Relation, column: &str) -> SqlError {
     let message = format!(
         "column \"{column}\" of relation \"{}\" contains null values",
@@ -142,10 +142,10 @@ fn add_key(
     put_notes(tx, relation.number, &notes)
 }
 
-/// The index that a constraint would have, if it is one that has an index.
+/// The index of a constraint, if its kind has one.
 ///
 /// # Errors
-/// That there is no such column.
+/// Fails if there is no such column.
 pub(super) fn index_of_constraint(
     tx: &dyn DefineTarget,
     relation: &Relation,
@@ -186,7 +186,7 @@ fn index_of_key(
     })
 }
 
-/// Notes that a column may not be null, if no row has a null there.
+/// Notes that a column is `NOT NULL`, if no row has a null there.
 pub(super) fn note_not_null(
     tx: &dyn DefineTarget,
     relation: &Relation,
@@ -212,11 +212,11 @@ pub(super) fn note_not_null(
     Ok(())
 }
 
-/// Has a column be null that was declared `NOT NULL` when the table was made: the indexes and references that have it are
-/// made anew, since keys of columns that may be null are others.
+/// Makes a column nullable that was declared `NOT NULL` when the table was created. The indexes and references on it
+/// are created anew, since nullable columns have other keys.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn allow_nulls(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -250,7 +250,7 @@ pub(super) fn allow_nulls(
     Ok(())
 }
 
-/// The notes of a column, to be changed.
+/// The mutable notes of a column.
 pub(super) fn notes_of_column<'n>(
     notes: &'n mut crate::relation::TableNotes,
     column: &crate::relation::RelationColumn,
@@ -268,7 +268,7 @@ pub(super) fn notes_of_column<'n>(
 /// Drops a constraint of a table.
 ///
 /// # Errors
-/// `42704` if there is none of the name; what the engine says.
+/// `42704` if there is no constraint of the name; the engine's errors.
 pub(super) fn drop_constraint(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -332,7 +332,7 @@ pub(super) fn drop_constraint(
     }
 }
 
-/// That references need a unique key that was to be dropped.
+/// The error of dropping a unique key that references need.
 fn needed(error: SqlError, relation: &Relation, name: &str) -> SqlError {
     match error.code {
         code::INVALID_TABLE_DEFINITION => SqlError::new(
@@ -358,7 +358,7 @@ pub(super) fn no_constraint(relation: &Relation, name: &str) -> SqlError {
     )
 }
 
-/// Takes away the references of other tables that need a unique index.
+/// Drops the references of other tables that need a unique index.
 fn drop_references_to(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -372,7 +372,7 @@ fn drop_references_to(
     drop_references(tx, relation.number, |columns| *columns == key)
 }
 
-/// Takes away the references to a table by columns for which `is_it` says so.
+/// Drops the references to a table whose columns `is_it` accepts.
 pub(super) fn drop_references(
     tx: &mut dyn DefineTarget,
     to: u16,

@@ -30,10 +30,10 @@ use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type,
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 
-/// The name under which something new is kept.
+/// Returns the stored name of a new object.
 ///
 /// # Errors
-/// Those of [`SearchPath::new_name`]; `42P16` for a name of the database's own.
+/// Errors of [`SearchPath::new_name`]; `42P16` for a reserved name.
 pub(super) fn new_name(
     tx: &dyn DefineTarget,
     name: &ObjectName,
@@ -55,11 +55,11 @@ fn check_not_own(name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Whether there is a table, view, index or sequence that is kept under a name. A name of `public` with a point may be of
-/// one that was there before there were schemas.
+/// True if a table, view, index or sequence is stored under a name. In `public`, a name with a point may be older than
+/// schemas.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let source = tx.view();
     let is_old = |name: &str| match split(name) {
@@ -69,10 +69,10 @@ pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlErr
     Ok(is_there(source, name)? || is_old(name)?)
 }
 
-/// Checks that a table may have a name.
+/// Checks that the name of a new table is allowed.
 ///
 /// # Errors
-/// `42P16`, `42P07` if it may not.
+/// `42P16` if it is reserved, `42P07` if it is taken.
 pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     match is_taken(tx, name)? {
         true => Err(exists(name)),
@@ -80,7 +80,7 @@ pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
     }
 }
 
-/// That there is something of this name.
+/// The error of a name that is taken.
 pub(super) fn exists(name: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_TABLE,
@@ -88,10 +88,10 @@ pub(super) fn exists(name: &str) -> SqlError {
     )
 }
 
-/// `CREATE TABLE`.
+/// Runs `CREATE TABLE`.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     create: &CreateTable,
@@ -183,7 +183,7 @@ pub(super) fn table(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Declares the columns of a new table that are generated.
+/// Declares the generated columns of a new table.
 fn generate(
     tx: &mut dyn DefineTarget,
     (number, table): (u16, &str),
@@ -222,7 +222,7 @@ fn generate(
     Ok(tx.declare_columns(number, generated)?)
 }
 
-/// Makes the sequence that goes with a column, if one does.
+/// Creates the sequence of a column, if it has one.
 pub(super) fn add_sequence(
     tx: &mut dyn DefineTarget,
     table: &str,
@@ -238,7 +238,7 @@ pub(super) fn add_sequence(
     Ok(())
 }
 
-/// A name, made of a table and its columns, that nothing in the table's schema has yet.
+/// A name made of a table and its columns that is not taken in the table's schema.
 pub(super) fn free_name(
     tx: &dyn DefineTarget,
     table: &str,
@@ -257,10 +257,10 @@ pub(super) fn free_name(
     failed.map_or(Ok(name), Err)
 }
 
-/// A constraint as it is declared.
+/// Converts a constraint from its syntax.
 ///
 /// # Errors
-/// `0A000` for what is not supported.
+/// `0A000` for options that are not supported.
 pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, SqlError> {
     let name = |name: &Option<ast::Ident>| name.as_ref().map(name_of);
     Ok(match constraint {
@@ -333,7 +333,7 @@ fn engine_schema(
             ));
         }
         schema = schema.column(&column.name, column.spec.stored());
-        // A generated column has a null until the row is whole.
+        // A generated column is null until the row is complete.
         if !column.not_null || column.generated.is_some() {
             schema = schema.nullable();
         }
@@ -358,7 +358,7 @@ fn engine_schema(
     let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().collect();
     for constraint in constraints {
         match constraint {
-            // One that says the same once more, without a name.
+            // An unnamed constraint that duplicates another one.
             Constraint::Unique {
                 name: None,
                 columns,
@@ -400,7 +400,7 @@ fn engine_schema(
                         spec: column.spec,
                     });
                 let named: Vec<_> = named.collect();
-                // What is wrong with the rest is told where the table is made.
+                // Other errors are reported when the table is created.
                 let rows = schema.clone().build().unwrap_or_default();
                 let condition = declared_check(condition, table, &named, &rows, zone)?;
                 schema = schema.check(&name, &condition);
@@ -411,8 +411,8 @@ fn engine_schema(
     Ok(schema)
 }
 
-/// Checks that columns of a type can be found by an index: arrays, JSON and intervals are texts to the engine, which would
-/// order them as such.
+/// Checks that columns of a type can be found by an index. Arrays, JSON and intervals are texts in the engine, which
+/// would order them as texts.
 pub(super) fn check_in_key(name: &str, kind: SqlType) -> Result<(), SqlError> {
     match kind.has_keys() || kind == SqlType::Json {
         true => Err(SqlError::unsupported(format!(
@@ -430,7 +430,7 @@ fn unknown_in_key(name: &str) -> SqlError {
     )
 }
 
-/// A column of a key, as the engine's schemas are built.
+/// A column of a key, in the syntax of the engine's schemas.
 fn key_text((name, descending): &(String, bool)) -> String {
     match descending {
         true => format!("{name} desc"),
@@ -438,7 +438,7 @@ fn key_text((name, descending): &(String, bool)) -> String {
     }
 }
 
-/// The key parts of columns by name.
+/// The key parts of columns, given by name.
 pub(super) fn key_parts(
     relation: &Relation,
     columns: &[(String, bool)],
@@ -455,7 +455,7 @@ pub(super) fn key_parts(
     Ok(key)
 }
 
-/// That a table has a constraint of a name.
+/// The error of a constraint name that is taken.
 pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_OBJECT,

@@ -1,4 +1,4 @@
-//! Defaults of columns and domains, as they are declared.
+//! Declared defaults of columns and domains.
 
 use crate::error::SqlError;
 use crate::expression::{Compiler, Expr, Scope, kept_expression};
@@ -8,10 +8,10 @@ use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::Value;
 use sqlparser::ast::Expr as Tree;
 
-/// The default of a column: a value, or an expression's text that is computed for each row.
+/// Compiles the default of a column: a value, or the text of an expression that is computed for each row.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn default_of(
     tree: &Tree,
     spec: TypeSpec,

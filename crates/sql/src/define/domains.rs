@@ -1,10 +1,10 @@
-//! `CREATE DOMAIN`, `ALTER DOMAIN`: a type with a default and conditions.
+//! `CREATE DOMAIN`, `ALTER DOMAIN`: types with a default and conditions.
 //!
-//! A column of a domain has the domain's base type. The domain's conditions are conditions of the table, hidden, so that
-//! every program keeps them and rows that are there are checked when one is added.
+//! A column of a domain has the domain's base type. The domain's conditions are hidden conditions of the table. So
+//! programs without SQL satisfy them, too, and existing rows are checked when a condition is added.
 //!
-//! Invariant: each column of a domain has one hidden condition for each of the domain's, and one if the domain does not
-//! allow nulls ([`apply`], [`withdraw`]).
+//! Invariant: each column of a domain has one hidden condition for each of the domain's conditions ([`apply`],
+//! [`withdraw`]). There is one more if the domain does not allow nulls.
 
 use super::checks::check_of;
 use super::default;
@@ -25,10 +25,10 @@ use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sqlparser::ast::{ColumnOption, DataType, Expr as Tree, ObjectName};
 
-/// `CREATE DOMAIN`.
+/// Runs `CREATE DOMAIN`.
 ///
 /// # Errors
-/// What is wrong with it; `42710` if there is a type of the name; `0A000` for base types and options that are not supported.
+/// Invalid SQL; `42710` if the name is taken; `0A000` for base types and options that are not supported.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     name: &ObjectName,
@@ -95,13 +95,13 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain("CREATE DOMAIN")))
 }
 
-/// The text of a default; none if it is null.
+/// The text of a default; `None` if it is null.
 fn default_of(tree: &Tree, spec: TypeSpec, names: &TypeNames) -> Result<Option<String>, SqlError> {
     let (expr, text) = default::compiled(tree, spec, names)?;
     Ok((expr != Expr::Literal(Value::Null)).then_some(text))
 }
 
-/// Adds a condition, if it can be one.
+/// Adds a condition, if it is valid.
 fn add_check(
     to: &mut DomainDefinition,
     domain: &str,
@@ -109,7 +109,7 @@ fn add_check(
     condition: &Tree,
     (spec, zone): (TypeSpec, Option<&SessionZone>),
 ) -> Result<u32, SqlError> {
-    // What is wrong with it is found by compiling it over a value of the type.
+    // Compiling it over a value of the type finds errors in it.
     let text = domain_check(&condition.to_string(), spec, zone)?;
     let is_taken = |name: &str| to.checks.iter().any(|check| check.name == name);
     let name = match name {
@@ -143,7 +143,7 @@ fn add_check(
     Ok(to.last)
 }
 
-/// A condition of a domain as it is kept. Its moments are of a zone, or of UTC.
+/// Returns the stored text of a domain's condition. Its moments are read in a zone, or in UTC.
 fn domain_check(
     text: &str,
     spec: TypeSpec,
@@ -171,7 +171,7 @@ fn domain_check(
     }
 }
 
-/// A condition with a column in the place of `VALUE`.
+/// A condition in which a column replaces `VALUE`.
 fn of_column(text: &str, column: &str) -> String {
     with_names(text, &|names| match names {
         [name] if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("value") => {
@@ -181,10 +181,10 @@ fn of_column(text: &str, column: &str) -> String {
     })
 }
 
-/// Puts the conditions of a domain on a column that has just been made with it.
+/// Adds the conditions of a domain to a new column of the domain.
 ///
 /// # Errors
-/// `23514`, `23502` if a value does not meet one.
+/// `23514`, `23502` if a value violates one.
 pub(super) fn apply(
     tx: &mut dyn DefineTarget,
     table: u16,
@@ -254,7 +254,7 @@ fn put(
     })
 }
 
-/// Takes a condition of a domain from all its columns.
+/// Drops a condition of a domain from all columns of the domain.
 fn withdraw(tx: &mut dyn DefineTarget, domain: &str, number: u32) -> Result<(), SqlError> {
     for (relation, column, oid) in columns_of(tx, domain)? {
         tx.drop_check(relation, &domain_check_of(column, oid, number))?;
@@ -262,7 +262,7 @@ fn withdraw(tx: &mut dyn DefineTarget, domain: &str, number: u32) -> Result<(), 
     Ok(())
 }
 
-/// The columns of a domain: their tables, their numbers, and the domain's.
+/// The columns of a domain: the numbers of their tables, their own numbers, and the domain's number.
 fn columns_of(tx: &dyn DefineTarget, domain: &str) -> Result<Vec<(u16, usize, u32)>, SqlError> {
     let types = UserTypes::of(tx.view())?;
     let oid = types.types.get(domain).map_or(0, |there| there.oid);
@@ -274,10 +274,10 @@ fn columns_of(tx: &dyn DefineTarget, domain: &str) -> Result<Vec<(u16, usize, u3
     Ok(found)
 }
 
-/// `ALTER DOMAIN`, of a domain that is kept under a name.
+/// Runs `ALTER DOMAIN` of a domain by its stored name.
 ///
 /// # Errors
-/// `42704` if there is no such constraint; `23514`, `23502` if a value does not meet the new one.
+/// `42704` if there is no such constraint; `23514`, `23502` if a value violates the new one.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     name: &str,
@@ -310,7 +310,7 @@ pub(super) fn alter(
             ),
         )
     };
-    // The number of a condition that all columns get.
+    // The number of the new condition, which is added to all columns.
     let mut added = None;
     match change {
         TypeChange::SetDefault(tree) => {

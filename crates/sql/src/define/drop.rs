@@ -22,7 +22,7 @@ use crate::source::Source;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
-/// `DROP TABLE` and `DROP MATERIALIZED VIEW`.
+/// Runs `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others refer to it.
@@ -50,10 +50,10 @@ pub(super) fn tables(
     Ok(complete)
 }
 
-/// The name under which something is kept that is to be dropped. None if there is no such schema, and that may be so.
+/// Returns the stored name of an object to drop. `None` if its schema does not exist, and `IF EXISTS` was given.
 ///
 /// # Errors
-/// `3F000` if there is none and that may not be so.
+/// `3F000` if the schema does not exist, without `IF EXISTS`.
 pub(super) fn in_schema(
     tx: &dyn DefineTarget,
     name: &ObjectName,
@@ -79,10 +79,10 @@ pub(super) fn in_schema(
     Ok(Some(found))
 }
 
-/// Drops tables as `CASCADE` does.
+/// Drops tables as with `CASCADE`.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn drop_kept(
     tx: &mut dyn DefineTarget,
     relations: Vec<Relation>,
@@ -90,16 +90,16 @@ pub(crate) fn drop_kept(
     drop_all(tx, relations, true)
 }
 
-/// Drops tables, with the references among them, and, with `cascade`, those of others to them.
+/// Drops tables, with the references among them, and, with `cascade`, those of other tables to them.
 ///
 /// # Errors
-/// `2BP01` if others refer to them.
+/// `2BP01` if other tables refer to them.
 pub(super) fn drop_all(
     tx: &mut dyn DefineTarget,
     relations: Vec<Relation>,
     cascade: bool,
 ) -> Result<(), SqlError> {
-    // References among those that go, and, if it is said, of others to them.
+    // Drops the references among these tables and, with `cascade`, those of other tables to them.
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     let all = 0..tx.view().definitions().len() as u16;
     let mut depend = Vec::new();
@@ -147,7 +147,7 @@ pub(super) fn drop_all(
     Ok(())
 }
 
-/// `DROP INDEX`.
+/// Runs `DROP INDEX`.
 ///
 /// # Errors
 /// `42704` if there is no such index; `42501` if its table may not be changed; `2BP01` if a constraint needs it.
@@ -204,10 +204,10 @@ pub(super) fn indexes(
     Ok(complete)
 }
 
-/// `DROP SEQUENCE`.
+/// Runs `DROP SEQUENCE`.
 ///
 /// # Errors
-/// `42P01` if there is no such sequence; `2BP01` if a column draws from it.
+/// `42P01` if there is no such sequence; `2BP01` if a column uses it.
 pub(super) fn sequences(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
@@ -251,10 +251,10 @@ pub(super) fn sequences(
     Ok(complete)
 }
 
-/// `TRUNCATE`.
+/// Runs `TRUNCATE`.
 ///
 /// # Errors
-/// `42P01` if there is no such table, `2BP01` if others, which are not emptied, refer to it.
+/// `42P01` if there is no such table; `2BP01` if a table that is not emptied refers to it.
 pub(super) fn truncate(
     tx: &mut dyn DefineTarget,
     truncate: &Truncate,
@@ -308,10 +308,10 @@ pub(super) fn truncate(
 /// Empties tables that may refer to each other.
 ///
 /// # Errors
-/// `2BP01` if others, which are not emptied, refer to them.
+/// `2BP01` if a table that is not emptied refers to them.
 pub(crate) fn empty(tx: &mut dyn DefineTarget, relations: &[Relation]) -> Result<(), SqlError> {
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
-    // References among those that are emptied are taken off, and put back when all are empty.
+    // References among these tables are dropped, and added again when all are empty.
     let mut references = Vec::new();
     for relation in relations {
         for key in &relation.schema.foreign_keys {
@@ -331,7 +331,7 @@ pub(crate) fn empty(tx: &mut dyn DefineTarget, relations: &[Relation]) -> Result
     Ok(())
 }
 
-/// That rows of another table refer to those of a table that was to be emptied.
+/// The error of rows in another table that refer to the table to be emptied.
 fn not_emptied(error: sardonyx::Error, table: &str) -> SqlError {
     let by = match error.downcast_ref::<TableError>() {
         Some(TableError::TableReferenced { by, .. }) => by.clone(),
@@ -349,7 +349,7 @@ fn not_emptied(error: sardonyx::Error, table: &str) -> SqlError {
         ))
 }
 
-/// Adds the tables whose rows refer to those of these, and so on.
+/// Adds the tables with references to these tables, transitively.
 fn add_referring(
     source: &dyn Source,
     relations: &mut Vec<Relation>,
@@ -375,7 +375,7 @@ fn add_referring(
     Ok(())
 }
 
-/// The next number of a sequence is the first again.
+/// Restarts a sequence at its first number.
 fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     let Some(body) = object(tx.view(), kind::SEQUENCE, name)? else {
         return Ok(());
@@ -385,17 +385,16 @@ fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)
 }
 
-/// That a relation is of another kind than a statement wants.
+/// The error of a relation that is not a table.
 pub(super) fn not_a_table(relation: &Relation) -> SqlError {
     let text = format!("\"{}\" is not a table", relation.local());
     SqlError::new(code::WRONG_OBJECT_TYPE, text)
 }
 
-/// The materialized view of a name, to be dropped; or the table, where one is wanted. None if there is none, and that may
-/// be so.
+/// Returns the table or materialized view to drop, by name. `None` if it does not exist, and `IF EXISTS` was given.
 ///
 /// # Errors
-/// `42P01` if there is none; `42809` if it is of the other kind.
+/// `42P01` if it does not exist; `42809` if it is of the other kind.
 pub(super) fn to_drop(
     tx: &dyn DefineTarget,
     name: &str,

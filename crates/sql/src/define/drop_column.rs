@@ -1,5 +1,5 @@
-//! `DROP COLUMN`: with it go the indexes and constraints of the table that name it, and the sequence that it draws from.
-//! References of other tables go with `CASCADE` only.
+//! `DROP COLUMN`: also drops the indexes and constraints of the table that use the column, and the column's own
+//! sequence. References of other tables are dropped only with `CASCADE`.
 
 use super::comment::forget;
 use super::constraint::{drop_constraint, drop_references};
@@ -18,14 +18,15 @@ use sardonyx_rows::condition::Check;
 /// Drops a column of a table.
 ///
 /// # Errors
-/// `42703` if there is no such column; `2BP01` if another table refers to it and `cascades` is false; what the engine says.
+/// `42703` if there is no such column; `2BP01` if another table refers to it and `cascades` is false; the engine's
+/// errors.
 pub(super) fn drop_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     name: &str,
     cascades: bool,
 ) -> Result<(), SqlError> {
-    // An index that was not made may have left columns that are computed of this one.
+    // A failed index build may have left columns that are computed from this one.
     tx.drop_unused_columns(relation.number)?;
     let relation = &Relation::numbered(tx.view(), relation.number)?;
     let column = relation.column(name)?;
@@ -45,7 +46,7 @@ pub(super) fn drop_column(
     }
     let relation = Relation::numbered(tx.view(), relation.number)?;
     for (check, _) in &relation.schema.checks {
-        // The conditions of its domain.
+        // A condition of the column's domain is dropped with the column.
         if is_domain_check_of(check, number) {
             tx.drop_check(relation.number, check)?;
         }
@@ -77,13 +78,13 @@ fn has(key: &[KeyPart], column: usize) -> bool {
     key.iter().any(|part| part.column == column)
 }
 
-/// True if a column of an index is generated of another column.
+/// True if a column of an index is generated from another column.
 fn is_of(relation: &Relation, generated: usize, column: usize) -> bool {
     let schema = &relation.schema;
     schema.is_index_column(generated) && schema.generated_of(column).any(|of| of == generated)
 }
 
-/// The names of the constraints of a table that name a column.
+/// The names of a table's constraints that use a column.
 fn constraints_of(relation: &Relation, column: usize) -> Vec<String> {
     let (schema, notes) = (&relation.schema, &relation.notes);
     let references = schema.foreign_keys.iter();
@@ -104,7 +105,7 @@ fn constraints_of(relation: &Relation, column: usize) -> Vec<String> {
     references.chain(checks).chain(keys).collect()
 }
 
-/// That no other table refers to a column, and no other column is generated of it.
+/// Checks that no other table refers to a column, and no other column is generated from it.
 fn check_unreferenced(
     source: &dyn Source,
     relation: &Relation,
@@ -118,7 +119,7 @@ fn check_unreferenced(
         };
         for key in &schema.foreign_keys {
             let names = key.table == relation.number && key.referenced.contains(&column);
-            // One of the table itself that has the column, too, goes with it.
+            // A reference of the table itself whose columns include the dropped one is dropped, too.
             let goes = number == relation.number && key.columns.contains(&column);
             if names && !goes {
                 let by = Relation::numbered(source, number)?.name;

@@ -1,4 +1,4 @@
-//! `GENERATED ALWAYS AS (…) STORED`: columns that are computed of others wherever a row is written.
+//! `GENERATED ALWAYS AS (…) STORED`: columns that are computed from others on every write.
 
 use super::columns::Declared;
 use crate::error::{SqlError, code};
@@ -12,12 +12,12 @@ use crate::values::zones::SessionZone;
 use sardonyx::schema::GeneratedColumn;
 use sqlparser::ast::Expr as Tree;
 
-/// A column that is declared as generated, as the engine has it. `is_generated` says of a column of the table whether it
-/// is, too.
+/// Compiles a generated column for the engine. `is_generated` returns true for the table's columns that are generated,
+/// too.
 ///
 /// # Errors
-/// `42P17` if the expression is not immutable, or reads a generated column; `42804` if it is of another type; what else is
-/// wrong with it.
+/// `42P17` if the expression is not immutable, or reads a generated column; `42804` if it is of another type; other
+/// invalid SQL.
 pub(super) fn generated_column(
     table: &str,
     columns: &[NamedColumn<'_>],
@@ -69,17 +69,17 @@ pub(super) fn generated_column(
     })
 }
 
-/// The generated columns of a table, which SQL shows, that are computed of a column.
+/// The visible generated columns of a table that are computed from a column.
 pub(super) fn generated_of(relation: &Relation, column: usize) -> Vec<String> {
     let generated = relation.schema.generated_of(column);
     let seen = generated.filter_map(|column| relation.numbered_column(column));
     seen.map(|column| column.name.clone()).collect()
 }
 
-/// Checks that no generated column is computed of a column whose type changes.
+/// Checks that no generated column is computed from a column whose type changes.
 ///
 /// # Errors
-/// `0A000` with the generated column.
+/// `0A000`, with the generated column's name.
 pub(super) fn check_not_read(
     relation: &Relation,
     column: usize,
@@ -96,7 +96,7 @@ pub(super) fn check_not_read(
     }
 }
 
-/// What depends on a column that is to be dropped, a line each.
+/// The objects that depend on a column that is to be dropped, one line each.
 pub(super) fn depending(relation: &Relation, column: usize, name: &str) -> Vec<String> {
     let table = quoted(&relation.name);
     let generated = generated_of(relation, column).into_iter();

@@ -1,7 +1,7 @@
-//! `CREATE INDEX`: of columns, of expressions, of the rows alone of which a condition is true.
+//! `CREATE INDEX`: on columns, on expressions, and partial indexes.
 //!
-//! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is noted and
-//! shown: no query is answered from an index alone, so its columns are read in the row in any case.
+//! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is only
+//! noted and shown. There are no index-only scans, so its columns are always read in the row.
 
 use super::create::{check_in_key, exists, free_name, is_taken};
 use super::keys::{KeyBy, KeyElement, key_elements};
@@ -30,11 +30,11 @@ use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
 
 const WORD: &str = "CREATE INDEX";
 
-/// An index that a statement makes.
+/// An index to create.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct IndexToMake {
     pub definition: IndexDefinition,
-    /// The columns that are generated for it and that its table does not have yet.
+    /// The columns that are generated for it, without those that the table already has.
     pub columns: Vec<GeneratedColumn>,
     /// The names of its key's columns in errors.
     pub names: Vec<Option<KeyName>>,
@@ -42,18 +42,18 @@ pub(crate) struct IndexToMake {
     pub included: Vec<usize>,
 }
 
-/// What `CREATE INDEX` would make.
+/// The result of planning `CREATE INDEX`.
 pub(super) enum NewIndex {
-    /// There is something of its name, and that is no error.
+    /// The name is taken, and `IF NOT EXISTS` was given.
     There(Complete),
-    /// This index of a table.
+    /// A new index of a table.
     New(Box<(Relation, IndexToMake)>),
 }
 
-/// `CREATE INDEX`.
+/// Runs `CREATE INDEX`.
 ///
 /// # Errors
-/// What is wrong with it; `23505` if rows have one key.
+/// Invalid SQL; `23505` if rows have equal keys.
 pub(super) fn index(
     tx: &mut dyn DefineTarget,
     create: &CreateIndex,
@@ -67,10 +67,10 @@ pub(super) fn index(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Makes an index of a table.
+/// Creates an index of a table.
 ///
 /// # Errors
-/// `23505` if rows have one key; what the engine says.
+/// `23505` if rows have equal keys; the engine's errors.
 pub(super) fn make(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -97,17 +97,17 @@ pub(super) fn make(
     Ok(())
 }
 
-/// Forgets what is noted of an index that was dropped. Returns whether something was.
+/// Removes the notes of a dropped index. Returns true if there were any.
 pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
     let comment = notes.index_comments.remove(name);
     let included = notes.included.remove(name);
     comment.is_some() || included.is_some()
 }
 
-/// What `CREATE INDEX` would make.
+/// Plans `CREATE INDEX`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn new_index(
     tx: &dyn DefineTarget,
     create: &CreateIndex,
@@ -119,7 +119,7 @@ pub(super) fn new_index(
         using,
         columns: _,
         unique: _,
-        // An index of many rows is built so in any case.
+        // Large indexes are always built concurrently.
         concurrently: _,
         r#async,
         if_not_exists: _,
@@ -147,7 +147,7 @@ pub(super) fn new_index(
     let relation = Relation::named(tx.view(), &path.find(tx.view(), &create.table_name)?)?;
     let elements = key_elements(&create.columns)?;
     let name = match &create.name {
-        // It is in its table's schema, whatever it says.
+        // The index is in its table's schema, even if its name has another one.
         Some(name) => qualified(name)?.1,
         None => {
             let parts: Vec<String> = elements.iter().map(name_of_element).collect();
@@ -176,7 +176,7 @@ pub(super) fn new_index(
     Ok(NewIndex::New(Box::new((relation, index))))
 }
 
-/// An index as SQL writes it, by the names of its table's columns.
+/// An index in the form of SQL, by the names of its table's columns.
 pub(super) struct WrittenIndex {
     pub name: String,
     unique: bool,
@@ -186,10 +186,10 @@ pub(super) struct WrittenIndex {
 }
 
 impl WrittenIndex {
-    /// The index of a table that is there.
+    /// An existing index of a table.
     ///
     /// # Errors
-    /// An expression that cannot be read.
+    /// Fails if an expression cannot be parsed.
     pub fn there(relation: &Relation, index: &IndexDefinition) -> Result<Self, SqlError> {
         let schema = &relation.schema;
         let mut elements = Vec::with_capacity(index.key.len());
@@ -217,10 +217,10 @@ impl WrittenIndex {
         })
     }
 
-    /// It as an index of a table. Its moments are of a zone, or of UTC.
+    /// Converts it to an index of a table. Its moments are read in a zone, or in UTC.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Invalid SQL.
     pub fn of(
         &self,
         relation: &Relation,
@@ -267,7 +267,7 @@ impl WrittenIndex {
     }
 }
 
-/// The part of an index's name that one of its columns gives.
+/// The part of an index's name that comes from one of its columns.
 fn name_of_element(element: &KeyElement) -> String {
     match &element.by {
         KeyBy::Column(name) => name.clone(),
@@ -275,7 +275,7 @@ fn name_of_element(element: &KeyElement) -> String {
     }
 }
 
-/// An index whose key is put together.
+/// An index whose key is being built.
 struct Making<'r> {
     relation: &'r Relation,
     zone: Option<&'r SessionZone>,
@@ -315,7 +315,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// The column of an expression: one that is there for another index, or a new one.
+    /// The column of an expression: an existing one of another index, or a new one.
     fn column(&mut self, prefix: &str, spec: TypeSpec, expression: &SqlCheck) -> usize {
         let (schema, text): (&Schema, _) = (&self.relation.schema, expression.to_text());
         let kind = spec.kind.oid();

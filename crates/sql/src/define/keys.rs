@@ -1,22 +1,22 @@
-//! Keys as they are declared: the columns and expressions of indexes and of unique constraints.
+//! Declared keys: the columns and expressions of indexes and unique constraints.
 
 use crate::error::SqlError;
 use crate::names::{check_collation, name_of, parts_of};
 use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 
-/// One of the things by which an index orders rows.
+/// One element of an index's order.
 pub(super) struct KeyElement {
     pub by: KeyBy,
     pub descending: bool,
 }
 
-/// By what an index orders rows.
+/// The column or expression of an element.
 pub(super) enum KeyBy {
     Column(String),
     Expression(Box<Tree>),
 }
 
-/// The columns of a key, and whether they are descending.
+/// The columns of a key, with true for descending ones.
 ///
 /// # Errors
 /// `0A000` for expressions.
@@ -34,7 +34,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
 /// The columns and expressions of an index.
 ///
 /// # Errors
-/// `0A000` for another order of nulls, or operators that no index has.
+/// `0A000` for another order of nulls, or unsupported operator classes.
 pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, SqlError> {
     let mut elements = Vec::with_capacity(columns.len());
     for IndexColumn {
@@ -61,7 +61,7 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
         let by = match expr {
             Tree::Identifier(name) => KeyBy::Column(name_of(name)),
             Tree::Nested(inner) => match &**inner {
-                // Parentheses are no expression.
+                // Parentheses alone do not make an expression.
                 Tree::Identifier(name) => KeyBy::Column(name_of(name)),
                 other => KeyBy::Expression(Box::new(other.clone())),
             },
@@ -82,8 +82,7 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
     Ok(elements)
 }
 
-/// Checks that the operators of an index are those that it has: all indexes order values as `<` does, and texts by their
-/// bytes.
+/// Checks the operator class of an index: all indexes order values as `<` does, and texts by their bytes.
 fn check_operators(class: Option<&ast::ObjectName>) -> Result<(), SqlError> {
     const KNOWN: [&str; 22] = [
         "bool_ops",

@@ -1,7 +1,7 @@
-//! `CREATE TABLE t (LIKE s INCLUDING …)`: the columns of another table, as they would be declared.
+//! `CREATE TABLE t (LIKE s INCLUDING …)`: a table with the column declarations of another one.
 //!
-//! The parser reads `LIKE` as a column ([`LIKE`]). What is included is written as SQL, and read
-//! as the columns and constraints of the new table. Indexes that are no constraints, and comments, come behind it.
+//! The parser reads `LIKE` as a column ([`LIKE`]). The included parts are written as SQL, and parsed as the columns and
+//! constraints of the new table. Indexes without a constraint, and comments, are added after the table is created.
 
 use super::index::index;
 use crate::declared::put_notes;
@@ -19,7 +19,7 @@ use crate::virtual_tables::{constant_text, constraints_of, own_indexes_on};
 use sqlparser::ast::{ColumnDef, CreateTable, DataType, Statement, TypeModifier};
 use std::collections::BTreeSet;
 
-/// A table whose columns a new one gets, and what else of it.
+/// A table whose columns are copied, and the parts to include.
 pub(super) struct Model {
     relation: Relation,
     included: BTreeSet<String>,
@@ -30,7 +30,7 @@ impl Model {
         self.included.contains(what)
     }
 
-    /// The model that a column is written for, if it is one of these.
+    /// The model of a column that represents `LIKE`; `None` for other columns.
     fn of(
         tx: &dyn DefineTarget,
         column: &ColumnDef,
@@ -69,7 +69,7 @@ impl Model {
         Ok(Some(Model { relation, included }))
     }
 
-    /// Its columns and constraints, as those of a `CREATE TABLE`.
+    /// Its columns and constraints, as a `CREATE TABLE`.
     fn declared(&self, tx: &dyn DefineTarget) -> Result<CreateTable, SqlError> {
         let mut parts = Vec::new();
         for column in &self.relation.columns {
@@ -81,7 +81,7 @@ impl Model {
                     let name = quoted(&constraint.name);
                     parts.push(format!("constraint {name} {}", constraint.definition));
                 }
-                // Their names are made anew.
+                // They get new names.
                 "p" | "u" if self.includes("indexes") => parts.push(constraint.definition),
                 _ => {}
             }
@@ -143,10 +143,10 @@ impl Model {
     }
 }
 
-/// A `CREATE TABLE` with the columns of other tables in the place of `LIKE`, and these tables.
+/// A `CREATE TABLE` in which `LIKE` is replaced by the columns of the named tables, and these tables.
 ///
 /// # Errors
-/// `42P01` if there is no such table; `42501` if it may not be read.
+/// `42P01` if there is no such table; `42501` if the session may not read it.
 pub(super) fn with_columns(
     tx: &dyn DefineTarget,
     create: &CreateTable,
@@ -178,10 +178,10 @@ pub(super) fn with_columns(
     Ok(Some((written, models)))
 }
 
-/// Gives a new table the indexes and comments of the tables that it is like.
+/// Gives a new table the indexes and comments of its models.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn finish(
     tx: &mut dyn DefineTarget,
     number: u16,

@@ -1,6 +1,6 @@
-//! `CREATE TABLE … AS` and `SELECT … INTO`: a table with the columns and rows of a query.
+//! `CREATE TABLE … AS` and `SELECT … INTO`: tables with the columns and rows of a query.
 //!
-//! The query's columns are those of a `CREATE TABLE`, which is run as any other, and its rows are those of an `INSERT`.
+//! The columns are created by an ordinary `CREATE TABLE`, and the rows are inserted by an ordinary `INSERT`.
 
 use super::options::is_unsaid;
 use crate::database::Database;
@@ -22,7 +22,7 @@ use sqlparser::ast::{ColumnDef, CreateTable, Query, Statement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether a statement puts the rows of a query into a table that it makes, or made.
+/// True if a statement puts the rows of a query into a table that it creates, or created.
 pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
     match statement {
         Some(Statement::CreateView(create)) => create.materialized,
@@ -31,7 +31,7 @@ pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
     }
 }
 
-/// `CREATE TABLE` of a query, if a statement is one.
+/// The `CREATE TABLE` and the query of such a statement.
 fn of_query(statement: Option<&Statement>) -> Option<(&CreateTable, &Query)> {
     match statement {
         Some(Statement::CreateTable(create)) => {
@@ -41,10 +41,10 @@ fn of_query(statement: Option<&Statement>) -> Option<(&CreateTable, &Query)> {
     }
 }
 
-/// Makes a table of a query, or fills it again.
+/// Creates a table from a query, or fills it again.
 ///
 /// # Errors
-/// What is wrong with the query, its columns or the table; what the engine says.
+/// Invalid SQL in the query, its columns or the table; the engine's errors.
 pub(crate) fn run(
     tx: &mut dyn WriteTarget,
     database: &Arc<Database>,
@@ -84,7 +84,7 @@ pub(crate) fn run(
         .path()
         .new_name(target.view(), &create.name, create.temporary);
     let user = with.context.user.clone();
-    // It has none of its own.
+    // The table has no sequences.
     let mut sequences = SequenceChanges::default();
     let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
     target.defined()?;
@@ -102,10 +102,10 @@ pub(crate) fn run(
     Ok(complete)
 }
 
-/// Inserts the rows of a query into a table. Returns how many there are.
+/// Inserts the rows of a query into a table. Returns their number.
 ///
 /// # Errors
-/// What cannot be computed or stored.
+/// Evaluation and write errors.
 pub(super) fn fill(
     tx: &mut dyn WriteTarget,
     name: &str,
@@ -136,10 +136,10 @@ fn check_no_parameters(parameters: &Parameters) -> Result<(), SqlError> {
     }
 }
 
-/// The columns of a query, as those of a `CREATE TABLE`, the first of them with these names.
+/// The columns of a query, as definitions of a `CREATE TABLE`. The first of them get the given names.
 ///
 /// # Errors
-/// What is wrong with the query; `42601` for more names than columns; `0A000` for a type that no column has.
+/// Invalid SQL in the query; `42601` for more names than columns; `0A000` for a type that columns cannot have.
 pub(super) fn columns_for(
     source: &dyn Source,
     query: &Query,

@@ -1,7 +1,8 @@
-//! Materialized views: tables that keep the rows of a query, and get them anew by `REFRESH`.
+//! Materialized views: tables that keep the rows of a query, and are filled again by `REFRESH`.
 //!
-//! One is a table with the query in its notes. Its columns and rows come as those of `CREATE TABLE … AS`. Nothing else
-//! changes its rows. As a view, it must be possible to plan it: what its query reads is not dropped before it.
+//! A materialized view is a table with the query in its notes, created as by `CREATE TABLE … AS`. No other statement
+//! changes its rows. Like a view, it must remain plannable: the tables that its query reads cannot be dropped before
+//! it.
 
 use super::made_of::{columns_for, fill};
 use super::options::refuse;
@@ -21,10 +22,10 @@ use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
 use std::sync::Arc;
 
-/// `CREATE MATERIALIZED VIEW`.
+/// Runs `CREATE MATERIALIZED VIEW`.
 ///
 /// # Errors
-/// What is wrong with its query; `42P07` if the name is taken; `0A000` for a temporary one, or one of temporary tables.
+/// Invalid SQL in the query; `42P07` if the name is taken; `0A000` if it is temporary or reads temporary tables.
 pub(crate) fn create(
     tx: &mut dyn WriteTarget,
     database: &Arc<Database>,
@@ -53,7 +54,7 @@ pub(crate) fn create(
         ));
     }
     let query = query_of(&text)?;
-    // Who creates it was found to be able to read its tables.
+    // The creator's privileges on its tables are already checked.
     let all = Arc::new(Rights::default());
     let names: Vec<String> = columns.into_iter().map(|(_, name)| name).collect();
     let table = CreateTableBuilder::new(create.name.clone())
@@ -67,7 +68,7 @@ pub(crate) fn create(
     );
     let making = making.with_rights(rights);
     let user = with.context.user.clone();
-    // It has none of its own.
+    // The table has no sequences.
     let mut sequences = SequenceChanges::default();
     let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
     let is_there = complete
@@ -84,7 +85,7 @@ pub(crate) fn create(
     Ok(complete)
 }
 
-/// Notes the query of a materialized view; while it is filled, none.
+/// Notes the query of a materialized view; `None` while it is filled.
 fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Result<(), SqlError> {
     let Some(target) = tx.define() else {
         return Err(SqlError::unsupported(
@@ -99,10 +100,10 @@ fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Re
     Ok(target.defined()?)
 }
 
-/// `REFRESH MATERIALIZED VIEW`.
+/// Runs `REFRESH MATERIALIZED VIEW`.
 ///
 /// # Errors
-/// `42P01` if there is no such view; what its query cannot compute; `0A000` for a table, and `WITH NO DATA`.
+/// `42P01` if there is no such view; evaluation errors of its query; `0A000` for a table, and for `WITH NO DATA`.
 pub(crate) fn refresh(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,
@@ -111,7 +112,7 @@ pub(crate) fn refresh(
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "REFRESH MATERIALIZED VIEW";
     let RefreshMaterializedView {
-        // Readers do not wait for it in any case.
+        // Readers never wait for it.
         concurrently: _,
         name,
         with_data,
@@ -131,7 +132,7 @@ pub(crate) fn refresh(
     if let Some(target) = tx.define() {
         target.truncate(&relation.name)?;
     }
-    // As a view: its query reads with all rights, and names schemas.
+    // As in a view, the query reads with all privileges, and its names are qualified.
     let all = Arc::new(Rights::default());
     fill(tx, &relation.name, &*query_of(&text)?, &all, with)?;
     keep_query(tx, &relation.name, Some(text))?;

@@ -1,4 +1,4 @@
-//! What changes tables: created, altered, emptied, dropped, with their indexes, in the engine's transactions.
+//! Data definition: tables and indexes are created, altered, emptied and dropped in the engine's transactions.
 
 mod alter;
 mod built;
@@ -59,10 +59,10 @@ use sqlparser::ast::{
 };
 use std::sync::Arc;
 
-/// Runs such a statement of a user.
+/// Runs a data definition statement of a user.
 ///
 /// # Errors
-/// What is wrong with it; what the engine says.
+/// Invalid SQL; the engine's errors.
 pub(crate) fn run(
     tx: &mut dyn DefineTarget,
     database: &Arc<Database>,
@@ -154,15 +154,15 @@ pub(crate) fn run(
     Ok(complete)
 }
 
-/// Checks that the session may change the tables and views that a statement names; what names none needs the right to define where no
-/// table is named.
+/// Checks that the session may change the tables and views that a statement names. A statement that names none needs
+/// the privilege to define elsewhere (`Rights::elsewhere`).
 ///
 /// # Errors
 /// `42501` if it may not.
 fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
     let rights = prepared.rights();
     if let Some(comment) = prepared.comment() {
-        // The table that has an index is known when it is found.
+        // The table of an index is checked when it is found.
         return match comment.relation() {
             Some(name) => rights.check(&rights.path().find(source, name)?, Access::Define),
             None if comment.is_of_index() || rights.elsewhere() >= Access::Define => Ok(()),
@@ -186,7 +186,7 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
             names,
             ..
         }) => names.iter().collect(),
-        // What is temporary is the session's own.
+        // Temporary objects belong to the session.
         Some(Statement::CreateTable(_) | Statement::CreateView(_))
             if prepared.makes_temporary() =>
         {
@@ -197,7 +197,7 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
         }
         Some(Statement::CreateTable(create)) => return check_new(source, &rights, &create.name),
         Some(Statement::CreateView(create)) => return check_new(source, &rights, &create.name),
-        // Which tables have them is known when they are found.
+        // The tables of the indexes are checked when they are found.
         Some(Statement::Drop {
             object_type: ObjectType::Index,
             ..
@@ -211,10 +211,10 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Sees that the session's schema of temporary tables is there.
+/// Creates the session's schema of temporary tables, if it does not exist.
 ///
 /// # Errors
-/// `0A000` on a node; what the engine says.
+/// `0A000` on a node; the engine's errors.
 fn check_temporary(
     tx: &mut dyn DefineTarget,
     database: &Database,
@@ -232,7 +232,7 @@ fn check_temporary(
     }
 }
 
-/// The same of a name that is to be new.
+/// Checks that the session may create an object of a name.
 fn check_new(source: &dyn Source, rights: &Rights, name: &ObjectName) -> Result<(), SqlError> {
     let name = rights.path().new_name(source, name, false)?;
     rights.check(&name, Access::Define)
@@ -245,10 +245,10 @@ fn may_not_define() -> SqlError {
     )
 }
 
-/// Checks that no table of the keys of Redis' clients is changed, dropped, or made.
+/// Checks that the statement does not change, drop or create a table of the Redis keys.
 ///
 /// # Errors
-/// `42501` if one is.
+/// `42501` if it does.
 fn check_keyspace(
     source: &dyn Source,
     database: &Database,
@@ -274,7 +274,7 @@ fn check_keyspace(
             .table_names
             .iter()
             .try_for_each(|table| check(&table.name)),
-        // Whoever does not serve the keys may drop them as a whole.
+        // If the keyspace is not served, its tables may be dropped as a whole.
         Some(Statement::Drop {
             object_type: ObjectType::Table,
             names,
@@ -284,7 +284,7 @@ fn check_keyspace(
     }
 }
 
-/// The names under which `ALTER TABLE` keeps its table: each in the table's schema.
+/// The stored names that `ALTER TABLE` gives its table: each in the table's schema.
 fn renamed(alter: &AlterTable, table: &str) -> impl Iterator<Item = String> {
     let operations = alter.operations.iter();
     operations.filter_map(move |operation| match operation {

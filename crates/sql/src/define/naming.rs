@@ -1,4 +1,4 @@
-//! The names that constraints and indexes get where none is given: those that PostgreSQL would choose.
+//! The names of constraints and indexes that are not given one: those that PostgreSQL would choose.
 //!
 //! Source: `makeObjectName` and `ChooseRelationName` in PostgreSQL's `indexcmds.c`.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The longest name, in bytes.
 const NAME_BYTES_MAX: usize = 63;
 
-/// The name given, or one of the table, its columns and a suffix: the first that is not taken.
+/// The given name, or one made of the table, its columns and a suffix: the first that is not taken.
 pub(super) fn chosen(
     given: Option<&String>,
     table: &str,
@@ -32,7 +32,7 @@ pub(super) fn chosen(
     }
 }
 
-/// The name that the sequence of a column gets.
+/// The name of a column's sequence.
 pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
     object_name(table, column, "seq")
 }
@@ -55,13 +55,13 @@ fn object_name(table: &str, columns: &str, label: &str) -> String {
     }
 }
 
-/// The first bytes of a text that are whole characters.
+/// The longest prefix of a text within a number of bytes that ends between characters.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// The one column that a condition names; none if it names several.
+/// The only column that a condition uses; `None` if it uses several.
 pub(super) fn only_column<'c>(condition: &str, columns: &[&'c str]) -> Option<&'c str> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, condition).tokenize();
     let mut found = BTreeSet::new();
@@ -98,7 +98,7 @@ mod tests {
                 format!("{}_{}_key", "a".repeat(29), "a".repeat(29)),
             ),
             (&long, "b", "key", format!("{long}_b_key")),
-            // No half of a character stays.
+            // Characters are not split.
             (
                 &"ä".repeat(30),
                 "b",

@@ -1,7 +1,7 @@
-//! Options of tables, indexes and views that change no answer, and the refusal of others.
+//! Options of tables, indexes and views: those without an effect on results are accepted, others are rejected.
 //!
-//! The parser's structures are taken apart whole, so that a clause that a newer parser reads does not compile before
-//! somebody decides of it here.
+//! The parser's structures are destructured completely. A new field in a newer parser is then a compile error until it
+//! is handled here.
 
 use crate::error::{SqlError, code};
 use crate::names::parts_of;
@@ -12,10 +12,10 @@ use sqlparser::ast::{
     SqliteTableOptions,
 };
 
-// Structures of the parser are taken apart and not compared: `==` of one compiles that of nearly all of them, a
+// The parser's structures are destructured, not compared: one `==` compiles the comparisons of nearly all of them, a
 // twentieth of this crate.
 
-/// True if no format is said.
+/// True if no format is given.
 fn is_none(formats: &HiveFormat) -> bool {
     let HiveFormat {
         row_format,
@@ -26,10 +26,10 @@ fn is_none(formats: &HiveFormat) -> bool {
     row_format.is_none() && serde_properties.is_none() && storage.is_none() && location.is_none()
 }
 
-/// Refuses the first of some clauses that is asked for.
+/// Rejects the first clause that is present.
 ///
 /// # Errors
-/// `0A000` with its name.
+/// `0A000` with the clause's name.
 pub(super) fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
@@ -39,10 +39,10 @@ pub(super) fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlE
     }
 }
 
-/// Checks the clauses of `CREATE TABLE` that are neither its name nor its columns nor its constraints.
+/// Checks the clauses of `CREATE TABLE`, except its name, columns and constraints.
 ///
 /// # Errors
-/// `0A000` with the name of a clause that is not kept; `22023` for storage parameters that there are not.
+/// `0A000` with the name of an unsupported clause; `22023` for unknown storage parameters.
 pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
     let CreateTable {
         or_replace,
@@ -50,7 +50,7 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
         unlogged,
         external,
         dynamic,
-        // `LOCAL` and `GLOBAL` say nothing of what is temporary, and are nothing without that.
+        // `LOCAL` and `GLOBAL` have no effect.
         global: _,
         if_not_exists: _,
         transient,
@@ -204,10 +204,10 @@ fn shown(options: &[SqlOption]) -> String {
     options.join(" ")
 }
 
-/// Checks that a storage parameter is one that changes no answer.
+/// Checks that a storage parameter is known and has no effect on results.
 ///
 /// # Errors
-/// `22023` if there is none of its name.
+/// `22023` for an unknown parameter.
 pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), SqlError> {
     match option {
         SqlOption::KeyValue { key, value } => {
@@ -222,10 +222,10 @@ pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), S
     }
 }
 
-/// The same of a parameter of an index, which is read as a comparison.
+/// Checks a storage parameter of an index, which is parsed as a comparison.
 ///
 /// # Errors
-/// `22023` if there is none of its name.
+/// `22023` for an unknown parameter.
 pub(super) fn check_index_storage(option: &Expr) -> Result<(), SqlError> {
     match option {
         Expr::BinaryOp { left, right, .. } => {
@@ -251,7 +251,7 @@ fn unrecognized(name: &str) -> SqlError {
     )
 }
 
-/// Checks the value of a storage parameter that is a whole number.
+/// Checks the value of a storage parameter that is an integer.
 fn check_storage_value(name: &str, value: &Expr) -> Result<(), SqlError> {
     let bare = name.strip_prefix("toast.").unwrap_or(name);
     let (low, high) = match bare {
@@ -293,12 +293,12 @@ fn check_storage_name(name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Something that is there already, or is not, and that may be so.
+/// The result of a statement skipped by `IF EXISTS` or `IF NOT EXISTS`, with its notice.
 pub(super) fn skipped(word: &'static str, code: &'static str, message: String) -> Complete {
     Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
 }
 
-/// Whether a column was said without a type.
+/// True if a column has no type.
 pub(super) fn is_unsaid(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Custom(name, options)
         if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))

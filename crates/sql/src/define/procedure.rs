@@ -16,11 +16,11 @@ use crate::types::{OwnTypes, TypeSpec};
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
-/// Creates a procedure. Its body is compiled, so that it is one, with the rights of who creates it: whoever calls it later
-/// does what its body does.
+/// Creates a procedure. Its body is compiled as a check, with the privileges of its creator; callers need none for
+/// the statements in it.
 ///
 /// # Errors
-/// What is wrong with its body; `42501` if who creates it may not do what it does; `42723` if there is one of the name.
+/// Invalid SQL in the body; `42501` if the creator lacks a privilege for it; `42723` if the name is taken.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     definition: &ProcedureDefinition,
@@ -34,7 +34,7 @@ pub(super) fn create(
             format!("procedure \"{}\" already exists", definition.name),
         ));
     }
-    // Names are found as they are when it is called, whatever the session's own path; none is of temporary tables.
+    // Names are resolved at the call, independent of the session's search path, and never to temporary tables.
     let path = Arc::new(SearchPath::of(PUBLIC, "", None));
     let compiled = Compiled::of(definition, &Arc::new(rights.looking_in(&path)))?;
     let data = compiled.statements.iter().filter(|one| !one.is_signal());
@@ -48,7 +48,7 @@ pub(super) fn create(
 /// Drops procedures.
 ///
 /// # Errors
-/// `42883` if there is none of a name.
+/// `42883` if there is no procedure of a name.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     descriptions: &[FunctionDesc],
@@ -89,7 +89,7 @@ fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError>
     types.collect()
 }
 
-/// Whether the procedure of a name has the parameters that a description names, if it names any.
+/// True if the procedure of a name has the parameters of a description, if the description has any.
 fn has_parameters(
     source: &dyn Source,
     name: &str,

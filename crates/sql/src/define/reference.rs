@@ -1,4 +1,4 @@
-//! References of a table to another: made of what a statement says, and added to a table that is there.
+//! Foreign keys: compiled from a statement, and added to an existing table.
 
 use super::columns::Constraint;
 use super::create::constraint_exists;
@@ -16,10 +16,10 @@ use crate::user_types::is_of_user;
 use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
 
-/// Adds a reference to a table.
+/// Adds a foreign key to a table.
 ///
 /// # Errors
-/// What is wrong with it; `23503` if a row refers to nothing.
+/// Invalid SQL; `23503` if a row refers to a missing row.
 pub(super) fn add_foreign(
     tx: &mut dyn DefineTarget,
     table: &str,
@@ -59,7 +59,7 @@ pub(super) fn add_foreign(
     Ok(())
 }
 
-/// A reference that a table gets.
+/// A new foreign key.
 #[derive(Debug)]
 pub(super) struct NewReference<'c> {
     relation: Relation,
@@ -67,21 +67,21 @@ pub(super) struct NewReference<'c> {
     pub key: ForeignKey,
     notes: ReferenceNotes,
     columns: &'c [String],
-    /// The unique index of the parent that has the columns; none if it is that of the primary key.
+    /// The unique index of the parent's columns; `None` for the primary key.
     pub index: Option<String>,
 }
 
 impl NewReference<'_> {
-    /// Whether a condition goes with it: all columns are null, or none is.
+    /// True if `MATCH FULL` adds a condition: all columns are null, or none is.
     pub fn is_mixed(&self) -> bool {
         self.notes.full && self.key.columns.len() > 1
     }
 }
 
-/// The reference that a constraint is, if it is one.
+/// Compiles a constraint to a foreign key, if it is one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn reference_of<'c>(
     tx: &dyn DefineTarget,
     table: &str,
@@ -107,7 +107,7 @@ pub(super) fn reference_of<'c>(
         return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
     }
     check_lives(&relation, &parent)?;
-    // A row that refers to a key would keep it from being deleted.
+    // A reference would prevent the deletion of keys.
     crate::keyspace::check(source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
     let sets = matches!(on_delete, OnDelete::SetNull | OnDelete::SetDefault);
@@ -166,7 +166,7 @@ pub(super) fn reference_of<'c>(
     }))
 }
 
-/// Checks that the rows of one table live as long as those of the other, to which they refer.
+/// Checks that a table and its parent have the same lifetime.
 fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
     let is_temporary = |relation: &Relation| is_temporary(relation.schema_name());
     let is_emptied = |relation: &Relation| relation.notes.on_commit == Some(OnCommit::DeleteRows);
@@ -187,7 +187,7 @@ fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
     Err(SqlError::new(code::INVALID_TABLE_DEFINITION, text))
 }
 
-/// Checks that a column can refer to another: both are of one type, or whole numbers.
+/// Checks that a column can refer to another: both have one type, or are integers.
 pub(super) fn check_types(
     relation: &Relation,
     parent: &Relation,
@@ -223,8 +223,8 @@ pub(super) fn check_types(
 /// A unique index, and two lists of columns.
 type InOrder = (Option<String>, Vec<usize>, Vec<usize>);
 
-/// Finds the unique index of the columns to which a reference refers, and puts the columns of both tables into the index's
-/// order. The index is none if it is that of the primary key.
+/// Finds the unique index of the referenced columns, and puts the columns of both tables into the index's order. The
+/// index is `None` for the primary key.
 ///
 /// # Errors
 /// `42830` if there is no such index.

@@ -1,8 +1,8 @@
-//! `ALTER COLUMN … TYPE … USING`: every row gets a new value, of the column's old one or of an expression on the row.
+//! `ALTER COLUMN … TYPE … USING`: each row gets a new value, converted from the old one or computed from the row.
 //!
-//! In the engine the column becomes another one, of another number. What names it (indexes, references, conditions) is taken
-//! off before and made again afterwards, so all of it is checked for the new values. A type that has all values of the old
-//! one in the same bytes, as a longer `varchar`, only changes what is declared.
+//! In the engine, the column is replaced by one with another number. Indexes, references and conditions on it are
+//! dropped before, and created again afterwards, so all of them are checked for the new values. If the new type
+//! represents all old values by the same bytes, as a longer `varchar` does, only the declaration changes.
 
 use super::checks;
 use super::constraint::notes_of_column;
@@ -28,11 +28,11 @@ use sardonyx::schema::{ForeignKey, IndexDefinition, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::Expr as Tree;
 
-/// Gives a column of a table another type.
+/// Changes the type of a column.
 ///
 /// # Errors
-/// `42804` if there is no cast; what cannot be computed of a row; what the rows do not meet then; `0A000` for columns of a
-/// primary key that the table was made with.
+/// `42804` if there is no cast; evaluation errors; violated constraints; `0A000` for columns of a primary key that was
+/// declared with the table.
 pub(super) fn retype_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -41,7 +41,7 @@ pub(super) fn retype_column(
     names: &TypeNames,
 ) -> Result<(), SqlError> {
     let name = &column.name;
-    // An index that was not made may have left columns that are computed of this one.
+    // A failed index build may have left columns that are computed from this one.
     tx.drop_unused_columns(relation.number)?;
     let relation = &Relation::numbered(tx.view(), relation.number)?;
     check_not_read(relation, column.number, name)?;
@@ -118,7 +118,7 @@ fn is_read(relation: &Relation, column: usize) -> bool {
     relation.schema.generated_of(column).next().is_some()
 }
 
-/// The notes of a column under its new number, at its place.
+/// Moves the notes of a column to its new number, and keeps its position.
 fn renumber(notes: &mut TableNotes, column: &RelationColumn, new: usize) {
     let before = notes.columns.remove(&column.number);
     let before = before.unwrap_or_else(|| ColumnNotes {
@@ -195,7 +195,7 @@ fn new_value(
     Ok(expr)
 }
 
-/// Refuses what depends on the session's time zone: rows are rewritten without a session.
+/// Rejects casts that depend on the session's time zone: rows are rewritten without a session.
 fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
     match crosses_zone(from, to) {
         false => Ok(()),
@@ -208,7 +208,7 @@ fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
     }
 }
 
-/// The default of a column of another type; none if it has none.
+/// The default of a column, converted to another type; `None` if it has none.
 fn new_default(
     column: &RelationColumn,
     to: TypeSpec,
@@ -238,14 +238,14 @@ fn new_default(
     }
 }
 
-/// What named a column, and was taken off.
+/// The dropped indexes and references on a column.
 struct Taken {
     indexes: Vec<WrittenIndex>,
-    /// References, with the tables that have them.
+    /// References, with the numbers of their tables.
     references: Vec<(u16, ForeignKey)>,
 }
 
-/// Takes the indexes and references off that name a column.
+/// Drops the indexes and references on a column.
 fn take(tx: &mut dyn DefineTarget, relation: &Relation, column: usize) -> Result<Taken, SqlError> {
     let mut references = Vec::new();
     for number in 0..tx.view().definitions().len() as u16 {
@@ -284,7 +284,7 @@ fn take(tx: &mut dyn DefineTarget, relation: &Relation, column: usize) -> Result
     })
 }
 
-/// Makes indexes and references again, of which a column has another number.
+/// Creates indexes and references again, for the column's new number.
 fn put(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

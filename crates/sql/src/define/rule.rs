@@ -1,5 +1,5 @@
-//! What all rows of a table must meet for a statement to give it a constraint. Of a table with many rows they are looked at
-//! beside it, before the statement runs.
+//! The rule that all rows of a table must meet before a statement can add a constraint. In a large table, the rows are
+//! checked concurrently, before the statement runs.
 
 use super::checks::check_of;
 use super::columns::Constraint;
@@ -18,21 +18,21 @@ use sardonyx::schema::{ForeignKey, Value, ValueRef};
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
-/// What a row must meet.
+/// A rule that each row must meet.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Rule {
     NotNull(Vec<usize>),
     Check(Condition),
-    /// A row that it refers to, found by the unique index of this name, or by the primary key.
+    /// The row must refer to an existing row, found by the unique index of this name or by the primary key.
     Refers(ForeignKey, Option<String>),
 }
 
 /// A condition on the rows of a table.
 #[derive(Debug)]
 pub(crate) struct Condition {
-    /// Of the constraint.
+    /// The constraint's name.
     name: String,
-    /// As the schema would have it.
+    /// The text as stored in the schema.
     text: String,
     check: Check,
     /// The number of the table's columns.
@@ -46,7 +46,7 @@ impl PartialEq for Condition {
 }
 
 impl Condition {
-    /// Whether a row meets it. None if it cannot be tested on the row.
+    /// True if the row meets the condition. `None` if it cannot be tested on the row.
     fn allows(&self, row: &dyn InputRow) -> Result<Option<bool>, SqlError> {
         let mut values = vec![ValueRef::Null; self.columns];
         for column in self.check.columns() {
@@ -56,10 +56,10 @@ impl Condition {
     }
 }
 
-/// What the rows of a table must meet for a statement, and the table; none if it asks nothing of them.
+/// The rule that a statement requires of a table's rows, with the table; `None` if it requires nothing.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 pub(super) fn rule_to_meet(
     tx: &dyn DefineTarget,
     statement: &Statement,
@@ -87,7 +87,7 @@ pub(super) fn rule_to_meet(
                 }
                 constraint @ Constraint::Foreign { .. } => {
                     let reference = reference_of(tx, &relation.name, &constraint, path)?;
-                    // Besides it would get a condition.
+                    // Mixed references would need a condition in addition.
                     let reference = reference.filter(|reference| !reference.is_mixed());
                     reference.map(|reference| Rule::Refers(reference.key, reference.index))
                 }
@@ -117,7 +117,7 @@ pub(super) fn rule_to_meet(
 }
 
 impl Rule {
-    /// The columns that rows have to have where they stand.
+    /// The columns that the table must have at their current places.
     pub fn columns(&self) -> &[usize] {
         match self {
             Rule::Refers(key, _) => &key.columns,
@@ -125,7 +125,7 @@ impl Rule {
         }
     }
 
-    /// Another table whose rows it needs.
+    /// The referenced table.
     pub fn parent(&self) -> Option<u16> {
         match self {
             Rule::Refers(key, _) => Some(key.table),
@@ -133,10 +133,10 @@ impl Rule {
         }
     }
 
-    /// Whether a row of the table meets it, in the state that has the row. If that cannot be said, it does not.
+    /// True if a row of the table meets the rule, in the state that has the row. False if this cannot be determined.
     ///
     /// # Errors
-    /// That the row cannot be read.
+    /// Fails if the row cannot be read.
     pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
         match self {
             Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
@@ -151,11 +151,11 @@ impl Rule {
         }
     }
 
-    /// What the statement says of a row of the table that does not meet it, in the state that has the row. None if the row
-    /// was not found to violate it.
+    /// The statement's error for a row that violates the rule, in the state that has the row. `None` if no violation
+    /// was found.
     ///
     /// # Errors
-    /// That something cannot be read.
+    /// Read errors.
     pub fn violation(
         &self,
         table: u16,
@@ -190,11 +190,11 @@ impl Rule {
         })
     }
 
-    /// Whether rows that met it still do, after a row of the other table has changed, or is there no more: the later state
-    /// has its key.
+    /// True if rows that met the rule still do after a row of the other table was changed or deleted. This is so if the
+    /// later state has its key.
     ///
     /// # Errors
-    /// That a row cannot be read.
+    /// Fails if a row cannot be read.
     pub fn is_kept(
         &self,
         was: Option<&dyn InputRow>,
@@ -214,7 +214,7 @@ impl Rule {
     }
 }
 
-/// Whether a table has a row with a key that others refer to. If that cannot be said, it has none.
+/// True if a table has a row with a referenced key. False if this cannot be determined.
 fn is_there(key: &ForeignKey, index: Option<&str>, values: &[Value], source: &dyn Source) -> bool {
     let mut is_there = false;
     let each = &mut |_: &dyn InputRow| {

@@ -1,7 +1,7 @@
 //! `CREATE SCHEMA`, `ALTER SCHEMA` and `DROP SCHEMA`.
 //!
-//! A schema is an object with a number; what is in it has its name before the point ([`crate::path`]). So to drop one is to
-//! drop all that is kept under its name, and to rename it renames each of these.
+//! A schema is an object with a number; the names of its contents begin with its name and a point ([`crate::path`]). So
+//! dropping a schema drops everything under its name, and renaming it renames each of these.
 
 use super::comment::forget;
 use super::drop::drop_all;
@@ -30,13 +30,13 @@ use sqlparser::ast::{
     AlterSchema, AlterSchemaOperation, Ident, ObjectName, Owner, SchemaName, Statement,
 };
 
-/// The most bytes of a schema's name: with a table's it is the name of a table of the engine.
+/// The most bytes of a schema's name, since it is part of the names of its tables in the engine.
 const NAME_BYTES_MAX: usize = 40;
 
-/// `CREATE SCHEMA`.
+/// Runs `CREATE SCHEMA`.
 ///
 /// # Errors
-/// `42P06` if there is one of the name; `42939` for a name that is not free to choose; `42704` for another owner.
+/// `42P06` if the name is taken; `42939` for a reserved name; `42704` for another owner.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     statement: &Statement,
@@ -84,10 +84,10 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Stores a schema, with a number that no other has.
+/// Stores a schema, with a new number.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn put(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     let numbers = schemas(tx.view())?.into_iter();
     let last = numbers.filter_map(|(_, number)| number).max();
@@ -97,7 +97,7 @@ pub(crate) fn put(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError>
     put_object(tx, kind::SCHEMA, name, &printed(&schema)?)
 }
 
-/// Schemas have no owners: another one than the session's user cannot be named.
+/// Checks that the owner is the session's user: schemas have no owners.
 fn check_owner(owner: &Ident, user: &str) -> Result<(), SqlError> {
     let name = name_of(owner);
     let is_user = owner.quote_style.is_none()
@@ -112,7 +112,7 @@ fn check_owner(owner: &Ident, user: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that a new schema may have a name.
+/// Checks that the name of a new schema is allowed.
 pub(crate) fn check_name(name: &str) -> Result<(), SqlError> {
     if name.starts_with("pg_") {
         return Err(SqlError::new(
@@ -121,7 +121,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), SqlError> {
         )
         .detail("The prefix \"pg_\" is reserved for system schemas."));
     }
-    // Its tables would be kept as the database's own are.
+    // Its tables would be stored as the database's own tables are.
     let is_own = OWN.trim_end_matches('.') == name || name == "sardonyx" || name.is_empty();
     if is_own {
         return Err(SqlError::new(
@@ -143,11 +143,11 @@ pub(crate) fn check_name(name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// What is in a schema.
+/// The contents of a schema.
 struct Contents {
     relations: Vec<Relation>,
     views: Vec<String>,
-    /// Those that are no column's of one of the tables.
+    /// The sequences that belong to no column of the schema's tables.
     sequences: Vec<String>,
     types: Vec<String>,
 }
@@ -178,7 +178,7 @@ impl Contents {
         })
     }
 
-    /// What keeps the schema from being dropped: what is in it, and what depends on that.
+    /// The objects that prevent dropping the schema: its contents, and the objects that depend on them.
     fn dependencies(&self, tx: &dyn DefineTarget, schema: &str) -> Result<Vec<String>, SqlError> {
         let others = relations(tx.view())?;
         let others = others.iter().filter(|other| other.schema_name() != schema);
@@ -205,7 +205,7 @@ impl Contents {
         Ok(depend)
     }
 
-    /// What errors and notices call them: the tables first.
+    /// The descriptions of the contents in errors and notices: the tables first.
     fn shown(&self) -> Vec<String> {
         let tables = self.relations.iter();
         let tables = tables.map(|relation| format!("table {}", written(&relation.name)));
@@ -219,11 +219,11 @@ impl Contents {
     }
 }
 
-/// `DROP SCHEMA`.
+/// Runs `DROP SCHEMA`.
 ///
 /// # Errors
-/// `3F000` if there is none; `2BP01` if something is in it, without `CASCADE`, and of `public`; `42501` if a table of it may
-/// not be dropped; `0A000` if it has the temporary tables of another session.
+/// `3F000` if the schema does not exist; `2BP01` without `CASCADE` if it is not empty, and for `public`. `42501` if one
+/// of its tables may not be dropped; `0A000` if it holds temporary tables of another session.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
@@ -259,10 +259,10 @@ pub(super) fn drop(
     Ok(complete)
 }
 
-/// Drops a schema with all that is in it, if that may be. Returns what a client is told of it.
+/// Drops a schema with its contents, if that is allowed. Returns the notice for the client.
 ///
 /// # Errors
-/// Those of [`drop`].
+/// Errors of [`drop`].
 pub(crate) fn drop_schema(
     tx: &mut dyn DefineTarget,
     name: &str,
@@ -307,11 +307,11 @@ pub(crate) fn drop_schema(
     })
 }
 
-/// `ALTER SCHEMA`.
+/// Runs `ALTER SCHEMA`.
 ///
 /// # Errors
-/// `3F000` if there is none; `42P06` if the new name is taken; `42501` if something in it may not be changed; `0A000` for
-/// other operations than the renaming, for `public`, and for a schema of temporary tables.
+/// `3F000` if the schema does not exist; `42P06` if the new name is taken; `42501` if a table in it may not be changed.
+/// `0A000` for operations other than renaming, for `public`, and for a schema of temporary tables.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterSchema,
@@ -337,7 +337,7 @@ pub(super) fn alter(
             AlterSchemaOperation::OwnerTo {
                 owner: Owner::Ident(owner),
             } => check_owner(owner, user)?,
-            // The session's user.
+            // This is the session's user.
             AlterSchemaOperation::OwnerTo { .. } => {}
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -372,7 +372,7 @@ fn rename(
     check_name(to)?;
     let moved = |name: &String| kept(to, local(name));
     let is_in = |name: &String| schema_of(name) == from;
-    // What is not allowed with a name, the old one or the new one, is not allowed by way of the other.
+    // The privileges are checked for the old name and for the new one, so that renaming does not circumvent them.
     let check = |name: &String| {
         rights.check(name, Access::Define)?;
         rights.check(&moved(name), Access::Define)
@@ -433,7 +433,7 @@ fn rename(
     }
 }
 
-/// The name of the comment of a schema, or of something in it, when the schema has another name.
+/// The name of the comment of a schema, or of an object in it, after the schema is renamed.
 fn moved_comment(name: &str, from: &str, to: &str) -> Option<String> {
     if *name == comment_of_schema(from) {
         return Some(comment_of_schema(to));

@@ -1,4 +1,4 @@
-//! Sequences as they are declared: `CREATE SEQUENCE`, and the options of identity columns.
+//! Declared sequences: `CREATE SEQUENCE`, and the options of identity columns.
 
 use super::create::{exists, is_taken};
 use super::options::skipped;
@@ -11,10 +11,10 @@ use crate::sequences::Sequence;
 use crate::types::{OwnTypes, SqlType, TypeSpec};
 use sqlparser::ast::{Expr as Tree, SequenceOptions};
 
-/// `CREATE SEQUENCE`.
+/// Runs `CREATE SEQUENCE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     name: &str,
@@ -37,10 +37,10 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// The sequence that options describe, of numbers of a type if they name none.
+/// The sequence that options describe; `kind` is its type if they name none.
 ///
 /// # Errors
-/// `22023`, `42601` for what is wrong with them; `0A000` for what is not supported.
+/// `22023`, `42601` for invalid options; `0A000` for unsupported ones.
 pub(super) fn sequence_of(
     options: &[SequenceOptions],
     kind: SqlType,
@@ -58,7 +58,7 @@ pub(super) fn sequence_of(
             SequenceOptions::MinValue(tree) => least = tree.as_ref().map(whole).transpose()?,
             SequenceOptions::MaxValue(tree) => most = tree.as_ref().map(whole).transpose()?,
             SequenceOptions::Cycle(is_no) => of.cycles = !*is_no,
-            // Numbers are reserved ahead whatever it says.
+            // Numbers are always reserved in advance.
             SequenceOptions::Cache(tree) => {
                 let cache = whole(tree)?;
                 if cache < 1 {

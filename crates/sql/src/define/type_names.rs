@@ -1,4 +1,4 @@
-//! Names of users' types: how they are found, taken, changed, and which columns have them.
+//! Names of user-defined types: lookup, creation, renaming, and the columns of a type.
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -12,7 +12,7 @@ use crate::user_types::{TypeNames, UserTypes, is_of_user};
 use crate::virtual_tables::relations;
 use sqlparser::ast::ObjectName;
 
-/// Checks that a type may have a name.
+/// Checks that the name of a new type is allowed.
 pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     if is_temporary(schema_of(name)) {
         return Err(SqlError::unsupported("temporary types are not supported"));
@@ -28,7 +28,7 @@ pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
     if !has_schema(source, schema)? {
         return Err(unknown_schema(schema));
     }
-    // A table has a type of its name in PostgreSQL, so a name is of one of both.
+    // In PostgreSQL, a table has a type of its name, so tables and types share names.
     let is_taken = UserTypes::of(source)?.types.contains_key(name)
         || Relation::named(source, name).is_ok()
         || crate::views::view_named(source, name)?.is_some();
@@ -41,7 +41,7 @@ pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
     }
 }
 
-/// The type that a statement names, and the name under which it is kept.
+/// The type that a statement names, and its stored name.
 pub(super) fn found(
     tx: &dyn DefineTarget,
     name: &ObjectName,
@@ -86,10 +86,10 @@ pub(super) fn columns_of_type(
     Ok(found)
 }
 
-/// The types of a schema, by the names under which they are kept.
+/// The types of a schema, by their stored names.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(super) fn in_schema(tx: &dyn DefineTarget, schema: &str) -> Result<Vec<String>, SqlError> {
     let types = UserTypes::of(tx.view())?;
     let names = types.types.keys();
@@ -97,7 +97,7 @@ pub(super) fn in_schema(tx: &dyn DefineTarget, schema: &str) -> Result<Vec<Strin
     Ok(names.filter(is_in).cloned().collect())
 }
 
-/// `COMMENT ON TYPE`.
+/// Runs `COMMENT ON TYPE`.
 ///
 /// # Errors
 /// `42704` if there is no such type.
@@ -115,7 +115,7 @@ pub(super) fn comment(
     types.store(tx)
 }
 
-/// Gives a type another name.
+/// Renames a type.
 pub(super) fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), SqlError> {
     if let Some(there) = types.types.remove(from) {
         if there.domain.is_none() {
@@ -126,10 +126,10 @@ pub(super) fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), S
     Ok(())
 }
 
-/// Moves the types of a schema that gets another name.
+/// Moves the types of a schema that is renamed.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(super) fn rename_schema(
     tx: &mut dyn DefineTarget,
     from: &str,

@@ -1,7 +1,7 @@
-//! `CREATE TYPE`, `ALTER TYPE` and `DROP TYPE`, of enum types.
+//! `CREATE TYPE`, `ALTER TYPE` and `DROP TYPE` of enum types.
 //!
-//! Values are stored by the labels' numbers, which never change ([`crate::types::EnumType`]): a label that was added or
-//! renamed rewrites no row. PostgreSQL removes no label either.
+//! Values are stored by the labels' numbers, which never change ([`crate::types::EnumType`]), so adding or renaming a
+//! label rewrites no rows. Labels cannot be removed, as in PostgreSQL.
 
 use super::domains;
 use super::drop_column::drop_column;
@@ -26,10 +26,10 @@ use sqlparser::ast::{
     UserDefinedTypeRepresentation,
 };
 
-/// `CREATE TYPE … AS ENUM`.
+/// Runs `CREATE TYPE … AS ENUM`.
 ///
 /// # Errors
-/// `42710` if there is one of the name; `22023`, `42622` for labels that cannot be; `0A000` for other kinds of types.
+/// `42710` if the name is taken; `22023`, `42622` for invalid labels; `0A000` for other kinds of types.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     name: &ObjectName,
@@ -85,7 +85,7 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain("CREATE TYPE")))
 }
 
-/// A label as it is written.
+/// Returns the text of a label's literal.
 fn label_of(word: &Ident) -> Result<String, SqlError> {
     if word.quote_style != Some('\'') {
         return Err(SqlError::syntax(format!(
@@ -113,10 +113,11 @@ fn check_count(count: usize) -> Result<(), SqlError> {
     }
 }
 
-/// `ALTER TYPE`.
+/// Runs `ALTER TYPE`.
 ///
 /// # Errors
-/// `42704` if there is no such type or label; `42710` for a label, or a name, that is taken; `54000` if there is no room.
+/// `42704` if there is no such type or label; `42710` if a label or name is taken; `54000` for too
+/// many labels, or if no label number is free.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterType,
@@ -180,7 +181,7 @@ pub(super) fn alter(
             renamed = Some((from, to));
         }
     }
-    // The columns before the new labels are known.
+    // The columns are collected before the new labels are known.
     let columns = match renamed {
         Some(_) => columns_of_type(tx, &name)?,
         None => Vec::new(),
@@ -194,7 +195,7 @@ pub(super) fn alter(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// Refuses to rename a label where arrays have it, which are texts.
+/// Refuses to rename a label of a type with array columns: arrays are stored as texts of the labels.
 fn check_no_arrays(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     for (table, column) in columns_of_type(tx, name)? {
         let relation = Relation::named(tx.view(), &table)?;
@@ -210,7 +211,7 @@ fn check_no_arrays(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// A default that is a label, by its new name.
+/// Replaces the old name of a label in the default of a column.
 fn rename_default(
     tx: &mut dyn DefineTarget,
     table: &str,
@@ -230,7 +231,7 @@ fn rename_default(
     Ok(())
 }
 
-/// Whether a type is a domain.
+/// True if a type is a domain.
 fn domain_named(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let types = UserTypes::of(tx.view())?;
     Ok(types
@@ -239,7 +240,7 @@ fn domain_named(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
         .is_some_and(|there| there.domain.is_some()))
 }
 
-/// The place of a label among those of its type.
+/// The position of a label among those of its type.
 fn place_of(there: &UserType, label: &str) -> Result<usize, SqlError> {
     let place = there.labels.iter().position(|known| known.name == label);
     place.ok_or_else(|| {
@@ -250,7 +251,7 @@ fn place_of(there: &UserType, label: &str) -> Result<usize, SqlError> {
     })
 }
 
-/// Adds a label at its place.
+/// Adds a label at its position.
 fn add_label(
     there: &mut UserType,
     add: &AlterTypeAddValue,
@@ -279,10 +280,10 @@ fn add_label(
     Ok(())
 }
 
-/// `ALTER TYPE … OWNER TO` and `SET SCHEMA`.
+/// Runs `ALTER TYPE … OWNER TO` and `SET SCHEMA`.
 ///
 /// # Errors
-/// `42704` if there is no such type, or for another owner than the session's user; `3F000` if there is no such schema.
+/// `42704` if there is no such type, or the owner is not the session's user; `3F000` if there is no such schema.
 pub(super) fn change(
     tx: &mut dyn DefineTarget,
     command: &TypeCommand,
@@ -359,11 +360,11 @@ pub(super) fn change(
     Ok(Complete::of(Tag::plain(word)))
 }
 
-/// `DROP TYPE`.
+/// Runs `DROP TYPE`.
 ///
 /// # Errors
-/// `42704` if there is none; `2BP01` if a column has the type, without `CASCADE`; `42501` if that column's table may not be
-/// changed.
+/// `42704` if there is no such type; `2BP01` without `CASCADE` if a column has the type; `42501` if that column's table
+/// may not be changed.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
@@ -398,10 +399,10 @@ fn drop_all(
     Ok(complete)
 }
 
-/// Drops a type, and with `cascade` the columns that have it.
+/// Drops a type, and with `cascade` the columns of the type.
 ///
 /// # Errors
-/// Those of [`drop`].
+/// Errors of [`drop`].
 pub(super) fn drop_one(
     tx: &mut dyn DefineTarget,
     name: &str,

@@ -1,4 +1,4 @@
-//! `CREATE VIEW` and `DROP VIEW`, and what becomes of views when what they read is changed.
+//! `CREATE VIEW` and `DROP VIEW`; the check of views when the tables that they read are changed.
 
 use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
@@ -24,11 +24,11 @@ use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// `CREATE [OR REPLACE] VIEW`.
+/// Runs `CREATE [OR REPLACE] VIEW`.
 ///
 /// # Errors
-/// What is wrong with its query; `42501` if who creates it may not read its tables; `42P07` if the name is taken; `42P16` if
-/// what is replaced has other columns; `0A000` for what is not there.
+/// Invalid SQL in the query; `42501` if the user may not read its tables; `42P07` if the name is taken. `42P16` if the
+/// replaced view has other columns; `0A000` for options that are not supported.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateView,
@@ -57,7 +57,7 @@ pub(super) fn create(
     }
     let source = tx.view();
     let view = ViewDefinition { columns, query };
-    // As it will be read from its text.
+    // Compiles the stored text, as later reads will.
     let now = columns_of(source, &view)?;
     if let Some(before) = before {
         let before = columns_of(source, &before)?;
@@ -75,7 +75,7 @@ pub(super) fn create(
     Ok(complete)
 }
 
-/// Checks that nothing is asked for that is not there.
+/// Rejects options that are not supported.
 pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     let CreateView {
         or_alter,
@@ -121,17 +121,17 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     refuse("CREATE VIEW", &asked)
 }
 
-/// The columns of a view, its text, and whether it reads a temporary table or view.
+/// The columns of a view, its text, and true if it reads a temporary table or view.
 type PlannedView = (Vec<(String, String)>, String, bool);
 
-/// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
-/// the schema in which it was found. And whether it reads a temporary table or view.
+/// Plans a new view. Returns its columns (the names in the query, and those in the view), its text, and true if it
+/// reads a temporary table or view. In the text, all table names are qualified by the schemas in which they were found.
 pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
 ) -> Result<PlannedView, SqlError> {
-    // Places in the text that is kept are known of the query of that text.
+    // Positions are relative to the stored text, so that text is parsed.
     let text = create.query.to_string();
     let query = query_of(&text)?;
     let mut parameters = Parameters::default();
@@ -157,13 +157,13 @@ pub(super) fn planned(
     let named = create.columns.iter().map(|column| name_of(&column.name));
     let rest = inner.iter().skip(create.columns.len()).cloned();
     let columns: Vec<(String, String)> = inner.iter().cloned().zip(named.chain(rest)).collect();
-    // Each is found again by what the query calls it.
+    // Each column is found by its name in the query.
     check_different(columns.iter().map(|(inner, _)| inner))?;
     check_different(columns.iter().map(|(_, name)| name))?;
     Ok((columns, text, reads_temporary))
 }
 
-/// A text with schemas before the names at these places.
+/// Inserts schemas into a text before the names at these positions.
 fn with_schemas(text: String, found: &BTreeMap<usize, String>) -> String {
     let mut written = text;
     for (place, schema) in found.iter().rev() {
@@ -190,7 +190,7 @@ fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), Sq
     Ok(())
 }
 
-/// `DROP VIEW`.
+/// Runs `DROP VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such view.
@@ -227,7 +227,7 @@ pub(super) fn drop(
     Ok(complete)
 }
 
-/// Drops a view with its comments. Returns whether there was one.
+/// Drops a view with its comments. Returns true if there was one.
 pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     if let Some(view) = view_named(tx.view(), name)? {
         let columns = view.columns.into_iter().map(|(_, column)| column);
@@ -236,10 +236,10 @@ pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, Sq
     delete_object(tx, kind::VIEW, name)
 }
 
-/// Sees that every view can still be planned after something was changed: with `cascade` those that cannot are dropped.
+/// Checks that every view can still be planned after a change. With `cascade`, those that cannot are dropped.
 ///
 /// # Errors
-/// `2BP01` if one cannot.
+/// `2BP01` if a view can no longer be planned.
 pub(super) fn keep_whole(
     tx: &mut dyn DefineTarget,
     cascade: bool,
@@ -270,7 +270,7 @@ pub(super) fn keep_whole(
 /// Drops the views of a session's schema that can no longer be planned.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's errors.
 pub(crate) fn drop_broken(tx: &mut dyn DefineTarget, schema: &str) -> Result<(), SqlError> {
     for (name, view) in views(tx.view())? {
         if schema_of(&name) == schema && columns_of(tx.view(), &view).is_err() {

@@ -1,4 +1,4 @@
-//! The ways to a table's rows: by keys, by parts of an index, by several ways one after the other, or all of them.
+//! Access paths to a table's rows: by keys, by ranges of an index, by several paths in turn, or a scan.
 
 use super::key::key_value;
 use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
@@ -12,37 +12,37 @@ use std::collections::HashSet;
 use std::mem::discriminant;
 use std::ops::Bound;
 
-/// So many keys that are written down may be looked up by who is not to hold others up.
+/// The most listed keys that a short statement may look up.
 const SHORT_KEYS: usize = 64;
 
-/// A query that gives more values than one for so many rows of a table has them found by a look at all rows.
+/// A subquery that returns more than one value for this number of rows of the table is answered by a scan.
 const SCANNED_SHARE: u64 = 4;
 
-/// A way to the rows of a table.
+/// An access path to the rows of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub table: u16,
     pub path: Path,
-    /// The part of the condition that the way is made of: its rows meet it.
+    /// The part of the condition that the path implements: its rows meet it.
     pub condition: Option<Expr>,
-    /// How many rows the table had as the statement was planned, where that is known.
+    /// The number of the table's rows at planning time, if known.
     pub rows: Option<u64>,
 }
 
-/// The ways that there are.
+/// The kinds of access paths.
 #[derive(Clone, Debug)]
 pub(crate) enum Path {
     /// All rows.
     Scan,
     /// The rows with some keys.
     Key(KeyPath),
-    /// Those that begin with some values of an index, and then are in a range.
+    /// The rows that have some values in the first columns of an index, and then are in a range.
     Range(RangePath),
-    /// The rows of several ways, each row once.
+    /// The rows of several paths, each row once.
     Union(UnionPath),
 }
 
-/// Rows by whole keys: of the primary key, or of a unique index.
+/// Rows by whole keys of the primary key or of a unique index.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPath {
     /// `None` for the primary key.
@@ -56,7 +56,7 @@ pub(crate) struct KeyPath {
 pub(crate) struct RangePath {
     pub index: String,
     pub equal: Vec<KeyColumn>,
-    /// Of the column behind those that are equal: the bounds, as SQL says them.
+    /// The bounds of the column after the columns with equal values, as written in SQL.
     pub lower: Option<(Expr, bool)>,
     pub upper: Option<(Expr, bool)>,
     pub bounded: Option<BoundedColumn>,
@@ -74,18 +74,18 @@ pub(crate) struct BoundedColumn {
 /// Rows that meet one of several conditions.
 #[derive(Clone, Debug)]
 pub(crate) struct UnionPath {
-    /// Each with what is still to be tested of its rows.
+    /// The paths, each with the remaining condition on its rows.
     pub ways: Vec<(Access, Option<Expr>)>,
-    /// The columns of the primary key, which tell rows apart.
+    /// The columns of the primary key, which identify rows.
     pub key: Vec<usize>,
 }
 
-/// The bounds of a range behind a prefix, as keys.
+/// The bounds of a range after a prefix, as keys.
 struct Bounds {
-    /// The value of the column, and whether it is inside; in the order of the index, where nulls are the largest.
+    /// The column's value, and true if it is included; in the order of the index, where nulls are the largest.
     lower: Option<(Value, bool)>,
     upper: Option<(Value, bool)>,
-    /// The range has rows that do not meet the condition.
+    /// True if the range contains rows that do not meet the condition.
     is_loose: bool,
 }
 
@@ -112,7 +112,7 @@ impl Bounds {
 }
 
 impl RangePath {
-    /// The bounds behind the prefix; `None` if nothing is between them.
+    /// The bounds after the prefix; `None` if the range is empty.
     fn bounds(&self, with: &Environment<'_>) -> Result<Option<Bounds>, SqlError> {
         let mut bounds = Bounds {
             lower: None,
@@ -132,7 +132,7 @@ impl RangePath {
             }
             let is_whole = matches!(value, Value::Int(_));
             let said = discriminant(&value);
-            // A bound between two values of the column is left to the condition.
+            // A bound between two values of the column's type is tested by the condition.
             let Some(value) = key_value(value, column.kind) else {
                 bounds.is_loose = true;
                 continue;
@@ -153,11 +153,11 @@ impl RangePath {
         Ok(Some(bounds))
     }
 
-    /// The keys between which the rows are, if that is one range, and whether it has rows that do not meet the condition;
-    /// `None` if there are none, or several ranges.
+    /// The range of keys that contains the rows, and true if it also contains rows that do not meet the condition.
+    /// `None` if it is empty, or there are several ranges.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn only_range(&self, with: &Environment<'_>) -> Result<Option<(KeyRange, bool)>, SqlError> {
         match (only_key(&self.equal, with)?.flatten(), self.bounds(with)?) {
             (Some(prefix), Some(bounds)) => {
@@ -170,7 +170,7 @@ impl RangePath {
     /// The number of rows, if it is known without reading them.
     ///
     /// # Errors
-    /// An expression that cannot be computed, a row that cannot be read.
+    /// Evaluation errors, rows that cannot be read.
     pub fn count(
         &self,
         table: u16,
@@ -197,7 +197,7 @@ impl Access {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read; a key that cannot be computed.
+    /// Errors of `each`; rows that cannot be read; keys that cannot be computed.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -226,7 +226,7 @@ impl Access {
         }
     }
 
-    /// True if a query gives so many values that a scan is cheaper than lookups.
+    /// True if a subquery returns so many values that a scan is cheaper than lookups.
     fn has_many_keys(&self, source: &dyn Source, with: &Environment<'_>) -> Result<bool, SqlError> {
         if !source.knows_counts() {
             return Ok(false);
@@ -290,7 +290,7 @@ impl Access {
         })
     }
 
-    /// Whether it looks at few rows, so that it does not hold others up.
+    /// True if few rows are read, so that the statement does not delay others.
     pub fn is_short(&self) -> bool {
         match &self.path {
             Path::Key(path) => {
@@ -301,12 +301,12 @@ impl Access {
         }
     }
 
-    /// True if it gives at most one row.
+    /// True if the path finds at most one row.
     pub fn is_point(&self) -> bool {
         matches!(&self.path, Path::Key(path) if is_single(&path.key))
     }
 
-    /// The columns whose values it seeks.
+    /// The columns whose values are sought.
     pub fn sought(&self) -> &[KeyColumn] {
         match &self.path {
             Path::Key(path) => &path.key,

@@ -1,9 +1,9 @@
-//! `ON UPDATE CASCADE`, `SET NULL` and `SET DEFAULT`: rows that refer to a key follow it when it changes.
+//! `ON UPDATE CASCADE`, `SET NULL` and `SET DEFAULT`: changes of rows whose referenced key changes.
 //!
-//! The engine knows no such action: a program without SQL cannot change a key to which rows refer. A statement changes its
-//! rows first, while references are held, and then changes all rows that referred to one of the old keys by one `UPDATE`,
-//! which finds them all before it changes one. So keys may be exchanged. That statement's own rows are followed the same
-//! way.
+//! The engine has no such action: without SQL, a key to which rows refer cannot be changed. A statement first changes
+//! its own rows, while the check of references is postponed. Then one `UPDATE` changes all rows that referred to one of
+//! the old keys. It finds all of them before it changes one, so keys may be exchanged. The rows that it changes are
+//! cascaded in the same way.
 //!
 //! Invariant: no row is changed twice for one statement, since each `UPDATE` looks for old keys only once.
 
@@ -27,13 +27,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The most values of keys that a statement may change so: each is a parameter.
+/// The most key values that one statement may change: each is a parameter.
 const VALUES_MAX: usize = 60_000;
-/// How often rows that follow may have others follow them.
+/// The most levels of cascades.
 const DEPTH_MAX: u32 = 32;
 
 thread_local! {
-    /// How many such statements run one inside of another.
+    /// The number of nested cascading statements.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -68,21 +68,21 @@ impl Drop for Deeper {
     }
 }
 
-/// A reference whose rows follow the keys of a table.
+/// A foreign key whose rows follow changes of the referenced key.
 #[derive(Clone, Debug)]
 pub(crate) struct Cascade {
-    /// The name under which the table is kept that refers.
+    /// The stored name of the referencing table.
     table: String,
     action: UpdateAction,
-    /// The columns that refer, by name, and those that they refer to: by number, with their types.
+    /// The referencing columns by name, and the referenced columns by number, with their types.
     columns: Vec<(String, usize, SqlType)>,
 }
 
 impl Cascade {
-    /// Those of a table of which some columns are changed.
+    /// The cascades of a table of which some columns are changed.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn all(
         source: &dyn Source,
         relation: &Relation,
@@ -122,10 +122,10 @@ impl Cascade {
         Ok(found)
     }
 
-    /// Changes the rows that refer to old keys, of rows before and after.
+    /// Changes the rows that refer to old keys. `rows` are pairs of a row before and after its change.
     ///
     /// # Errors
-    /// What cannot be stored; `54000` for too many keys.
+    /// Write errors; `54000` for too many keys.
     pub fn follow<'r>(
         &self,
         tx: &mut dyn WriteTarget,
@@ -142,7 +142,7 @@ impl Cascade {
                     .collect()
             };
             let (old, new) = (key(before), key(after));
-            // To a null nothing refers.
+            // No row refers to a null.
             if old == new || old.contains(&Value::Null) {
                 continue;
             }
@@ -186,7 +186,8 @@ impl Cascade {
         plan.run(tx, &within, Among::All).map(drop)
     }
 
-    /// Its text, and the types of its parameters: for each row the old values, and the new ones if they are set.
+    /// The statement's text and the types of its parameters: for each row the old values, and the new ones if they are
+    /// set.
     fn statement(&self, rows: usize) -> (String, Vec<Option<SqlType>>) {
         let count = self.columns.len();
         let has_new = self.action == UpdateAction::Cascade;

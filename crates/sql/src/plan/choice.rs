@@ -1,4 +1,4 @@
-//! The choice of a way to the rows of a table that meet a condition.
+//! The choice of an access path to the rows of a table that meet a condition.
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
 use super::factoring::factored;
@@ -8,7 +8,8 @@ use crate::indexed::Indexed;
 use crate::relation::Relation;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, Value};
 
-/// The most keys that lists for several columns make together: beyond, the last of them are tested of each row.
+/// The most keys that the lists of several columns may combine to. Beyond this limit, the last lists are tested on each
+/// row.
 const COMBINATIONS_MAX: usize = 10_000;
 
 /// A condition on one column, as far as an index can use it.
@@ -16,9 +17,9 @@ const COMBINATIONS_MAX: usize = 10_000;
 struct Term {
     column: usize,
     says: Says,
-    /// Its number among the condition's parts; `None` if it follows of several.
+    /// Its number among the condition's parts; `None` if it is derived from several parts.
     part: Option<usize>,
-    /// It says that the condition of a partial index holds.
+    /// True if it implies the condition of a partial index.
     is_of_index: bool,
 }
 
@@ -26,34 +27,34 @@ struct Term {
 #[derive(Clone, Debug)]
 enum Says {
     Compares(Comparison, Expr),
-    /// It equals one of several values.
+    /// The column equals one of several values.
     IsOf(List),
-    /// It equals one of a query's values.
+    /// The column equals one of a query's values.
     IsOfQuery(Box<Subquery>),
 }
 
-/// The order that is wanted: columns, and true if the largest comes first.
+/// The wanted order: columns, and true if it is descending.
 pub(crate) type WantedOrder = Vec<(usize, bool)>;
 
-/// A way that was chosen.
+/// A chosen access path.
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub access: Access,
-    /// The rest of the condition, which is tested of each row.
+    /// The rest of the condition, which is tested on each row.
     pub filter: Option<Expr>,
-    /// The rows come in the wanted order.
+    /// True if the rows come in the wanted order.
     pub is_ordered: bool,
 }
 
-/// A way that may be chosen.
+/// An access path that may be chosen.
 struct Candidate {
     path: Path,
-    /// The parts of the condition that it is made of.
+    /// The parts of the condition that the path implements.
     parts: Vec<usize>,
     is_ordered: bool,
 }
 
-/// Chooses a way to the rows that meet a condition, in an order if it can be had.
+/// Chooses an access path to the rows that meet a condition, in the wanted order if possible.
 pub(crate) fn choose(
     relation: &Relation,
     condition: Option<Expr>,
@@ -94,7 +95,7 @@ pub(crate) fn choose(
     }
 }
 
-/// The condition and the order that a way is chosen for.
+/// The condition and the order for which a path is chosen.
 struct Choosing<'c> {
     relation: &'c Relation,
     terms: Vec<Term>,
@@ -108,7 +109,7 @@ impl Choosing<'_> {
         KeyColumn::new(term.sought(), part, kind)
     }
 
-    /// By the whole keys of a unique index: the one with the fewest of them.
+    /// A path by the whole key of a unique index: the index with the fewest keys.
     fn by_key(&self) -> Option<Candidate> {
         let schema = &self.relation.schema;
         let unique = schema.indexes.iter().filter(|index| index.unique);
@@ -135,7 +136,7 @@ impl Choosing<'_> {
         })
     }
 
-    /// By the first columns of an index. `is_equal`: only if the condition says what the first one equals.
+    /// A path by the first columns of an index. `is_equal`: only if the condition fixes the first column.
     fn by_range(&self, is_equal: bool) -> Option<Candidate> {
         let schema = &self.relation.schema;
         let ordered = [&schema.primary].into_iter().chain(&schema.indexes);
@@ -173,7 +174,7 @@ impl Choosing<'_> {
         let bounds = [&lower, &upper].into_iter().flatten();
         let parts = equal.iter().filter_map(|term| term.part);
         let parts: Vec<usize> = parts.chain(bounds.map(|(part, _)| *part)).collect();
-        // Many rows may meet the condition of an index, so an index is not chosen for it alone.
+        // Many rows may meet the condition of an index, so it alone is no reason to choose the index.
         let sought = equal.iter().filter(|term| !term.is_of_index);
         if is_equal && sought.clone().next().is_none() {
             return None;
@@ -217,8 +218,8 @@ impl Choosing<'_> {
         Some((score, candidate))
     }
 
-    /// By several ways, one for each of the conditions of which one is to hold, if each finds its
-    /// rows by equal values, or between two.
+    /// A path of several paths, one for each alternative of an `OR`, if each alternative finds its rows by equal values
+    /// or a range.
     fn by_union(&self, parts: &[Expr]) -> Option<Candidate> {
         parts.iter().enumerate().find_map(|(number, part)| {
             let Expr::Or(conditions) = part else {
@@ -251,16 +252,16 @@ impl Choosing<'_> {
         })
     }
 
-    /// The direction in which an index gives rows in the wanted order, true if backward; `None` if it does not.
+    /// The direction in which an index has the wanted order: true if backward, `None` if in neither direction.
     fn direction(&self, index: &IndexDefinition) -> Option<bool> {
         let order = self.order?;
-        // Where a query gives many values, all rows are looked at.
+        // If a query returns many values, all rows are scanned.
         let is_of_query = |term: &Term| matches!(term.says, Says::IsOfQuery(_));
         let mut sought = equal_terms(index, &self.terms).into_iter();
         if sought.any(is_of_query) {
             return None;
         }
-        // Columns that are the same in all rows order nothing.
+        // Columns with the same value in all rows do not affect the order.
         let is_same = |column: usize| {
             let mut terms = self.terms.iter();
             terms.any(|term| term.column == column && term.is_equal() && term.is_single())
@@ -282,7 +283,7 @@ impl Choosing<'_> {
     }
 }
 
-/// The parts of a condition that all are to hold.
+/// The conjuncts of a condition.
 pub(crate) fn parts_of(condition: Option<Expr>) -> Vec<Expr> {
     match condition {
         Some(Expr::And(parts)) => {
@@ -296,7 +297,7 @@ pub(crate) fn parts_of(condition: Option<Expr>) -> Vec<Expr> {
     }
 }
 
-/// The parts that are used, and the others.
+/// Divides the parts into those used, and the others.
 fn divided(parts: Vec<Expr>, used: &[usize]) -> (Vec<Expr>, Vec<Expr>) {
     let (mut own, mut rest) = (Vec::with_capacity(used.len()), Vec::new());
     for (number, part) in parts.into_iter().enumerate() {
@@ -308,7 +309,7 @@ fn divided(parts: Vec<Expr>, used: &[usize]) -> (Vec<Expr>, Vec<Expr>) {
     (own, rest)
 }
 
-/// The condition that all of some conditions hold.
+/// The conjunction of some conditions.
 pub(crate) fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
     match parts.len() {
         0 | 1 => parts.pop(),
@@ -328,7 +329,7 @@ impl Term {
         matches!(self.says, Says::Compares(..))
     }
 
-    /// The number of its values, at most or roughly.
+    /// The number of values, as an upper bound or an estimate.
     fn count(&self) -> usize {
         match &self.says {
             Says::Compares(..) => 1,
@@ -396,7 +397,7 @@ fn compared(
     Some((column, Says::Compares(comparison.reversed(), left.clone())))
 }
 
-/// The column that is to equal one of several values, which a list says, or several equations and lists.
+/// The column that must equal one of several values, given by a list, or by several equations and lists.
 fn is_of(expr: &Expr, indexed: &Indexed) -> Option<(usize, Says)> {
     if let Expr::In(part, list) = expr
         && let Some(column) = indexed.column_of(part)
@@ -436,14 +437,14 @@ fn is_of(expr: &Expr, indexed: &Indexed) -> Option<(usize, Says)> {
     Some((found?, Says::IsOf(List::of_items(items))))
 }
 
-/// The number of keys that terms make together.
+/// The number of keys that the terms combine to.
 fn keys(terms: &[&Term]) -> usize {
     let counts = terms.iter().map(|term| term.count());
     counts.fold(1, usize::saturating_mul)
 }
 
-/// The terms that say the first columns of an index. One value is preferred to several; lists that make too many keys
-/// together are left out.
+/// The terms on the first columns of an index. One value is preferred to several. Lists that combine to too many keys
+/// are left out.
 fn equal_terms<'t>(index: &IndexDefinition, terms: &'t [Term]) -> Vec<&'t Term> {
     let mut found: Vec<&Term> = Vec::new();
     for part in &index.key {

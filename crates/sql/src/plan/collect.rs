@@ -1,4 +1,4 @@
-//! The rows of a result on their way to whoever takes them: told apart, sorted, counted off.
+//! The rows of a result on their way to the sink: made distinct, sorted, and limited.
 
 use super::select_run::RowSink;
 use super::sorting::sort;
@@ -11,21 +11,21 @@ use crate::rows::{InputRow, put};
 use sardonyx::schema::{Value, ValueRef};
 use std::collections::HashSet;
 
-/// So many rows are kept before those are dropped that are not wanted.
+/// Unwanted rows are not dropped while fewer rows than this are kept.
 const KEPT_MIN: usize = 64;
 
 /// A row that is to be sorted.
 struct Sorted {
     keys: Vec<Value>,
-    /// The columns of which its volatile values are computed.
+    /// The columns from which its volatile values are computed.
     row: Vec<Value>,
-    /// By what it is told apart from others, if it is by more than its values.
+    /// The key that distinguishes it from others, if its values do not suffice.
     apart: Vec<u8>,
     values: Vec<Value>,
     bytes: usize,
 }
 
-/// Takes rows as they come to their place in the result.
+/// Takes rows as they come and brings them to their place in the result.
 pub(crate) struct Collector<'p, 'e> {
     plan: &'p SelectPlan,
     with: &'p Environment<'e>,
@@ -34,20 +34,20 @@ pub(crate) struct Collector<'p, 'e> {
     skip: u64,
     left: u64,
     sorted: Vec<Sorted>,
-    /// The keys of the last row of those that are wanted so far: what does not come before it is not wanted.
+    /// The last row's keys among those wanted so far: a row that does not come before it is not wanted.
     last: Option<Vec<Value>>,
     late: Late,
-    /// Rows that OFFSET leaves out are computed: they may fail, or call volatile functions.
+    /// True if rows skipped by OFFSET are computed: they may fail, or call volatile functions.
     computes_skipped: bool,
-    /// The keys of the row that is looked at.
+    /// A buffer for the keys of the current row.
     keys: Vec<Value>,
-    /// The row that is made.
+    /// A buffer for the values of the current row.
     values: Vec<Value>,
     sink: RowSink<'p>,
 }
 
 impl<'p, 'e> Collector<'p, 'e> {
-    /// For the rows of a plan: so many are left out, and so many given at most.
+    /// A collector for the rows of a plan, of which `skip` are skipped and at most `left` are returned.
     pub fn new(
         plan: &'p SelectPlan,
         with: &'p Environment<'e>,
@@ -73,10 +73,10 @@ impl<'p, 'e> Collector<'p, 'e> {
         }
     }
 
-    /// Takes a row. Returns whether more are wanted.
+    /// Takes a row. Returns true if more are wanted.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if rows take too much memory; what the sink returns.
+    /// Evaluation errors; `53200` if rows take too much memory; errors of the sink.
     pub fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
         if !self.plan.sort.is_empty() {
             return self.take_to_sort(row);
@@ -106,7 +106,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         Ok(wants && self.left > 0)
     }
 
-    /// What tells a row apart from others, whose values are made.
+    /// Returns the key that distinguishes a row, whose values are computed, from others.
     fn apart(&self, row: &dyn InputRow) -> Result<Vec<u8>, SqlError> {
         let mut key = Vec::new();
         match self.plan.is_distinct {
@@ -132,7 +132,7 @@ impl<'p, 'e> Collector<'p, 'e> {
     }
 
     fn take_to_sort(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
-        // The memory of a row's keys that was not wanted.
+        // Reuses the buffer of an unwanted row's keys.
         let mut keys = std::mem::take(&mut self.keys);
         keys.resize(self.plan.sort.len(), Value::Null);
         for (key, place) in self.plan.sort.iter().zip(&mut keys) {
@@ -159,7 +159,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         let mut apart = Vec::new();
         if self.seen.is_some() {
             apart = self.apart(row)?;
-            // Which is the first in order is known at the end only.
+            // The first row in order is only known at the end.
             if self.plan.is_distinct && !self.is_new(std::mem::take(&mut apart))? {
                 return Ok(true);
             }
@@ -180,7 +180,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         Ok(true)
     }
 
-    /// Of few rows that are wanted only those are kept, and as many again on their way.
+    /// Drops the unwanted rows when twice as many are kept as are wanted.
     fn drop_unwanted(&mut self) -> Result<(), SqlError> {
         let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
         let most = wanted.saturating_mul(2).max(KEPT_MIN);
@@ -201,10 +201,10 @@ impl<'p, 'e> Collector<'p, 'e> {
         sort(&mut self.sorted, order, || context.check_interrupted())
     }
 
-    /// Gives the rows that were sorted.
+    /// Returns the sorted rows to the sink.
     ///
     /// # Errors
-    /// What the sink returns.
+    /// Errors of the sink.
     pub fn finish(mut self) -> Result<(), SqlError> {
         self.sort()?;
         for mut row in std::mem::take(&mut self.sorted) {
@@ -229,14 +229,14 @@ impl<'p, 'e> Collector<'p, 'e> {
     }
 }
 
-/// Values of volatile functions, which are computed of the rows that are given, in their order.
+/// Values of volatile functions, which are computed only for returned rows, in their order.
 #[derive(Default)]
 struct Late {
     /// The places of the values in the output.
     outputs: Vec<usize>,
-    /// The places of those that are keys of the order, which are computed once, with the keys' numbers.
+    /// The places of the values that are sort keys, which are computed once, with the keys' numbers.
     keys: Vec<(usize, usize)>,
-    /// The places of the columns of which they are computed.
+    /// The places of the columns from which they are computed.
     columns: Vec<usize>,
 }
 

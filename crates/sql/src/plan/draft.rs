@@ -1,4 +1,4 @@
-//! Queries before the ways to their rows are chosen, and the queries that `WITH` names.
+//! Drafts: queries before the access paths to their rows are chosen; the queries that `WITH` names.
 
 use super::output::Item;
 use super::tree::{Expansion, JoinKind, Recursion, Series, SetOperation, SharedQuery};
@@ -12,7 +12,7 @@ use sqlparser::ast;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A query before the ways to its rows are chosen.
+/// A query before the access paths to its rows are chosen.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub from: Option<FromNode>,
@@ -23,7 +23,7 @@ pub(crate) struct Draft {
     pub condition: Option<Expr>,
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
-    /// A literal or a parameter among them may have no type yet.
+    /// Literals and parameters among them may have no type yet.
     pub items: Vec<Item>,
     pub sort: Vec<SortKey>,
     pub is_distinct: bool,
@@ -33,15 +33,15 @@ pub(crate) struct Draft {
     pub has_subqueries: bool,
 }
 
-/// What `FROM` says, before the ways to the rows are chosen.
+/// A tree of joins in `FROM`, before the access paths are chosen.
 #[derive(Debug)]
 pub(crate) enum FromNode {
-    /// One thing, with its columns' places in the whole row.
+    /// One item, with the places of its columns in the whole row.
     Leaf(FromTable, Range<usize>),
     Join(Box<FromJoin>),
 }
 
-/// A join, before the ways to its rows are chosen.
+/// A join, before the access paths to its rows are chosen.
 #[derive(Debug)]
 pub(crate) struct FromJoin {
     pub left: FromNode,
@@ -50,20 +50,20 @@ pub(crate) struct FromJoin {
     pub on: Option<Expr>,
 }
 
-/// What stands in `FROM`, before the ways to its rows are chosen.
+/// An item of `FROM`, before the access path to its rows is chosen.
 #[derive(Debug)]
 pub(crate) enum FromTable {
     Relation(Box<Relation>),
     Virtual(&'static str, ComputeRows),
     Derived(Box<Draft>),
-    /// A query, with what it asks for of the rows before it.
+    /// A subquery, with the values that it reads of the rows before it.
     Lateral(Box<Draft>, Vec<Expr>),
     Shared(Arc<SharedQuery>),
     Series(Series),
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetsDraft>),
     Recursion(Box<Recursion>),
-    /// The rows of the round before, of the recursive query of this number.
+    /// The previous round's rows of the recursive query with this number.
     LastRound(usize),
     Expanded(Box<Expansion>),
     Windowed(Box<WindowedDraft>),
@@ -72,7 +72,7 @@ pub(crate) enum FromTable {
 /// A part of `FROM`, with the scope of its columns.
 pub(crate) type Planned = (FromNode, Scope);
 
-/// Queries whose rows are put together, before the ways to them are chosen.
+/// A chain of set operations, before the access paths are chosen.
 #[derive(Debug)]
 pub(crate) struct SetsDraft {
     pub first: Draft,
@@ -80,7 +80,7 @@ pub(crate) struct SetsDraft {
     pub own_keys: Vec<(usize, SqlType)>,
 }
 
-/// The same before the ways to its rows are chosen.
+/// A query with window functions, before the access paths are chosen.
 #[derive(Debug)]
 pub(crate) struct WindowedDraft {
     pub below: Draft,
@@ -93,32 +93,32 @@ pub(crate) struct NamedQuery {
     pub name: String,
     pub alias: ast::TableAlias,
     pub kind: NamedKind,
-    /// How many queries were named, and how many were around it, where it stands.
+    /// The number of named queries, and of outer queries, at its definition.
     pub named: usize,
     pub outer: usize,
 }
 
-/// How a query that is named is run.
+/// The way in which a named query is run.
 #[derive(Debug)]
 pub(crate) enum NamedKind {
-    /// Once for the statement, and its rows are kept.
+    /// Run once for the statement; its rows are kept.
     Shared(Arc<SharedQuery>),
     /// Planned at each place that names it.
     Inlined(Box<ast::Query>),
-    /// The same of one that names itself.
+    /// A recursive query, planned at each place that names it.
     Recursive(Box<ast::Cte>),
     /// The recursive query itself, in its step.
     LastRound(LastRound),
 }
 
-/// The rows of the round before, as the step of a recursive query sees them.
+/// The previous round's rows, as the step of a recursive query reads them.
 #[derive(Clone, Debug)]
 pub(crate) struct LastRound {
     /// The query's number in the statement.
     pub number: usize,
     pub columns: Vec<(String, TypeSpec)>,
-    /// How many queries were being named where the step stands.
+    /// The nesting depth of named queries at the step.
     pub naming: usize,
-    /// How many queries are around the step.
+    /// The number of queries around the step.
     pub outer: usize,
 }

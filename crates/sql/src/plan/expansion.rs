@@ -1,5 +1,6 @@
-//! Functions that give rows, in the list of `SELECT`: `unnest`, `generate_subscripts` and `_pg_expandarray`. The query gives the arrays; for
-//! each of its rows there are as many as its longest array has elements, and nulls where another one ends before.
+//! Set-returning functions in the list of `SELECT`: `unnest`, `generate_subscripts` and `_pg_expandarray`. The query
+//! returns the arrays. Each of its rows becomes as many rows as its longest array has elements; shorter arrays are
+//! continued with nulls.
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 
@@ -19,7 +20,7 @@ use crate::values::arrays;
 use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, Select, SelectItem};
 
-/// Whether a function that gives rows stands in the list.
+/// True if the list contains a set-returning function.
 pub(crate) fn has_rows(select: &Select) -> bool {
     let gives_rows = |tree: &Tree| {
         // `(function(…)).field`
@@ -39,10 +40,10 @@ pub(crate) fn has_rows(select: &Select) -> bool {
     })
 }
 
-/// Drafts a query with such functions.
+/// Drafts a query with set-returning functions in its list.
 ///
 /// # Errors
-/// What is wrong with it; `0A000` with `DISTINCT`.
+/// Invalid SQL; `0A000` with `DISTINCT`.
 pub(crate) fn draft_expanded(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -74,7 +75,7 @@ impl Expansion {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed.
+    /// Errors of `each`; read and evaluation errors.
     pub fn walk(
         &self,
         source: &dyn Source,

@@ -1,5 +1,5 @@
-//! How many rows are to be expected of the parts of a query, roughly: from how many the tables have as it is planned, and by
-//! rules of thumb for what conditions leave of them. Only the order of joins hangs on it.
+//! Rough estimates of the numbers of rows of a query's parts. Their sources are the tables' row counts at planning
+//! time, and rules of thumb for the selectivity of conditions. They only affect the order of joins.
 
 use super::access::{Access, Path};
 use super::join::FEW;
@@ -8,12 +8,12 @@ use super::tree::{Input, JoinNode, SelectPlan};
 use crate::expression::{Comparison, Expr};
 use sardonyx::schema::Value;
 
-/// What is expected of a table whose size is not known.
+/// The estimate for a table whose size is unknown.
 const UNKNOWN: f64 = 1_000.0;
-/// How many rows an index finds of a value.
+/// The estimated number of rows that an index finds for one value.
 const FOUND: f64 = 20.0;
 
-/// The share of rows that meet a condition.
+/// The estimated share of rows that meet a condition.
 fn share_of(condition: &Expr) -> f64 {
     match condition {
         Expr::And(parts) => parts.iter().map(share_of).product(),
@@ -30,7 +30,7 @@ fn share_of(condition: &Expr) -> f64 {
     }
 }
 
-/// What a condition leaves of so many rows.
+/// The estimated number of rows, of the given number, that meet a condition.
 pub(super) fn left_of(rows: f64, condition: Option<&Expr>) -> f64 {
     rows * condition.map_or(1.0, share_of)
 }
@@ -97,7 +97,7 @@ impl SelectPlan {
 }
 
 impl JoinNode {
-    /// How many rows are to be expected of it.
+    /// The estimated number of rows.
     pub fn expected(&self) -> f64 {
         match self {
             JoinNode::Side(side) => {

@@ -1,10 +1,10 @@
-//! Conditions of which one is to hold: what all of them say is said once, before them, so that it finds keys and indexes; and
-//! what they say of one table alone is said of that table.
+//! Factoring of disjunctions: a condition common to all alternatives is moved in front of them, so that it finds keys
+//! and indexes. Conditions on one table alone are derived for that table.
 
 use super::choice::all_of;
 use crate::expression::Expr;
 
-/// The parts of a condition that all are to hold.
+/// The conjuncts of a condition.
 fn parts(condition: &Expr) -> &[Expr] {
     match condition {
         Expr::And(parts) => parts,
@@ -12,8 +12,8 @@ fn parts(condition: &Expr) -> &[Expr] {
     }
 }
 
-/// Conditions of which one is to hold, as conditions that all are to hold: `(a and b) or (a and c)` is `a and (b or c)`, and
-/// `a or (a and b)` is `a`.
+/// Converts alternatives of a disjunction to conjuncts. `(a and b) or (a and c)` becomes `a and (b or c)`, and `a or (a
+/// and b)` becomes `a`.
 pub(super) fn factored(conditions: Vec<Expr>) -> Vec<Expr> {
     let Some((first, others)) = conditions.split_first() else {
         return vec![Expr::Or(conditions)];
@@ -38,7 +38,7 @@ pub(super) fn factored(conditions: Vec<Expr>) -> Vec<Expr> {
     all
 }
 
-/// What follows for some columns alone from conditions of which one is to hold, if each of them says something of those.
+/// The condition on some columns alone that follows from a disjunction, if each alternative restricts them.
 pub(super) fn implied(conditions: &[Expr], is_of: &dyn Fn(&Expr) -> bool) -> Option<Expr> {
     let says = |condition: &Expr| {
         let own = parts(condition).iter();
@@ -49,7 +49,7 @@ pub(super) fn implied(conditions: &[Expr], is_of: &dyn Fn(&Expr) -> bool) -> Opt
     all.map(Expr::Or)
 }
 
-/// True of comparisons of what is there: they may be computed for rows of which nothing asks.
+/// True for comparisons of present values: they may be computed for rows that the statement does not test.
 fn cannot_fail(condition: &Expr) -> bool {
     !condition.any(&|part| {
         !matches!(

@@ -1,6 +1,6 @@
-//! The names that expressions give columns which have none of their own.
+//! The names of columns whose expressions have no alias.
 //!
-//! Source: PostgreSQL 15, what clients see of `FigureColname`.
+//! Source: PostgreSQL 15, the visible results of `FigureColname`.
 
 use crate::names::{name_of, parts_of};
 use crate::types::{OwnTypes, TypeSpec};
@@ -14,20 +14,20 @@ pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
     }
 }
 
-/// The name that a column has which is given none.
+/// The name of a column without an alias.
 pub(crate) fn name_of_tree(tree: &Tree) -> String {
     found_name(tree).map_or("?column?".into(), |(name, _)| name)
 }
 
-/// The name that an expression gives a column, if it gives one.
+/// The name that an expression gives its column, if any.
 pub(crate) fn name_of_expression(tree: &Tree) -> Option<String> {
     found_name(tree).map(|(name, _)| name)
 }
 
-/// The name that an expression gives its column, and whether casts and `CASE` around it keep that: those of columns and
-/// functions they do, but not those of casts.
+/// The name that an expression gives its column, and true if casts and `CASE` around it keep that name. The names of
+/// columns and functions are kept, those of casts are not.
 ///
-/// Source: PostgreSQL 15, what clients see of `FigureColname`.
+/// Source: PostgreSQL 15, the visible results of `FigureColname`.
 fn found_name(tree: &Tree) -> Option<(String, bool)> {
     let kept = |name: &str| Some((name.to_string(), true));
     let around = |inner: Option<&Tree>, own: String| match inner.and_then(found_name) {
@@ -37,7 +37,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
     let type_name = |of: &DataType| {
         match (TypeSpec::of_data_type(of, &OwnTypes), of) {
             (Ok(spec), _) => {
-                // An array's is that of its elements.
+                // The name of an array type is that of its elements' type.
                 let kind = spec.kind.element().unwrap_or(spec.kind);
                 Some(kind.internal_name().to_string())
             }
@@ -91,7 +91,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
     }
 }
 
-/// The name of the only column of a query, as [`found_name`] of it.
+/// The name of a query's only column, as in [`found_name`].
 fn name_of_query(query: &ast::Query) -> Option<(String, bool)> {
     let mut body = &*query.body;
     while let ast::SetExpr::SetOperation { left, .. } = body {

@@ -1,5 +1,5 @@
-//! `FROM`, compiled: tables, queries, series, and how they are joined, with the scope of their columns. The places of
-//! columns are those in the row of all that `FROM` has.
+//! `FROM`, compiled: tables, subqueries, functions and joins, with the scope of their columns. The places of columns
+//! are places in the row of all of `FROM`.
 
 use super::draft::{Draft, FromJoin, FromNode, FromTable, Planned};
 use super::named::named_table;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Compiles `FROM`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_from(
     planning: &mut Planning<'_>,
     from: &[TableWithJoins],
@@ -36,10 +36,10 @@ pub(crate) fn plan_from(
     Ok((Some(node), scope))
 }
 
-/// Compiles what stands in `FROM` behind something that is compiled.
+/// Compiles an item of `FROM` that follows a compiled one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_behind(
     planning: &mut Planning<'_>,
     (mut node, mut scope): Planned,
@@ -59,7 +59,7 @@ pub(crate) fn plan_behind(
     Ok((node, scope))
 }
 
-/// A table with what is joined to it. `around` are the scopes that a lateral query sees besides.
+/// A table with its joins. `around` are the scopes that a lateral query sees in addition.
 fn with_joins(
     planning: &mut Planning<'_>,
     around: &[&Scope],
@@ -171,7 +171,7 @@ fn joined(
     Ok((node, scope))
 }
 
-/// Makes one column of two of a name. Returns that they are equal, and the column.
+/// Merges two columns of one name. Returns the condition that they are equal, and the merged column.
 fn merge(
     planning: &mut Planning<'_>,
     left: &mut Scope,
@@ -231,7 +231,7 @@ fn merge(
     Ok((equal, column))
 }
 
-/// One thing of `FROM`.
+/// One item of `FROM`.
 fn factor(
     planning: &mut Planning<'_>,
     around: &[&Scope],
@@ -278,7 +278,7 @@ fn factor(
             (alias.as_ref(), *with_ordinality),
             start,
         ),
-        // The parser knows this function by itself.
+        // The parser represents this function separately.
         TableFactor::UNNEST {
             alias,
             array_exprs,

@@ -1,4 +1,4 @@
-//! `GROUP BY`: the keys by which rows are grouped, and what stands in a grouped query.
+//! `GROUP BY`: the keys by which rows are grouped, and the expressions of a grouped query.
 
 use super::output::{Item, compile_items};
 use super::planning::Planning;
@@ -10,10 +10,10 @@ use crate::expression::{Expr, Scope, SortKey, Typed, distinguishable, parts_of_t
 use crate::names::{name_of, qualified};
 use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};
 
-/// The keys by which rows are grouped; `None` if they are not.
+/// Compiles the keys by which rows are grouped; `None` without grouping.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn group_keys(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -50,7 +50,7 @@ pub(crate) fn group_keys(
     Ok(Some(grouping))
 }
 
-/// What a key of `group by` stands for: an item of the output by its number, or by its name if no column has it.
+/// Resolves a key of `GROUP BY`: an item of the output by its number, or by its name if no column has that name.
 fn named_item<'t>(scope: &Scope, select: &'t Select, tree: &'t Tree) -> Result<&'t Tree, SqlError> {
     let items = &select.projection;
     match tree {
@@ -82,9 +82,9 @@ fn named_item<'t>(scope: &Scope, select: &'t Select, tree: &'t Tree) -> Result<&
     }
 }
 
-/// True if an expression has an aggregate that `is_own` knows, but for those of window functions.
+/// True if an expression has an aggregate that `is_own` accepts; those of window functions do not count.
 fn has_aggregate(tree: &Tree, is_own: &dyn Fn(&ast::Function) -> bool) -> bool {
-    // Long chains lean to the left.
+    // Long chains are nested on the left.
     let mut tree = tree;
     while let Tree::BinaryOp { left, right, .. } = tree {
         if has_aggregate(right, is_own) {
@@ -112,11 +112,11 @@ fn is_aggregate(function: &ast::Function) -> bool {
 /// The output of a grouped query, its `HAVING`, and its order.
 pub(crate) type Grouped = (Vec<Item>, Option<Expr>, Vec<SortKey>);
 
-/// Compiles what stands in a grouped query. Columns of a table whose primary key is among the keys are the same for all
-/// rows of a group, and so may stand there, too.
+/// Compiles the expressions of a grouped query. If a table's primary key is among the keys, its columns have one value
+/// in each group, so they may be used, too.
 ///
 /// # Errors
-/// What is wrong with it; `42803` for a column that is no key.
+/// Invalid SQL; `42803` for a column that is neither a key nor depends on one.
 pub(crate) fn grouped(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -139,7 +139,7 @@ pub(crate) fn grouped(
     }
 }
 
-/// Adds the columns of tables whose primary keys are among the keys. Returns whether there are any.
+/// Adds the columns of tables whose primary keys are among the keys. Returns true if there are any.
 fn add_dependent(scope: &Scope, grouping: &mut Grouping) -> bool {
     let before = grouping.keys.len();
     let is_key = |grouping: &Grouping, place: usize| {

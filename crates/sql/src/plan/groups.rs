@@ -1,4 +1,4 @@
-//! Groups on their way: rows are told apart by a hash of their keys, and given to the aggregates of their group.
+//! Groups during aggregation: rows are assigned to groups by a hash of their keys, and added to the group's aggregates.
 //!
 //! Source: hash aggregation, as in every textbook.
 
@@ -10,25 +10,25 @@ use crate::memory::{Memory, WRITTEN};
 use crate::rows::{InputRow, put};
 use sardonyx::schema::Value;
 
-/// The groups that rows were put into so far.
+/// The groups of the rows added so far.
 pub(super) struct Groups<'g, 'm> {
     grouping: &'g Grouping,
-    /// By the hashes of what tells groups apart.
+    /// The groups' numbers by the hashes of their identities.
     table: HashTable,
-    /// The keys of each group, one group after another.
+    /// The keys of all groups, one group after another.
     keys: Vec<Value>,
-    /// What tells groups apart, where that is not the first keys themselves.
+    /// The identities of all groups, if they differ from the first keys.
     identities: Vec<Value>,
     are_keys: bool,
     /// The aggregates of each group.
     accumulators: Vec<Accumulator>,
-    /// What tells the row apart that is taken.
+    /// The identity of the row that is being added.
     own: Vec<Value>,
     memory: Memory<'m>,
 }
 
 impl<'g, 'm> Groups<'g, 'm> {
-    /// None yet; without keys one, of no rows.
+    /// No groups yet; without keys, one group without rows.
     pub fn of(grouping: &'g Grouping, with: &Environment<'m>) -> Self {
         let keys = grouping.keys.iter().map(|key| &key.expr);
         let mut groups = Groups {
@@ -55,10 +55,10 @@ impl<'g, 'm> Groups<'g, 'm> {
         self.accumulators.extend(fresh);
     }
 
-    /// Adds a row. More are wanted always.
+    /// Adds a row. Always returns true: more rows are wanted.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if the groups take too much memory.
+    /// Evaluation errors; `53200` if the groups take too much memory.
     pub fn add(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         let group = match self.grouping.keys.is_empty() {
             true => 0,
@@ -72,7 +72,7 @@ impl<'g, 'm> Groups<'g, 'm> {
         Ok(true)
     }
 
-    /// The number of a row's group, which is a new one if there is none.
+    /// Returns the number of a row's group, which is created if it does not exist.
     fn group_of(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<usize, SqlError> {
         let mut hash = 0;
         for (of, own) in self.grouping.identities.iter().zip(&mut self.own) {
@@ -125,10 +125,10 @@ impl<'g, 'm> Groups<'g, 'm> {
         Ok(group)
     }
 
-    /// Calls `each` with the rows of the groups, keys and then the values of the aggregates, until it wants no more.
+    /// Calls `each` with the rows of the groups until it returns false: the keys, then the values of the aggregates.
     ///
     /// # Errors
-    /// What `each` returns; a value out of range; `53200` if there is no memory for what was put together.
+    /// Errors of `each`; a value out of range; `53200` if the concatenated values take too much memory.
     pub fn give(
         mut self,
         each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,
@@ -145,7 +145,7 @@ impl<'g, 'm> Groups<'g, 'm> {
             values.extend(keys.by_ref().take(width));
             let first = group * aggregates.len();
             for (of, accumulator) in aggregates.iter().zip(&self.accumulators[first..]) {
-                // What it has put together is written.
+                // The accumulated values are written out.
                 let bytes = accumulator.bytes().saturating_mul(WRITTEN);
                 self.memory.reserve(bytes)?;
                 values.push(accumulator.finish(of)?);
@@ -158,7 +158,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     }
 }
 
-/// Gives a row to an aggregate, and counts what it keeps of it.
+/// Adds a row to an aggregate, and counts the memory that the aggregate keeps.
 #[inline]
 fn add(
     accumulator: &mut Accumulator,

@@ -1,4 +1,4 @@
-//! `INSERT`: rows of values, of a query, or of defaults; what becomes of those whose key is there.
+//! `INSERT` of given rows, of a query's rows or of defaults; `ON CONFLICT`.
 
 use super::choice::parts_of;
 use super::output::Output;
@@ -28,44 +28,44 @@ use sqlparser::ast::{
 pub(crate) struct InsertPlan {
     pub table: String,
     pub number: u16,
-    /// How many columns the engine's schema has.
+    /// The number of columns of the engine's schema.
     pub width: usize,
-    /// All that are seen, with what they get that are not given.
+    /// All visible columns, with the defaults of those without a given value.
     pub columns: Vec<(StoredColumn, Expr)>,
-    /// The column that numbers rows, if nobody sees the key.
+    /// The hidden column that numbers rows, if the table has no visible key.
     pub hidden: Option<usize>,
     /// The columns of the primary key.
     pub key: Vec<usize>,
     pub rows: InsertRows,
     pub conflict: Option<Conflict>,
     pub returning: Option<Output>,
-    /// Whether subqueries stand in its rows.
+    /// True if the rows contain subqueries.
     pub has_subqueries: bool,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
-    /// Whether a row is looked at before it is stored, or afterwards.
+    /// True if a row is read before it is stored, or afterwards.
     pub shows_rows: bool,
 }
 
-/// Where the rows come from.
+/// The source of the rows.
 #[derive(Debug)]
 pub(crate) enum InsertRows {
-    /// Of each column in order; `None` for the default.
+    /// The values of the columns in order; `None` for the default.
     Values(Vec<Vec<Option<Expr>>>),
-    /// A query, and of each of its columns: to which it goes, and from which type.
+    /// A query, with the target and the source type of each of its columns.
     Query(Box<SelectPlan>, Vec<(usize, SqlType)>),
 }
 
-/// What becomes of rows whose key is there.
+/// The action for rows whose key exists.
 #[derive(Debug)]
 pub(crate) struct Conflict {
-    /// The unique index; all if none is named.
+    /// The unique index; `None` means all.
     pub target: Option<Target>,
-    /// The change of the row that is there; nothing if there is none.
+    /// The change of the existing row; `None` for `DO NOTHING`.
     pub update: Option<(Changes, Option<Expr>)>,
 }
 
-/// The unique index that `ON CONFLICT` is about.
+/// The unique index that `ON CONFLICT` names.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// The index; the primary key if there is no name.
@@ -73,11 +73,11 @@ pub(crate) struct Target {
     pub columns: Vec<usize>,
 }
 
-/// So many rows are written in a short time.
+/// The most rows of a short statement.
 const SHORT_ROWS_MAX: usize = 1000;
 
 impl InsertPlan {
-    /// Whether it writes few rows, and looks at few for them.
+    /// True if the statement reads and writes few rows.
     pub fn is_short(&self) -> bool {
         match &self.rows {
             InsertRows::Values(rows) => rows.len() <= SHORT_ROWS_MAX,
@@ -95,10 +95,10 @@ impl InsertPlan {
     }
 }
 
-/// What a column gets that is not given.
+/// The value of a column that is not given one.
 ///
 /// # Errors
-/// What is wrong with an expression that was stored.
+/// Errors in a stored default expression.
 pub(crate) fn default_of(
     planning: &mut Planning<'_>,
     column: &RelationColumn,
@@ -124,7 +124,7 @@ pub(crate) fn default_of(
 /// Compiles `INSERT`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_insert(
     planning: &mut Planning<'_>,
     insert: &ast::Insert,
@@ -212,7 +212,7 @@ pub(crate) fn plan_insert(
     })
 }
 
-/// The places of the columns that are named, or of all.
+/// The positions of the named columns, or of all columns.
 fn targets(relation: &Relation, names: &[ast::ObjectName]) -> Result<Vec<usize>, SqlError> {
     if names.is_empty() {
         return Ok((0..relation.columns.len()).collect());
@@ -285,10 +285,10 @@ fn value_rows(
     Ok(rows)
 }
 
-/// True if a value that is given for a column is stored there; false if a number is drawn instead.
+/// True if a value given for a column is stored; false if a number is drawn from its sequence instead.
 ///
 /// # Errors
-/// `428C9` if the column's numbers are drawn always.
+/// `428C9` if the column is `GENERATED ALWAYS`.
 fn takes_value(
     column: &RelationColumn,
     overriding: Option<InsertOverriding>,
@@ -333,7 +333,7 @@ fn query_rows(
     check_count(draft.items.len(), targets, named)?;
     let scope = Scope::default();
     for (item, target) in draft.items.iter_mut().zip(targets) {
-        // What has no type yet is read as a value of the column.
+        // A value without a type yet is read as a value of the column.
         if item.typed.kind() == SqlType::Unknown {
             let spec = TypeSpec::plain(relation.columns[*target].spec.kind);
             let mut compiler = planning.compiler(&scope);
@@ -359,7 +359,7 @@ fn query_rows(
         }
         let place = match takes_value(into, overriding)? {
             true => *target,
-            // No column is there.
+            // The row has no column at this place.
             false => usize::MAX,
         };
         places.push((place, from));
@@ -415,7 +415,7 @@ fn conflict(
                     "ON CONFLICT DO UPDATE requires inference specification or constraint name",
                 ));
             }
-            // What would have been inserted stands behind the row that is there.
+            // The columns of `excluded` follow those of the existing row.
             let width = relation.schema.columns.len();
             let mut excluded = scope_of(relation, "excluded");
             excluded.is_aside = true;
@@ -435,7 +435,7 @@ fn conflict(
     Ok(Conflict { target, update })
 }
 
-/// The unique index that has these columns and expressions, of the rows that meet a condition at least.
+/// The unique index with these columns and expressions, covering at least the rows that meet a condition.
 fn inferred(
     planning: &mut Planning<'_>,
     relation: &Relation,

@@ -1,4 +1,4 @@
-//! `INSERT` run in a transaction: rows are made whole, stored, and told.
+//! `INSERT` run in a transaction: rows are completed, stored and returned.
 
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
@@ -16,10 +16,10 @@ use sardonyx::schema::{PRIMARY, Value, ValueRef};
 use std::collections::HashSet;
 
 impl InsertPlan {
-    /// Runs it. Returns how many rows it inserted or changed, and what is returned of them.
+    /// Runs the statement. Returns the number of rows that it inserted or changed, and the rows of `RETURNING`.
     ///
     /// # Errors
-    /// What cannot be computed, read or stored.
+    /// Evaluation, read and write errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -39,7 +39,7 @@ impl InsertPlan {
         };
         match &self.rows {
             InsertRows::Values(rows) if self.has_subqueries => {
-                // They see none of the rows that are inserted.
+                // Subqueries see none of the inserted rows.
                 let mut made = Vec::with_capacity(rows.len());
                 {
                     let kept = Kept::default();
@@ -101,10 +101,10 @@ impl InsertPlan {
         Ok(row)
     }
 
-    /// A row of values of the columns at these places, each of its column's type: for `COPY`.
+    /// Completes a row from values of the columns at these places, each of its column's type: for `COPY`.
     ///
     /// # Errors
-    /// Those of [`InsertPlan::run`].
+    /// Errors of [`InsertPlan::run`].
     pub fn complete(
         &self,
         given: Vec<(usize, Value)>,
@@ -127,11 +127,11 @@ impl InsertPlan {
         Ok(row)
     }
 
-    /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
-    /// insertion.
+    /// Inserts whole rows. If a row cannot be stored, `failed` is called with its number and the error; the error that
+    /// it returns ends the insertion.
     ///
     /// # Errors
-    /// What `failed` returns.
+    /// Errors of `failed`.
     pub fn insert_rows(
         &self,
         tx: &mut dyn WriteTarget,
@@ -166,11 +166,11 @@ fn convert(value: ValueRef<'_>, from: SqlType, to: TypeSpec) -> Result<Value, Sq
 struct Inserting<'p, 'e> {
     plan: &'p InsertPlan,
     with: &'p Environment<'e>,
-    /// The number of the next row, where nobody sees the key.
+    /// The number of the next row, if the key is hidden.
     next_row: Option<i128>,
     count: u64,
     memory: Memory<'static>,
-    /// The keys of the rows that the statement inserted or changed, where it may meet one again.
+    /// The keys of the rows that the statement inserted or changed, if it may conflict with one of them.
     touched: HashSet<Vec<u8>>,
     table: Table,
 }
@@ -273,11 +273,11 @@ impl Inserting<'_, '_> {
 }
 
 impl Conflict {
-    /// Whether an error is what is said of.
+    /// True if an error is a conflict with the target.
     fn takes(&self, error: &SqlError) -> bool {
         let is_it = |target: &Target| {
             matches!(error.violation(), Some(Violation::Key { index, .. }) if match index.as_deref() {
-                // An ordered primary key is an index, too.
+                // The index of an ordered primary key has a name, too.
                 None | Some(PRIMARY) => target.index.is_none(),
                 index => target.index.as_deref() == index,
             })
@@ -288,7 +288,7 @@ impl Conflict {
     }
 }
 
-/// The row that has the key of a new one.
+/// The existing row with the key of a new one.
 fn found(
     tx: &dyn WriteTarget,
     plan: &InsertPlan,
@@ -315,7 +315,7 @@ fn found(
     Ok(there)
 }
 
-/// The number behind that of the last row.
+/// The number after the last row's number.
 fn next_row(tx: &dyn WriteTarget, number: u16, column: usize) -> Result<i128, SqlError> {
     let mut last = 0;
     let range = crate::source::KeyRange {

@@ -1,12 +1,11 @@
-//! Joins, compiled: the rows of one side, each with those of the other side that go with it. What holds of one side alone
-//! is tested where that is read; equal values of both sides become keys of a hash; what else is to hold is tested of the
-//! rows together.
+//! Joins, compiled: each row of one side is combined with the matching rows of the other. Conditions on one side alone
+//! are tested where that side is read. Equalities between the sides become keys of a hash. All other conditions are
+//! tested on the combined rows.
 //!
-//! All sides write into one row, each at its own places, so that expressions need not be changed, in whatever order the
-//! sides are joined.
+//! All sides write into one row, each at its own places, so expressions are independent of the order of the joins.
 //!
-//! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
-//! rows are all kept; one of its `ON` only into the side whose rows may be missing.
+//! Source: outer joins: SQL:2016, part 2, 7.10. A condition above an outer join is pushed only into the side whose rows
+//! are all kept. A condition of its `ON` is pushed only into the side whose rows may be missing.
 
 use super::access::Path;
 use super::choice::{all_of, choose, parts_of};
@@ -19,7 +18,7 @@ use sardonyx::schema::Value;
 use std::ops::Range;
 
 impl FromNode {
-    /// The places of its columns in the whole row.
+    /// The places of the item's columns in the whole row.
     pub fn places(&self) -> Range<usize> {
         match self {
             FromNode::Leaf(_, places) => places.clone(),
@@ -27,14 +26,14 @@ impl FromNode {
         }
     }
 
-    /// Whether it asks for values of rows before it.
+    /// True if it reads values of rows before it.
     pub fn is_lateral(&self) -> bool {
         let asks = |expr: &Expr| !expr.is_constant();
         match self {
             FromNode::Leaf(FromTable::Lateral(_, arguments), _) => arguments.iter().any(asks),
             FromNode::Leaf(FromTable::Series(series), _) => series.parts().into_iter().any(asks),
             FromNode::Leaf(..) => false,
-            // Its sides may ask for each other; that it asks for what is before it is not known, and assumed.
+            // Its sides may refer to each other. It is assumed to refer to items before it, too.
             FromNode::Join(join) => join.left.is_lateral() || join.right.is_lateral(),
         }
     }
@@ -43,7 +42,7 @@ impl FromNode {
 /// Places in the whole row.
 pub(super) type Places = [Range<usize>];
 
-/// Whether an expression reads columns at these places only.
+/// True if an expression reads only columns at these places.
 pub(super) fn is_within(expr: &Expr, places: &Places) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(place) => !places.iter().any(|range| range.contains(place)),
@@ -52,7 +51,7 @@ pub(super) fn is_within(expr: &Expr, places: &Places) -> bool {
     })
 }
 
-/// Takes the parts out that read columns at these places only.
+/// Removes and returns the parts that read only columns at these places.
 pub(super) fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
     let (within, others) = std::mem::take(parts)
         .into_iter()
@@ -61,8 +60,7 @@ pub(super) fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
     within
 }
 
-/// Compiles a join, in the order of the tables' sizes or in that in which they are named. Returns what is still to be
-/// tested of whole rows.
+/// Compiles a join, in the order of the tables' sizes or as written. Returns the remaining condition on whole rows.
 pub(crate) fn plan_join(
     node: FromNode,
     condition: Option<Expr>,
@@ -74,7 +72,7 @@ pub(crate) fn plan_join(
     (JoinPlan { root, width }, all_of(parts))
 }
 
-/// Compiles a part of `FROM`, and takes those conditions that it tests.
+/// Compiles a part of `FROM`, and takes the conditions that this part tests.
 pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>, by_size: bool) -> JoinNode {
     match node {
         FromNode::Leaf(table, places) => {
@@ -92,8 +90,8 @@ pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>, by_size: bool) ->
     }
 }
 
-/// A join with what else is to hold of its rows: conditions that have another value each time are of this join alone, and
-/// not of an outer join around it.
+/// Adds the remaining conditions to a join. A volatile condition is tested at this join, not at an outer join around
+/// it.
 fn with_condition(mut node: JoinNode, late: Vec<Expr>) -> JoinNode {
     if let JoinNode::Join(step) = &mut node {
         let mut parts = parts_of(step.condition.take());
@@ -103,7 +101,7 @@ fn with_condition(mut node: JoinNode, late: Vec<Expr>) -> JoinNode {
     node
 }
 
-/// What is joined by inner joins only, in its order, with their conditions.
+/// Collects the factors of nested inner joins in their order, with their conditions.
 fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
     match node {
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
@@ -115,18 +113,18 @@ fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
     }
 }
 
-/// The rank of what has few rows: those of a key, or of equal values of an index.
+/// The highest rank of items with few rows, found by a key or by equal values of an index.
 pub(super) const FEW: usize = 1;
 
 /// A table whose rows may be found by an index for each row to which it is joined.
 pub(super) struct Lookup {
     relation: Box<Relation>,
-    /// What holds of its rows alone.
+    /// The conditions on its rows alone.
     local: Vec<Expr>,
 }
 
 impl Lookup {
-    /// For what is a table, with those of the conditions that are of it alone.
+    /// The lookup of a factor that is a table, with the conditions on that table alone.
     pub fn of(factor: &FromNode, parts: &[Expr]) -> Option<Lookup> {
         let FromNode::Leaf(FromTable::Relation(relation), places) = factor else {
             return None;
@@ -140,7 +138,7 @@ impl Lookup {
         })
     }
 
-    /// The way to its rows by equal values of the row before, if an index has it.
+    /// The access to its rows by equal values of the row before, if an index supports it.
     pub fn side(self, keys: &[(Expr, Expr)], places: &Range<usize>) -> Option<Side> {
         let mut parts = self.local;
         parts
@@ -168,15 +166,15 @@ impl Lookup {
     }
 }
 
-/// So many rows of `VALUES`, or of a query with `LIMIT`, are few.
+/// The most rows of `VALUES`, or of a query with `LIMIT`, that count as few.
 const FEW_ROWS: usize = 1_000;
 
 impl Input {
-    /// True if it is no table, and few rows are expected of it.
+    /// True if it is not a table, and few rows are expected.
     fn has_few(&self) -> bool {
         match self {
             Input::Rows(rows) => rows.len() <= FEW_ROWS,
-            // An array that somebody gives.
+            // An array given as a parameter.
             Input::Series(series) => {
                 let mut of = series.of.iter();
                 !of.any(|of| matches!(of, SeriesOf::Numbers { .. }))
@@ -195,7 +193,7 @@ impl Input {
 }
 
 impl JoinNode {
-    /// How many rows are to be expected, roughly: the less, the fewer.
+    /// A rough estimate of the number of rows: the lower the rank, the fewer rows.
     pub fn rank(&self) -> usize {
         match self {
             JoinNode::Side(side) => match &side.input {
@@ -210,7 +208,7 @@ impl JoinNode {
                 },
                 _ => 3,
             },
-            // As many as the rows before, if each finds its own.
+            // As many as the rows before, if each row finds its own matches.
             JoinNode::Join(step) if step.is_lateral => step.left.rank(),
             JoinNode::Join(_) => 5,
         }
@@ -262,7 +260,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>, by_size: bool) -> JoinStep 
     }
 }
 
-/// The equal values of two sides among conditions, and what else is to hold of both.
+/// The equalities between two sides among conditions, and the remaining condition on both.
 pub(super) fn keys_of(
     on: Vec<Expr>,
     left: &Places,
@@ -272,7 +270,7 @@ pub(super) fn keys_of(
     let mut keys = Vec::new();
     let mut others = Vec::new();
     for part in on {
-        // What is read for each row needs no hash.
+        // A side that is read for each row needs no hash.
         match is_lateral {
             true => others.push(part),
             false => match equal_sides(part, left, right) {
@@ -284,7 +282,7 @@ pub(super) fn keys_of(
     (keys, all_of(others))
 }
 
-/// The sides of an equation between columns of two sides, in their order, if it is one.
+/// The sides of an equation between columns of the two sides, in the order of the sides.
 pub(super) fn equal_sides_of<'e>(
     part: &'e Expr,
     left: &Places,
@@ -304,7 +302,7 @@ pub(super) fn equal_sides_of<'e>(
     }
 }
 
-/// The sides of an equation between the rows of two sides, in their order.
+/// The sides of an equation between rows of the two sides, in the order of the sides.
 fn equal_sides(
     part: Expr,
     left_places: &Places,

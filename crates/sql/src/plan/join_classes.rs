@@ -1,9 +1,10 @@
-//! Columns of several tables that are to be equal, as `c_nationkey = s_nationkey and s_nationkey = n_nationkey` says of three:
-//! each two of them may be joined by, whichever the statement names, and a comparison of one holds of the others.
+//! Classes of equal columns, as `c_nationkey = s_nationkey and s_nationkey = n_nationkey` makes of three tables. Any
+//! two of the tables may be joined by the class, even if the statement does not compare these two. A comparison of one
+//! column with a constant applies to all of them.
 //!
-//! Only columns of tables take part whose values compare exactly: of floats and decimals, equal to equal is not always equal.
+//! Only columns whose values compare exactly take part: equality of floats and decimals is not transitive.
 //!
-//! Invariant: when all tables are joined, every equation that was taken out has been tested, and none twice.
+//! Invariant: when all tables are joined, every equation that was taken out has been tested exactly once.
 //!
 //! Source: equivalence classes, as in PostgreSQL's planner (optimizer/README).
 
@@ -13,16 +14,16 @@ use crate::values::Comparison;
 use sardonyx::schema::Type;
 use std::ops::Range;
 
-/// Equal columns.
+/// A class of equal columns.
 #[derive(Debug)]
 pub(super) struct Class {
-    /// Their tables, by their numbers among those that are joined, and their places in the whole row.
+    /// The numbers of their tables among the joined items, and the columns' places in the whole row.
     pub members: Vec<(usize, usize)>,
-    /// Of each member a number, the same for those that were tested to be equal.
+    /// A number for each member; members that were tested to be equal have the same number.
     tested: Vec<usize>,
 }
 
-/// All of them in an inner join.
+/// All classes of an inner join.
 #[derive(Debug, Default)]
 pub(super) struct Classes(pub Vec<Class>);
 
@@ -39,7 +40,7 @@ fn table_of(factors: &[FromNode], place: usize) -> Option<usize> {
     })
 }
 
-/// The columns of which a part says that they are equal, if they are of two tables.
+/// The two columns that a part equates, if they belong to two tables.
 fn equation(part: &Expr, factors: &[FromNode]) -> Option<[(usize, usize); 2]> {
     let Expr::Compare(Comparison::Equal, sides) = part else {
         return None;
@@ -52,7 +53,7 @@ fn equation(part: &Expr, factors: &[FromNode]) -> Option<[(usize, usize); 2]> {
 }
 
 impl Classes {
-    /// Takes the equations of columns of two tables out of conditions.
+    /// Takes the equations between columns of two tables out of the conditions.
     pub fn take(factors: &[FromNode], parts: &mut Vec<Expr>) -> Classes {
         let mut classes: Vec<Vec<(usize, usize)>> = Vec::new();
         parts.retain(|part| {
@@ -79,7 +80,7 @@ impl Classes {
         Classes(classes.into_iter().map(class).collect())
     }
 
-    /// Adds what comparisons with constants of one column say of those that are equal to it.
+    /// Copies comparisons of a column with constants to the columns that are equal to it.
     pub fn spread(&self, parts: &mut Vec<Expr>) {
         let mut more: Vec<Expr> = Vec::new();
         for part in parts.iter() {
@@ -99,7 +100,7 @@ impl Classes {
         parts.append(&mut more);
     }
 
-    /// True if a table at some places has a column that equals one of those at others.
+    /// True if a table at some places has a column that equals a column of the joined tables.
     pub fn join(&self, joined: &[Range<usize>], own: &Range<usize>) -> bool {
         let is_joined = |place: usize| joined.iter().any(|range| range.contains(&place));
         self.0.iter().any(|class| {
@@ -109,7 +110,7 @@ impl Classes {
         })
     }
 
-    /// What is to be tested when a table at some places is joined to those at others.
+    /// The conditions to test when a table at some places is joined to others.
     pub fn between(&mut self, joined: &[Range<usize>], own: &Range<usize>) -> Vec<Expr> {
         let is_joined = |place: usize| joined.iter().any(|range| range.contains(&place));
         let mut parts = Vec::new();
@@ -136,7 +137,7 @@ impl Classes {
     }
 }
 
-/// The column that a part compares with constants, which cannot fail.
+/// The column that a part compares with constants, if the comparison cannot fail.
 fn compared_column(part: &Expr) -> Option<usize> {
     let is_simple =
         |expr: &Expr| matches!(expr, Expr::Literal(_) | Expr::Parameter(_) | Expr::Outer(_));

@@ -1,16 +1,16 @@
-//! The columns that a join reads: those that nobody asks for are neither taken from the tables nor kept beside a hash.
+//! The columns that a join reads: unread columns are neither copied from the tables nor kept in a hash table.
 
 use super::access::{Access, Path};
 use super::sought::Sought;
 use super::tree::{Input, JoinNode, JoinPlan, JoinStep, Side};
 use crate::expression::Expr;
 
-/// Places of the whole row that are read.
+/// The places of the whole row that are read.
 #[derive(Debug)]
 pub(crate) struct Read(Vec<bool>);
 
 impl Read {
-    /// None yet, of a row so wide.
+    /// No places of a row of this width.
     pub fn none(width: usize) -> Read {
         Read(vec![false; width])
     }
@@ -24,7 +24,7 @@ impl Read {
         });
     }
 
-    /// Adds the columns that an expression over one side reads of the row to which it is joined.
+    /// Adds the columns that a side's expression reads of the row to which the side is joined.
     fn add_before(&mut self, expr: &Expr) {
         expr.walk(&mut |part| {
             if let Expr::Before(place) = part {
@@ -39,7 +39,7 @@ impl Read {
         }
     }
 
-    /// The places.
+    /// The places that are read.
     pub fn places(&self) -> Vec<usize> {
         let numbered = self.0.iter().enumerate();
         let read = numbered.filter(|(_, is_read)| **is_read);
@@ -52,7 +52,7 @@ impl Read {
 }
 
 impl JoinPlan {
-    /// Leaves out the columns that are read neither by its parts nor by who takes its rows.
+    /// Leaves out the columns that are read neither by the join's parts nor by the consumer of its rows.
     pub fn keep_only(&mut self, mut read: Read) {
         self.root.add_read(&mut read);
         self.root.keep_only(&read);

@@ -1,4 +1,4 @@
-//! The rows of a join's side that are kept, found by a hash of what they are joined by.
+//! The kept rows of a join's side, found by a hash of the join's keys.
 
 use super::tree::{JoinNode, JoinStep};
 use crate::error::SqlError;
@@ -14,35 +14,35 @@ pub(super) struct Kept {
     /// Their values at the places that are read, row after row.
     pub values: Vec<Value>,
     pub width: usize,
-    /// Of each row what it is joined by, where that is computed; else a place among its values.
+    /// The computed keys of each row; keys that are columns are found among the values.
     pub computed: Vec<Value>,
     pub count: usize,
-    /// By the hash of what they are joined by.
+    /// The rows by the hash of their keys.
     pub table: HashTable,
 }
 
-/// Values that two sides are joined by, of which one side is there.
+/// The keys of a join, one of whose sides is kept.
 pub(super) struct Keys<'k> {
     parts: Vec<KeyPart<'k>>,
     /// The number of values of the right side that are computed.
     computed: usize,
 }
 
-/// The sides of a join as they are run: the one whose rows are kept by a hash, and the one that is walked.
+/// The sides of a join at run time: the one whose rows are kept in a hash table, and the one that is walked.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'s> {
     pub walked: &'s JoinNode,
     pub kept: &'s JoinNode,
-    /// The places of the kept one that are read.
+    /// The places of the kept side that are read.
     pub places: &'s [usize],
-    /// The left one is kept.
+    /// True if the left side is kept.
     pub are_exchanged: bool,
 }
 
 pub(super) struct KeyPart<'k> {
     pub left: &'k Expr,
     pub right: &'k Expr,
-    /// Where the right one is kept: among the values that are read, or those that are computed.
+    /// The place of the kept side's key: among the values that are read, or among the computed ones.
     kept: Place,
 }
 
@@ -106,7 +106,7 @@ impl<'k> Keys<'k> {
         hash_of_values(self.parts.iter().map(side), &Values(row), with)
     }
 
-    /// The walked side's values over its own rows, which begin at a place.
+    /// The walked side's keys as expressions over its own rows, which begin at a place.
     pub fn over(&self, start: usize) -> Option<Vec<Expr>> {
         let own = self.parts.iter().map(|part| {
             let mut own = part.left.clone();
@@ -116,7 +116,7 @@ impl<'k> Keys<'k> {
         (!self.parts.is_empty()).then(|| own.collect())
     }
 
-    /// Adds a row of the right side that is kept.
+    /// Keeps a row of the right side.
     pub fn keep(
         &self,
         row: &[Value],
@@ -135,12 +135,12 @@ impl<'k> Keys<'k> {
         kept.values
             .extend(places.iter().map(|place| row[*place].clone()));
         kept.count += 1;
-        // One with nulls has a place, too, and equals nothing.
+        // A row with nulls is kept, too, but equals no other.
         kept.table.push(hash.unwrap_or_default());
         Ok(())
     }
 
-    /// True if a row of the left side equals one that is kept.
+    /// True if the keys of a walked row equal those of a kept one.
     pub fn are_equal(
         &self,
         row: &[Value],

@@ -1,9 +1,9 @@
-//! The order of inner joins, and the tree that they make. Of two sides the one with fewer rows is kept by a hash, and the
-//! other one walked; or its rows are found by an index, if those that ask are few.
+//! The order of inner joins, and the resulting tree. Of two sides, the one with fewer rows is kept in a hash table, and
+//! the other one is walked. If few rows are joined to a side, an index finds that side's rows instead.
 //!
-//! The order is searched by the tables' sizes ([`super::join_search`]). Sizes that are as good as none say nothing: then it is
-//! the order in which the statement names the tables, those first that a key, an index or a condition finds few rows of. So
-//! it is always where the rows of a join are changed: of several rows that go with one, the first is used.
+//! The order is searched by the tables' sizes ([`super::join_search`]). If all tables are small, the order is that of
+//! the statement. Only items with few rows by a key, an index or a condition come first. The statement's order is also
+//! used if the rows of the join are changed: of several matches, the first is used.
 
 use super::draft::{FromNode, FromTable};
 use super::expected::left_of;
@@ -16,10 +16,10 @@ use super::tree::{JoinKind, JoinNode, JoinStep};
 use crate::expression::Expr;
 use std::ops::Range;
 
-/// Fewer rows are not told apart: what is done with them takes no time.
+/// Below this number of rows, sizes are not compared: processing them takes no time.
 pub(super) const NO_ROWS: f64 = 100.0;
 
-/// One of the things that are joined.
+/// A joined item.
 struct Factor {
     node: JoinNode,
     places: Range<usize>,
@@ -27,13 +27,13 @@ struct Factor {
     lookup: Option<Lookup>,
 }
 
-/// What is joined so far.
+/// The join so far.
 struct Joined {
     node: JoinNode,
     places: Vec<Range<usize>>,
 }
 
-/// The number of the one that has few rows, the first of those that have.
+/// The number of the first factor of those with the fewest rows.
 fn by_rank(factors: &[Factor]) -> usize {
     let numbers = 0..factors.len();
     numbers
@@ -41,9 +41,9 @@ fn by_rank(factors: &[Factor]) -> usize {
         .unwrap_or(0)
 }
 
-/// Compiles inner joins of some things, and takes those conditions that they test.
+/// Compiles inner joins of some factors, and takes the conditions that they test.
 pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size: bool) -> JoinNode {
-    // What is asked for must stand before who asks.
+    // A lateral item must come after the items that it reads.
     let is_movable = !factors.iter().any(FromNode::is_lateral);
     let mut classes = Classes::default();
     if by_size && is_movable {
@@ -80,7 +80,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
         None if is_movable => by_rank(&rest),
         None => 0,
     };
-    // Their numbers, of those that are not joined yet.
+    // The numbers of the factors that are not joined yet.
     let mut numbers: Vec<usize> = (0..rest.len()).filter(|of| *of != first).collect();
     let first = rest.remove(first);
     let mut joined = Joined {
@@ -89,7 +89,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
     };
     while !rest.is_empty() {
         if rest.len() == 1 {
-            // They are asked of what all joins leave.
+            // These conditions are tested after all joins.
             parts.append(&mut late);
         }
         let (next, rows) = match order.next() {
@@ -111,7 +111,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
     joined.node
 }
 
-/// True of a condition that reads rows by an index for each row of which it is asked: that takes longer than to join it.
+/// True if a condition reads rows by an index for each row on which it is tested. It is tested after the joins.
 fn asks_an_index(part: &Expr) -> bool {
     let asked = match part {
         Expr::Not(inner) => inner,
@@ -125,7 +125,7 @@ fn asks_an_index(part: &Expr) -> bool {
 }
 
 impl Joined {
-    /// True if a condition says that values of something else are equal to some of these rows.
+    /// True if a condition equates another expression with columns of this factor.
     fn has_equal(&self, factor: &Factor, classes: &Classes, parts: &[Expr]) -> bool {
         let own = std::slice::from_ref(&factor.places);
         let mut parts = parts.iter();
@@ -133,8 +133,8 @@ impl Joined {
             || parts.any(|part| equal_sides_of(part, &self.places, own).is_some())
     }
 
-    /// With something else joined to it, of which so many rows are expected then; `sized` says how many it has, where the
-    /// sides may be exchanged.
+    /// Joins another factor. `expected` is the estimated number of resulting rows. `sized` are the factor's estimates,
+    /// if the sides may be exchanged.
     fn with(
         mut self,
         factor: Factor,
@@ -156,7 +156,7 @@ impl Joined {
             true => None,
             false => lookup.and_then(|lookup| lookup.side(&keys, &places)),
         };
-        // Few rows find theirs by an index, and the table is not read.
+        // Few rows find their matches by an index, and the table is not read.
         if self.node.rank() <= FEW
             && let Some(side) = sought.take()
         {
@@ -197,7 +197,7 @@ impl Joined {
     }
 }
 
-/// Adds what follows for single tables from conditions of which one is to hold on several of them.
+/// Adds conditions on single tables that follow from disjunctions over several tables.
 fn add_implied(factors: &[FromNode], parts: &mut Vec<Expr>) {
     let leaves = factors.iter().filter_map(|factor| match factor {
         FromNode::Leaf(FromTable::Relation(_), places) => Some(std::slice::from_ref(places)),

@@ -1,8 +1,8 @@
-//! Joins, run: the right side is read once, and found by a hash of what it is joined by; the left one is walked. Where
-//! either may be kept, and the right one takes too much memory, it is the other way around.
+//! Joins, run: the right side is read once and kept, and the left side is walked. Matches are found by a hash of the
+//! join's keys. If either side may be kept and the right one takes too much memory, the roles are exchanged.
 //!
-//! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
-//! found, and those that were not are given at the end.
+//! Source: hash join, as in every textbook. In right and full joins, matched rows of the right side are noted, and
+//! unmatched ones are returned at the end.
 
 use super::join_columns::Read;
 use super::join_keys::{Kept, Keys, Sides, hash_of_values};
@@ -18,14 +18,14 @@ use crate::source::Source;
 use sardonyx::schema::Value;
 use std::cell::Cell;
 
-/// What is called for each row, which is changed in place.
+/// A callback for each row, which is changed in place.
 type EachJoined<'e> = &'e mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
 
 impl JoinPlan {
     /// Calls `each` with the joined rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if the tables take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if the tables take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -40,7 +40,7 @@ impl JoinPlan {
 }
 
 impl JoinNode {
-    /// Writes its rows into a row, one after the other. Returns whether more are wanted.
+    /// Writes the input's rows into a row, one after the other. Returns true if more are wanted.
     fn walk(
         &self,
         source: &dyn Source,
@@ -57,12 +57,12 @@ impl JoinNode {
 }
 
 impl Side {
-    /// True if it takes less to find rows by an index for so many that ask than to read the table.
+    /// True if `count` seeks by an index are cheaper than a read of the table.
     fn is_sought_by(&self, count: usize, source: &dyn Source) -> bool {
         let Input::Table(access) = &self.input else {
             return false;
         };
-        // About: to ask for the number itself would be a read of all rows.
+        // An approximation, since an exact count would read all rows.
         match source.rows_about(access.table) {
             Some(rows) => count as f64 * SEEK < rows as f64,
             // Nodes do not count the rows of their tables: few that ask read less than a table that is probably large.
@@ -80,7 +80,7 @@ impl Side {
         self.walk_if(source, with, row, &mut |_| Ok(true), each)
     }
 
-    /// The rows that meet what is asked of them as they stand.
+    /// Walks the rows that meet a condition, which is tested before they are copied.
     fn walk_if(
         &self,
         source: &dyn Source,
@@ -121,7 +121,7 @@ impl JoinStep {
         self.right.places()
     }
 
-    /// The right side is kept.
+    /// The sides, of which the right one is kept.
     fn sides(&self) -> Sides<'_> {
         Sides {
             walked: &self.left,
@@ -131,7 +131,8 @@ impl JoinStep {
         }
     }
 
-    /// Reads the side once that is kept: the left one, where that may be, if the right one takes too much memory.
+    /// Reads one side and keeps it: the right one, or the left one if that is possible and the right one takes too much
+    /// memory.
     fn kept_side<'s, 'm>(
         &'s self,
         source: &dyn Source,
@@ -159,7 +160,7 @@ impl JoinStep {
         }
     }
 
-    /// Reads a side once.
+    /// Reads a side once and keeps its rows.
     fn kept<'m>(
         &self,
         keys: &Keys<'_>,
@@ -210,7 +211,7 @@ impl JoinStep {
         }
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full);
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
-        // A row that goes with none is looked at where it stands, and not taken.
+        // A row without a match is tested in place, and not copied.
         let probe = match sides.walked {
             JoinNode::Side(side) if !keeps_left => keys.over(side.places.start),
             _ => None,
@@ -275,7 +276,7 @@ impl JoinStep {
         Ok(true)
     }
 
-    /// Each row of the right side, which are few and kept, finds those of the left one by an index.
+    /// Finds the left side's rows by an index for each row of the right side, which has few rows and is kept.
     fn walk_sought(
         &self,
         side: &Side,
@@ -315,7 +316,7 @@ impl JoinStep {
         Ok(true)
     }
 
-    /// The right side is read for each row of the left one.
+    /// Reads the right side for each row of the left one.
     fn walk_lateral(
         &self,
         source: &dyn Source,
@@ -357,7 +358,7 @@ impl JoinNode {
     fn places(&self) -> std::ops::Range<usize> {
         match self {
             JoinNode::Side(side) => side.places.clone(),
-            // Its sides stand beside each other, whichever is joined first.
+            // The places of the two sides are adjacent, in whichever order they are joined.
             JoinNode::Join(step) => {
                 let (left, right) = (step.left.places(), step.right.places());
                 left.start.min(right.start)..left.end.max(right.end)

@@ -1,9 +1,10 @@
-//! The search for the order of inner joins: of all orders in which a table is joined to those before it, the one that reads
-//! and keeps the fewest rows. Beyond [`SEARCHED_MOST`] tables the next one is that which gives the fewest rows.
+//! The search for the order of inner joins. Of all orders in which a table is joined to those before it, the one that
+//! reads and keeps the fewest rows is chosen. Beyond [`SEARCHED_MOST`] tables, the next table is the one that yields
+//! the fewest rows.
 //!
-//! Costs are in rows that are read one after the other. A table of which few rows are wanted need not be read: an index
-//! finds them. What is expected is rough ([`super::expected`]); whether an index is used is decided when the rows that ask
-//! are there, and counted ([`super::join_run`]).
+//! Costs are in rows read sequentially. If few rows of a table are wanted, an index finds them and the table is not
+//! read. Estimates are rough ([`super::expected`]). The use of an index is decided at run time, by the counted rows of
+//! the other side ([`super::join_run`]).
 //!
 //! Source: P. G. Selinger et al., Access Path Selection in a Relational Database Management System, SIGMOD 1979.
 
@@ -19,53 +20,53 @@ use std::ops::Range;
 
 /// The most tables of which all orders are compared: a thousand sets of tables take about a millisecond.
 const SEARCHED_MOST: usize = 10;
-/// A set of tables is a word of bits.
+/// The most tables of a search: a set of tables is a word of bits.
 const TABLES_MOST: usize = 64;
-/// To find a row by an index takes as long as to read so many rows one after the other.
+/// The cost of a seek by an index, in rows read sequentially.
 pub(crate) const SEEK: f64 = 8.0;
-/// To fetch a row that an index found.
+/// The cost of fetching a row that an index found.
 const FETCH: f64 = 2.0;
-/// To keep a row beside a hash.
+/// The cost of keeping a row in a hash table.
 const KEEP: f64 = 2.0;
 
-/// What is known of one of the things that are joined.
+/// The estimates of one joined item.
 #[derive(Debug)]
 pub(super) struct Sized {
     pub places: Range<usize>,
-    /// The rows that meet what is said of them alone.
+    /// The number of rows that meet the conditions on the item alone.
     pub rows: f64,
-    /// The rows that are read to find these.
+    /// The number of rows that are read to find these.
     read: f64,
     table: Option<Stored>,
 }
 
-/// What is known of a table.
+/// The estimates of a stored table.
 #[derive(Debug)]
 pub(super) struct Stored {
     rows: f64,
-    /// The columns of its keys, of which no two rows have the same, by their places in the whole row.
+    /// The columns of its unique keys, by their places in the whole row.
     keys: Vec<Vec<usize>>,
-    /// Those of its ordered indexes.
+    /// The columns of its ordered indexes.
     ordered: Vec<Vec<usize>>,
 }
 
-/// Equal values of two things that are joined, which are not columns of a class.
+/// An equality between two joined items whose sides are not columns of a class.
 #[derive(Debug)]
 struct Edge {
     of: [u64; 2],
 }
 
-/// The things that are joined, and what joins them.
+/// The joined items, and their conditions.
 #[derive(Debug)]
 pub(super) struct Search<'s> {
     sized: &'s [Sized],
     classes: &'s Classes,
     edges: Vec<Edge>,
-    /// Of each class how many values it has, if that is known.
+    /// The number of distinct values of each class, if known.
     values: Vec<Option<f64>>,
 }
 
-/// What is joined so far, at the least cost that was found.
+/// The cheapest join found so far of a set of tables.
 #[derive(Clone, Copy, Debug)]
 struct Best {
     cost: f64,
@@ -76,9 +77,9 @@ struct Best {
 /// A class that joins a table to others.
 struct Link<'c> {
     members: &'c [(usize, usize)],
-    /// How many values it has.
+    /// The number of distinct values.
     values: f64,
-    /// They were counted with those of other classes, as values of a key.
+    /// True if they were counted with those of other classes, as values of a key.
     is_counted: bool,
 }
 
@@ -88,7 +89,7 @@ impl Link<'_> {
     }
 }
 
-/// The columns of a table by which it is joined.
+/// The columns by which a table is joined.
 fn columns_of(links: &[Link<'_>], table: usize) -> Vec<usize> {
     let members = links.iter().flat_map(|link| link.members);
     let own = members.filter(|(of, _)| *of == table);
@@ -119,12 +120,12 @@ impl Sized {
         }
     }
 
-    /// True if it is so large that the order of joins matters.
+    /// True if the item is so large that the order of joins matters.
     pub fn matters(&self) -> bool {
         self.read.max(self.rows) > NO_ROWS
     }
 
-    /// True if its rows are found by an index rather than read, for so many rows that ask.
+    /// True if its rows are found by an index rather than read, for a number of rows of the other side.
     pub fn is_sought(&self, rows: f64) -> bool {
         rows * SEEK < self.read
     }
@@ -133,7 +134,7 @@ impl Sized {
         self.table.as_ref().is_some_and(is_so)
     }
 
-    /// How many rows its table has.
+    /// The number of rows of the stored table.
     fn stored(&self) -> f64 {
         self.table.as_ref().map_or(self.rows, |table| table.rows)
     }
@@ -148,7 +149,7 @@ impl Stored {
         let all = || [&schema.primary].into_iter().chain(&schema.indexes);
         let columns = |index: &IndexDefinition| -> Vec<usize> {
             let columns = index.key.iter().map(|part| place_of(relation, part.column));
-            // Up to one that the statement does not see.
+            // Stops at the first column that the statement does not see.
             let columns = columns.map_while(|at| Some(places.start + at?));
             columns.collect()
         };
@@ -162,7 +163,7 @@ impl Stored {
         })
     }
 
-    /// True if such columns have other values in each of its rows.
+    /// True if the columns are unique together.
     fn is_found_by(&self, columns: &[usize]) -> bool {
         let has = |place: &usize| columns.contains(place);
         self.keys.iter().any(|key| key.iter().all(has))
@@ -176,8 +177,8 @@ impl Stored {
 }
 
 impl Stored {
-    /// The columns of a key say together what they do not say each alone. Counts the values of keys of several columns that
-    /// are all joined by, as many as there are rows.
+    /// Counts the distinct values of keys of several columns, if all of them are joined: as many as rows. The columns
+    /// of a key determine together what they do not determine alone.
     fn keyed_values(&self, number: usize, links: &mut [Link<'_>]) -> f64 {
         for key in self.keys.iter().filter(|key| key.len() > 1) {
             let has = |link: &&mut Link<'_>| key.iter().any(|place| link.has(number, *place));
@@ -220,7 +221,7 @@ impl<'s> Search<'s> {
                     at.into_iter().for_each(|at| read |= 1 << at);
                 }
             });
-            // One of the sides is one table, as most are.
+            // In most cases one of the sides is a single table.
             let tables = (0..sized.len().min(TABLES_MOST)).filter(|at| read >> at & 1 == 1);
             let found = tables.map(|at| [1 << at, read & !(1 << at)]).find(|of| {
                 of[1] != 0 && equal_sides_of(part, &is_of(of[0]), &is_of(of[1])).is_some()
@@ -242,7 +243,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The order, and how many rows each of its steps gives.
+    /// The order, with the estimated number of rows after each step.
     pub fn order(&self) -> Vec<(usize, f64)> {
         match self.sized.len() {
             0..=SEARCHED_MOST => self.searched(),
@@ -259,7 +260,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Of all orders the best.
+    /// The cheapest of all orders.
     fn searched(&self) -> Vec<(usize, f64)> {
         let count = self.sized.len();
         let mut best: Vec<Option<Best>> = vec![None; 1 << count];
@@ -300,7 +301,7 @@ impl<'s> Search<'s> {
         order
     }
 
-    /// The next one is that which gives the fewest rows.
+    /// A greedy order: the next table is the one that yields the fewest rows.
     fn one_after_the_other(&self) -> Vec<(usize, f64)> {
         let mut rest: Vec<usize> = (0..self.sized.len()).collect();
         let mut order: Vec<(usize, f64)> = Vec::with_capacity(rest.len());
@@ -328,7 +329,7 @@ impl<'s> Search<'s> {
         order
     }
 
-    /// What it takes to join a table to others, of which there are so many rows, and how many rows that gives.
+    /// The cost of joining a table to a number of rows of others, and the estimated number of rows after it.
     fn step(&self, joined: u64, rows: f64, number: usize) -> Step {
         let own = &self.sized[number];
         let is_joined = |of: usize| of < TABLES_MOST && joined >> of & 1 == 1;
@@ -354,7 +355,7 @@ impl<'s> Search<'s> {
         let is_connected = !links.is_empty() || has_edge;
         let is_found = own.is(|table| table.is_found_by(&columns_of(&links, number)));
         let is_sought = own.is(|table| table.is_sought_by(&columns_of(&links, number)));
-        // Of the values that the sides have in common, how many there are together.
+        // The number of distinct combinations of the values that the sides have in common.
         let mut values = 1.0;
         let tables = self.sized.iter().enumerate();
         for (of, sized) in tables.filter(|(of, _)| *of == number || is_joined(*of)) {

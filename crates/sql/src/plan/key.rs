@@ -1,10 +1,10 @@
-//! Values as keys of indexes: a column finds only what it can have.
+//! Values as keys of indexes, converted to the column's type.
 
 use crate::values::arithmetic::decimal_of;
 use sardonyx::schema::{Type, Value};
 use sardonyx_rows::value_text::rescale;
 
-/// A value as one of a column's type, if it is equal to one: what is not is equal to no value of the column.
+/// The equal value of a column's type; `None` if the value equals no value of that type.
 pub(crate) fn key_value(value: Value, kind: Type) -> Option<Value> {
     if let Some((low, high)) = kind.integer_range() {
         let whole = whole_number(&value)?;
@@ -56,7 +56,7 @@ fn whole_number(value: &Value) -> Option<i128> {
     }
 }
 
-/// A float that is just this number.
+/// The float that equals a number exactly.
 fn float_number(value: &Value) -> Option<f64> {
     match *value {
         Value::Float(float) => Some(float),

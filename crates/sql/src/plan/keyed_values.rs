@@ -1,12 +1,12 @@
-//! Values of queries that are asked with values of the row around them, as `(select avg(x) from t where t.k = outer.k)`. The
-//! query is run once for the statement, grouped by what is to equal those values, and its answers are found by a hash,
-//! instead of its rows being read for each row.
+//! Values of correlated scalar subqueries, such as `(select avg(x) from t where t.k = outer.k)`. The subquery is run
+//! once for the statement, grouped by the expressions that must equal the outer values. Its answers are found by a
+//! hash, instead of reading its rows for each outer row.
 //!
-//! The query is run as it stands until it was asked some times. It is run so for good if its answers take too much memory,
-//! or if one of them cannot be computed, for which nobody may ask.
+//! The first evaluations run the subquery itself. All evaluations do so if its answers take too much memory. The same
+//! holds if an answer cannot be computed, since it may never be needed.
 //!
-//! Source: W. Kim, On Optimizing an SQL-like Nested Query, ACM TODS 7(3), 1982; what a group of no rows gives is computed,
-//! which is where that is wrong of `count`.
+//! Source: W. Kim, On Optimizing an SQL-like Nested Query, ACM TODS 7(3), 1982. That method is wrong for `count` of an
+//! empty group, so the value of an empty group is computed here.
 
 use super::choice::all_of;
 use super::draft::Draft;
@@ -22,24 +22,24 @@ use sardonyx::schema::Value;
 use sardonyx_rows::condition::compare;
 use std::rc::Rc;
 
-/// So often a query is run as it stands before it is run for all values: that looks at each row once, and takes some times
-/// as long.
+/// The number of evaluations that run the subquery itself before it is run for all values. Running it for all values
+/// reads each row once, and takes several times as long as one evaluation.
 const ASKED_BEFORE: u32 = 2;
 
-/// The answers to a subquery are found by a hash.
+/// A subquery whose answers are found by a hash.
 #[derive(Debug)]
 pub(crate) struct KeyedValues {
-    /// Gives what is sought by, and the value. It asks for nothing.
+    /// Returns the keys and the value. It has no outer columns.
     plan: SelectPlan,
-    /// The expressions that its first values equal, over the values that the subquery is asked with.
+    /// The expressions over the subquery's arguments that equal the keys.
     keys: Vec<Expr>,
     aggregates: Vec<Aggregate>,
-    /// The value, over those of the aggregates.
+    /// The value, over the values of the aggregates.
     value: Expr,
 }
 
 impl KeyedValues {
-    /// For a query whose value is asked for, if it is of all of its rows, and these are found by equal values.
+    /// The keyed values of a scalar subquery, if it aggregates all of its rows, and these are found by equal values.
     pub fn of(draft: &Draft, question: &Question) -> Option<KeyedValues> {
         let (Question::Value, Some(grouping), [item]) =
             (question, &draft.grouping, draft.items.as_slice())
@@ -91,10 +91,10 @@ impl KeyedValues {
         })
     }
 
-    /// The value for what is asked with, if it is to be found by a hash now.
+    /// The value for the outer values, if it is to be found by a hash now.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn value(
         &self,
         number: usize,
@@ -115,7 +115,7 @@ impl KeyedValues {
         match (found.next(), found.next()) {
             (Some(value), None) => Ok(Some(value.clone())),
             (None, _) => self.of_no_rows(asked).map(Some),
-            // A float equals several decimals: the value is that of all their rows.
+            // A float equals several decimals: the value would be that of all their rows.
             (Some(_), Some(_)) => Ok(None),
         }
     }
@@ -192,7 +192,7 @@ impl KeyedValues {
 }
 
 impl KeyedAnswers {
-    /// The values for what equals these.
+    /// The values whose keys equal these.
     fn found<'r>(&'r self, hash: u64, sought: &'r [Value]) -> impl Iterator<Item = &'r Value> + 'r {
         let rows = self.table.found(hash);
         let rows = rows.filter_map(|at| self.values[at * self.width..][..self.width].split_last());

@@ -1,7 +1,7 @@
-//! Plans: a statement compiled once for the tables as they are.
+//! Plans: statements compiled for the current state of the tables.
 //!
-//! A plan knows tables and columns by number. It holds as long as the version of the catalogue and the schemas of its
-//! tables are those that it was made under; afterwards it is made again.
+//! A plan refers to tables and columns by number. It is valid as long as the catalogue's version and the schemas of its
+//! tables are unchanged; afterwards the statement is planned again.
 
 pub(crate) mod access;
 pub(crate) mod cascades;
@@ -61,7 +61,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tree::SelectPlan;
 use write::{DeletePlan, UpdatePlan};
 
-/// How a statement on data is run.
+/// The plan of a statement on data.
 #[derive(Debug)]
 pub(crate) enum Plan {
     Select(SelectPlan),
@@ -70,27 +70,27 @@ pub(crate) enum Plan {
     Delete(DeletePlan),
 }
 
-/// A plan with what it was made under.
+/// A plan, with the catalogue's state for which it was made.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub plan: Plan,
     version: u64,
     tables: Vec<(u16, Arc<Schema>)>,
-    /// Whether it asks, or sets, what the session knows.
+    /// True if the statement reads or sets the session's state.
     asks_session: bool,
-    /// Whether it looks at few rows and writes few, so that it does not hold others up.
+    /// True if the statement reads and writes few rows, so that it does not delay others.
     pub is_short: bool,
-    /// Whether it may be a [rewriting](rewriting::Rewriting) of many rows.
+    /// True if it may be a [rewriting](rewriting::Rewriting) of many rows.
     pub is_rewriting: bool,
-    /// Whether it inserts rows, perhaps many, and nothing else.
+    /// True if it only inserts rows, perhaps many.
     pub is_filling: bool,
     /// True for a statement that changes rows and is not short.
     is_changing: bool,
-    /// So often it still runs in the stage, since it looked at few rows.
+    /// The number of runs left in the stage, since the last measured run read few rows.
     short_runs: AtomicU32,
 }
 
-/// So often a statement that looked at few rows runs in the stage before it is looked again.
+/// The number of runs in the stage after a run that read few rows; then the rows are counted again.
 const SHORT_RUNS: u32 = 32;
 
 impl Planned {
@@ -111,22 +111,22 @@ impl Planned {
         }
     }
 
-    /// Whether it is of this version, asks nothing of the session, and does not run aside.
+    /// True if the plan has this version, does not use the session's state, and does not run aside.
     pub fn is_by_itself(&self, version: u64) -> bool {
         self.version == version && !self.asks_session && !self.may_run_beside()
     }
 
-    /// The tables that it was made for, by number.
+    /// The tables for which it was made, by number.
     pub fn tables(&self) -> impl Iterator<Item = u16> + '_ {
         self.tables.iter().map(|(number, _)| *number)
     }
 
-    /// Whether it may run beside others, as things are.
+    /// True if it currently may run concurrently with other statements.
     fn may_run_beside(&self) -> bool {
         self.is_changing && self.short_runs.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it runs beside others this time.
+    /// True if this run is concurrent with other statements.
     pub fn runs_beside(&self) -> bool {
         if !self.is_changing {
             return false;
@@ -137,12 +137,12 @@ impl Planned {
             .is_err()
     }
 
-    /// Notes that a run looked at few rows. The next `SHORT_RUNS` runs use the stage, which costs less for few rows.
+    /// Notes that a run read few rows. The next `SHORT_RUNS` runs use the stage, which costs less for few rows.
     pub fn was_short(&self) {
         self.short_runs.store(SHORT_RUNS, Ordering::Relaxed);
     }
 
-    /// Whether it holds for a state of the tables.
+    /// True if the plan is valid for a state of the tables.
     pub fn holds(&self, version: u64, source: &dyn Source) -> bool {
         let mut tables = self.tables.iter();
         self.version == version && tables.all(|(number, schema)| source.has_schema(*number, schema))
@@ -150,7 +150,7 @@ impl Planned {
 }
 
 impl Plan {
-    /// Whether it looks at few rows and writes few, subqueries apart.
+    /// True if it reads and writes few rows, subqueries excluded.
     fn is_short(&self) -> bool {
         match self {
             Plan::Select(plan) => plan.is_short(),
@@ -160,7 +160,7 @@ impl Plan {
         }
     }
 
-    /// The columns of its result, if it has one.
+    /// The columns of the result, if it has one.
     pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
         match self {
             Plan::Select(plan) => Some(&plan.output.columns),

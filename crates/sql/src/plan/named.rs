@@ -1,8 +1,8 @@
-//! What a name in `FROM` stands for: a query that `WITH` names, a table, a view, or one of the catalogue's tables, in this
+//! The resolution of a name in `FROM`: a query of `WITH`, a table, a view, or one of the catalogue's tables, in this
 //! order.
 //!
-//! A query that is planned at each place that names it, and a view, see what is seen where they stand, and not where they
-//! are named.
+//! A view sees the names that are visible at its definition, not those at the place that names it. The same holds for a
+//! query of `WITH` that is planned at each such place.
 
 use super::draft::{FromNode, FromTable, NamedKind, NamedQuery, Planned};
 use super::from::derived_from;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// A table, a view, a query of `WITH`, or one of the catalogue's tables.
 ///
 /// # Errors
-/// `42P01` if there is none.
+/// `42P01` if there is no such table.
 pub(crate) fn named_table(
     planning: &mut Planning<'_>,
     name: &ast::ObjectName,
@@ -125,14 +125,14 @@ fn named_query(
     let of = scope_of_columns(alias_name, columns);
     let places = start..start + of.columns.len();
     let mut scope = placed(of, Some(&named.alias), start)?;
-    // What the alias at this place says goes last.
+    // The alias at this place takes precedence.
     if let Some(of) = scope.tables.pop() {
         scope = placed(of, alias, 0)?;
     }
     Ok((FromNode::Leaf(table, places), scope))
 }
 
-/// Plans a query that is named, which sees what is seen where it stands.
+/// Plans a named query with the names that are visible at its definition.
 fn where_it_stands<'a, R>(
     planning: &mut Planning<'a>,
     named: &NamedQuery,

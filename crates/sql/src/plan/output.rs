@@ -1,4 +1,4 @@
-//! What a statement gives of each row: the columns of its result.
+//! The columns of a statement's result.
 
 use super::figured::name_of_tree;
 use crate::column::ResultColumn;
@@ -21,7 +21,7 @@ pub(crate) struct Output {
     pub columns: Arc<[ResultColumn]>,
 }
 
-/// An item of a list, with the name of its column and where it comes from.
+/// An item of a list, with the name and the source of its column.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub typed: Typed,
@@ -32,7 +32,7 @@ pub(crate) struct Item {
 /// Compiles the items of a list. A literal or a parameter among them may have no type yet: see [`decide`].
 ///
 /// # Errors
-/// Those of [`Compiler::compile`]; `54000` if there are too many.
+/// Errors of [`Compiler::compile`]; `54000` for more than [`COLUMNS_MAX`] columns.
 pub(crate) fn compile_items(
     compiler: &mut Compiler<'_>,
     scope: &Scope,
@@ -87,10 +87,10 @@ pub(crate) fn compile_items(
     Ok(compiled)
 }
 
-/// Gives items types that have none yet: text.
+/// Gives items without a type the type text.
 ///
 /// # Errors
-/// None that is known.
+/// Currently none.
 pub(crate) fn decide(compiler: &mut Compiler<'_>, items: &mut [Item]) -> Result<(), SqlError> {
     for item in items {
         if item.typed.kind() == SqlType::Unknown {
@@ -165,7 +165,7 @@ impl Output {
         }
     }
 
-    /// How many columns a row has.
+    /// The number of columns of a row.
     pub fn width(&self) -> usize {
         self.expressions.len()
     }
@@ -176,10 +176,10 @@ impl Output {
         !expressions.all(|of| matches!(of, Expr::Column(_) | Expr::Literal(_) | Expr::Outer(_)))
     }
 
-    /// Adds what a row gives to values, as other queries and statements read it.
+    /// Adds a row's output values in the form that other queries and statements read.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn push(
         &self,
         row: &dyn InputRow,
@@ -192,10 +192,10 @@ impl Output {
         Ok(())
     }
 
-    /// Adds what a row gives to values, as clients are shown it.
+    /// Adds a row's output values in the form that clients see.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn push_shown(
         &self,
         row: &dyn InputRow,
@@ -208,7 +208,7 @@ impl Output {
         Ok(())
     }
 
-    /// Makes of the values of a row what clients are shown.
+    /// Converts the values of a row to the form that clients see.
     pub fn show(&self, values: &mut [Value], with: &Environment<'_>) {
         for (value, column) in values.iter_mut().zip(self.columns.iter()) {
             match (value.as_ref(), column.spec.kind) {
@@ -232,13 +232,13 @@ impl Output {
     }
 }
 
-/// A `char(n)` has blanks at its end.
+/// The text of a `char(n)`, padded with trailing blanks.
 fn padded(text: &str, spec: TypeSpec) -> Value {
     let length = spec.length().unwrap_or(0);
     Value::Text(format!("{text:<length$}"))
 }
 
-/// A `numeric` without a scale has the digits that it needs.
+/// A value as clients see it: a `numeric` without a scale has as many digits as it needs.
 fn shown(value: Value, spec: TypeSpec) -> Value {
     match value {
         Value::Decimal(units, crate::types::FREE_SCALE)

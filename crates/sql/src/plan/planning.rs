@@ -1,10 +1,10 @@
-//! What is known while a statement is planned: the state of the tables, the parameters, and the queries around the one
+//! The context in which a statement is planned: the state of the tables, the parameters, and the queries around the one
 //! that is being planned.
 //!
-//! A subquery is planned with the scopes of the queries around it. A column that it asks for of one of them becomes
-//! [`Expr::Outer`], as if it were a parameter: the query keeps a list of those ([`OuterColumn`]), and whoever runs it
-//! gives their values. So one query knows nothing of the rows of another, and an equality with an outer column finds a
-//! key or an index as one with a parameter does.
+//! A subquery is planned with the scopes of the queries around it. A column of an outer query becomes [`Expr::Outer`],
+//! similar to a parameter. The subquery keeps a list of these columns ([`OuterColumn`]), and its caller supplies their
+//! values. So a query does not depend on the rows of another. An equality with an outer column finds a key or an index
+//! as one with a parameter does.
 
 use super::draft::NamedQuery;
 use crate::error::{SqlError, code};
@@ -22,12 +22,12 @@ use sqlparser::ast::{self, ObjectNamePart};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How deep queries may be nested: each is planned and run on the stack of the one around it.
+/// The most nested queries: each is planned and run on the stack of the one around it.
 const NESTING_MAX: usize = 24;
-/// The most queries of a statement, those counted again that are planned at each place that names them.
+/// The most queries of a statement. A query planned at each place that names it counts each time.
 const QUERIES_MAX: usize = 2_000;
 
-/// What is being planned, and what it needs to know.
+/// The statement that is being planned, and its context.
 #[derive(Debug)]
 pub(crate) struct Planning<'a> {
     pub source: &'a dyn Source,
@@ -35,38 +35,38 @@ pub(crate) struct Planning<'a> {
     pub queries: Queries,
 }
 
-/// The queries around the one that is being planned, and what is counted over all of them.
+/// The queries around the one that is being planned, and counts over all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
-    /// What the session may do.
+    /// The session's privileges.
     pub(super) rights: Arc<Rights>,
     /// The tables that the plan uses.
     pub tables: Vec<(u16, Arc<Schema>)>,
-    /// Names of tables that say no schema and are in another one than `public`: where they are in the text, and the schema.
+    /// Unqualified names of tables outside `public`: their positions in the text, and their schemas.
     pub without_schema: BTreeMap<usize, String>,
-    /// The names under which the tables and views are kept that the text names, and those that its views name.
+    /// The stored names of the tables and views that the text names, and of those that its views name.
     pub names: BTreeSet<String>,
-    /// The queries that `WITH` named, the innermost last.
+    /// The queries named by `WITH`, the innermost last.
     pub named: Vec<Arc<NamedQuery>>,
-    /// The queries around this one, as its expressions know them.
+    /// The queries around this one, as its expressions refer to them.
     pub around: Around,
-    /// How many queries are being named, one inside of the other.
+    /// The nesting depth of the named queries that are being planned.
     pub naming: usize,
-    /// The recursive queries whose last rounds were named, once for each time.
+    /// The recursive queries whose last rounds were named, one entry for each reference.
     pub last_rounds: Vec<usize>,
-    /// How many subqueries there are so far.
+    /// The number of subqueries so far.
     pub subqueries: usize,
-    /// Why there can be none here.
+    /// The reason why subqueries are not allowed here, if they are not.
     pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
 }
 
 impl<'a> Planning<'a> {
-    /// For a session with these rights.
+    /// A context for a session with these privileges.
     ///
     /// # Errors
-    /// If the types of users cannot be read.
+    /// Fails if the user-defined types cannot be read.
     pub fn new(
         source: &'a dyn Source,
         parameters: &'a mut Parameters,
@@ -83,15 +83,15 @@ impl<'a> Planning<'a> {
         })
     }
 
-    /// A compiler of expressions over a scope, which may have subqueries.
+    /// A compiler of expressions over a scope; subqueries are allowed.
     pub fn compiler<'b>(&'b mut self, scope: &'b Scope) -> Compiler<'b> {
         Compiler::new(scope, self.parameters).nested(self.source, &mut self.queries)
     }
 
-    /// Plans something in which no subquery may stand.
+    /// Plans something that may not contain subqueries.
     ///
     /// # Errors
-    /// Those of `plan`; `0A000` for a subquery.
+    /// Errors of `plan`; `0A000` for a subquery.
     pub fn without_subqueries<R>(
         &mut self,
         why: &'static str,
@@ -103,15 +103,15 @@ impl<'a> Planning<'a> {
         planned
     }
 
-    /// The table of a name in a statement, to read it.
+    /// Finds the table of a name, to read it.
     ///
     /// # Errors
-    /// `42P01` if there is none, `42501` if the session may not.
+    /// `42P01` if it does not exist, `42501` if the session lacks the privilege.
     pub fn relation(&mut self, name: &ast::ObjectName) -> Result<Relation, SqlError> {
         self.relation_for(name, Access::Read)
     }
 
-    /// The table of a name in a statement, to change its rows.
+    /// Finds the table of a name, to change its rows.
     ///
     /// # Errors
     /// As [`Planning::relation`].
@@ -152,14 +152,14 @@ impl<'a> Planning<'a> {
         Ok(relation)
     }
 
-    /// The name under which a table or view is kept that a statement names. Where that is not the name's own schema, a
-    /// view's text needs it.
+    /// Returns the stored name of a table or view that a statement names. If the name is unqualified and its schema is
+    /// not `public`, the schema is noted, since a view's text needs it.
     fn find(&mut self, name: &ast::ObjectName) -> Result<String, SqlError> {
         let path = self.queries.rights.path();
         let found = path.find(self.source, name)?;
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
             && schema != PUBLIC
-            // A name with a point, of a table that is older than schemas, says it already.
+            // A name with a point, of a table that is older than schemas, already contains it.
             && local(&found) == name_of(word)
         {
             let place = of_location(word.span.start);
@@ -172,10 +172,10 @@ impl<'a> Planning<'a> {
         Ok(found)
     }
 
-    /// The view of a name in a statement, to read it, if there is one, with the name under which it is kept.
+    /// Finds the view of a name, to read it. Returns it with its stored name.
     ///
     /// # Errors
-    /// `42501` if the session may not.
+    /// `42501` if the session lacks the privilege.
     pub fn view(
         &mut self,
         name: &ast::ObjectName,
@@ -188,10 +188,10 @@ impl<'a> Planning<'a> {
         Ok(view.map(|view| (name, view)))
     }
 
-    /// Plans something that sees nothing of the queries around it, with all rights: a view.
+    /// Plans a view, without the scopes of the queries around it and with all privileges.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn by_itself<R>(
         &mut self,
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
@@ -211,10 +211,10 @@ impl<'a> Planning<'a> {
         planned
     }
 
-    /// Counts a query, and goes one deeper.
+    /// Counts a query, and enters its nesting level.
     ///
     /// # Errors
-    /// `54001` if there are too many, or too deep.
+    /// `54001` if there are too many queries, or the nesting is too deep.
     pub fn enter(&mut self) -> Result<(), SqlError> {
         let queries = &mut self.queries;
         queries.count += 1;
@@ -235,10 +235,10 @@ impl<'a> Planning<'a> {
         Ok(())
     }
 
-    /// Tries something that may fail; then what was entered is left.
+    /// Tries a plan that may fail; on failure, all levels that it entered are left.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn attempt<R>(
         &mut self,
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
@@ -252,15 +252,15 @@ impl<'a> Planning<'a> {
         planned
     }
 
-    /// Goes back from what was entered.
+    /// Leaves a nesting level.
     pub fn leave(&mut self) {
         self.queries.depth -= 1;
     }
 
-    /// Plans a query inside of another one, whose rows it may ask for. Returns what it asks for, too.
+    /// Plans a query inside of another one. Returns the outer columns that it reads, too.
     ///
     /// # Errors
-    /// Those of `plan`.
+    /// Errors of `plan`.
     pub fn inside<R>(
         &mut self,
         scope: Arc<Scope>,
@@ -276,7 +276,7 @@ impl<'a> Planning<'a> {
 }
 
 impl Queries {
-    /// A number that no other query of the statement has.
+    /// Returns a number that is unique within the statement.
     pub fn next_number(&mut self) -> usize {
         self.subqueries += 1;
         self.subqueries

@@ -1,4 +1,4 @@
-//! Queries, compiled: `SELECT`, `VALUES`, `TABLE`, what combines them, and `WITH` before them.
+//! Queries, compiled: `SELECT`, `VALUES`, `TABLE`, set operations, and `WITH`.
 
 use super::draft::{Draft, FromTable, NamedKind, NamedQuery};
 use super::planning::{Planning, Queries};
@@ -60,7 +60,7 @@ impl expression::Queries for Queries {
 /// Compiles a query.
 ///
 /// # Errors
-/// What is wrong with it; `0A000` for what another planner may know.
+/// Invalid SQL; `0A000` for queries that another planner may support.
 pub(crate) fn plan_query(
     planning: &mut Planning<'_>,
     query: &Query,
@@ -73,7 +73,7 @@ pub(crate) fn plan_query(
 /// Drafts a query.
 ///
 /// # Errors
-/// Those of [`plan_query`].
+/// Errors of [`plan_query`].
 pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<Draft, SqlError> {
     let tail = Tail::of(query)?;
     with_named(planning, query.with.as_ref(), |planning| {
@@ -84,7 +84,7 @@ pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<
 /// Plans something that may name the queries of a `WITH` before it.
 ///
 /// # Errors
-/// Those of `plan`; what is wrong with the queries.
+/// Errors of `plan`; invalid SQL in the queries.
 pub(crate) fn with_named<'a, R>(
     planning: &mut Planning<'a>,
     with: Option<&ast::With>,
@@ -101,10 +101,10 @@ pub(crate) fn with_named<'a, R>(
     Ok(planned)
 }
 
-/// Drafts what a query is of, with what stands behind it.
+/// Drafts the body of a query, with the clauses at its end.
 ///
 /// # Errors
-/// Those of [`plan_query`].
+/// Errors of [`plan_query`].
 pub(crate) fn draft_body(
     planning: &mut Planning<'_>,
     body: &SetExpr,
@@ -136,7 +136,7 @@ pub(crate) fn draft_body(
     }
 }
 
-/// A draft of all rows of another one.
+/// A draft that selects all rows of another one.
 pub(crate) fn around(draft: Draft) -> Draft {
     let columns = draft.items.iter();
     let columns = columns.map(|item| (item.name.clone(), item.typed.spec));
@@ -145,7 +145,7 @@ pub(crate) fn around(draft: Draft) -> Draft {
     Draft::of_rows(FromTable::Derived(Box::new(draft)), &table, columns)
 }
 
-/// Adds what stands behind a query to rows that are ordered by their columns only.
+/// Adds the clauses at the end of a query to rows that are ordered only by their columns.
 pub(crate) fn with_tail(
     planning: &mut Planning<'_>,
     mut draft: Draft,
@@ -230,7 +230,7 @@ fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), Sql
     Ok(())
 }
 
-/// How a query that `WITH` names is run.
+/// Decides how a query that `WITH` names is run.
 fn kind_of(
     planning: &mut Planning<'_>,
     named: &ast::Cte,

@@ -1,9 +1,9 @@
-//! `WITH RECURSIVE`: the rows of a first query, and then those of a step that reads the rows that came last under the
-//! query's own name, round by round until there are no more.
+//! `WITH RECURSIVE`: the rows of a first query, then the rows of a step. Under the query's own name, the step reads the
+//! previous round's rows. Rounds repeat until one has no rows.
 //!
-//! It is planned at each place that names it, and gives its rows as they are found: who wants few takes few, of endlessly
-//! many, too. The rows of a round are kept for the next one, and without `ALL` the keys of all, within the statement's
-//! bound on memory.
+//! The query is planned at each place that names it, and returns rows as they are found. So `LIMIT` ends an endless
+//! recursion. The rows of a round are kept for the next one, and without `ALL` also the keys of all rows, within the
+//! statement's memory limit.
 //!
 //! Source: SQL:2016, part 2, 7.17 (recursive query expressions), linear recursion only; PostgreSQL's documentation, 7.8.2.
 
@@ -24,10 +24,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl LastRound {
-    /// Whether the step may name it here, of which nothing is kept from one round to the next.
+    /// Checks that the step may name the query here: nothing may be kept from one round to the next.
     ///
     /// # Errors
-    /// `42P19` in a query that is kept.
+    /// `42P19` in a query whose rows are kept.
     pub fn check(&self, name: &str, planning: &Planning<'_>) -> Result<(), SqlError> {
         let queries = &planning.queries;
         match queries.naming == self.naming && queries.around.outer.len() == self.outer {
@@ -46,7 +46,7 @@ fn wrong(text: String) -> SqlError {
 /// Drafts a query of `WITH RECURSIVE`; `None` if it does not name itself.
 ///
 /// # Errors
-/// What is wrong with it; `42P19` for a recursion that is none, `42804` if the step's rows have other types.
+/// Invalid SQL; `42P19` for an invalid recursion, `42804` if the step's rows have other types.
 pub(crate) fn draft_recursion(
     planning: &mut Planning<'_>,
     named: &Cte,
@@ -141,7 +141,7 @@ fn draft_rounds(
     Ok(Some(draft))
 }
 
-/// What a recursive query and its step may not have.
+/// Checks a recursive query and its step for clauses that are not allowed.
 fn check_recursion(name: &str, named: &Cte, step: &Draft) -> Result<(), SqlError> {
     if step.grouping.is_some() {
         return Err(wrong(
@@ -163,7 +163,7 @@ fn check_recursion(name: &str, named: &Cte, step: &Draft) -> Result<(), SqlError
     Ok(())
 }
 
-/// Gives the columns of the step the types of the first query's.
+/// Converts the columns of the step to the types of the first query's columns.
 fn typed_as_first(
     planning: &mut Planning<'_>,
     name: &str,
@@ -206,7 +206,7 @@ impl Recursion {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -219,7 +219,7 @@ impl Recursion {
         let mut seen = HashSet::new();
         let mut keys = with.memory();
         let mut plan = &self.first;
-        // Of the rows that the step reads.
+        // Counts the memory of the rows that the step reads.
         let mut _before;
         let mut more = true;
         loop {

@@ -1,6 +1,6 @@
-//! `UPDATE` and `DELETE` of one table, of which each row says alone what becomes of it: neither another row nor the moment
-//! is asked. So it does not matter in which order, or how often, rows are looked at, and rows that others change meanwhile
-//! are just looked at again.
+//! `UPDATE` and `DELETE` of one table in which each row alone determines its change: neither other rows nor the current
+//! time are read. So rows may be processed in any order and repeatedly, and rows that others change meanwhile are
+//! processed again.
 
 use super::Plan;
 use super::access::Path;
@@ -13,28 +13,28 @@ use crate::rows::InputRow;
 use crate::source::Source;
 use sardonyx::schema::{ForeignKey, Value};
 
-/// Which rows of its table a statement looks at.
+/// The rows of its table that a statement processes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Among<'k> {
-    /// Those that its plan finds.
+    /// The rows that its plan finds.
     All,
-    /// Those that have one of these keys, each key once.
+    /// The rows with one of these keys; each key occurs once.
     Keys(&'k [Vec<Value>]),
 }
 
-/// Such a statement.
+/// A statement in which each row alone determines its change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rewriting<'p> {
     target: &'p Target,
     conditions: [Option<&'p Expr>; 2],
-    /// None if rows are deleted.
+    /// `None` for `DELETE`.
     changes: Option<&'p Changes>,
     returns: bool,
     is_referenced: bool,
 }
 
 impl<'p> Rewriting<'p> {
-    /// The one of a plan; `None` if that is another statement.
+    /// The rewriting of a plan; `None` for other statements.
     pub fn of(plan: &'p Plan) -> Option<Self> {
         let (target, changes, returning, is_referenced) = match plan {
             Plan::Update(plan) => (
@@ -76,15 +76,15 @@ impl<'p> Rewriting<'p> {
         })
     }
 
-    /// The table.
+    /// The table's number.
     pub fn table(&self) -> u16 {
         self.target.number
     }
 
-    /// Calls `each` with the rows that it changes or deletes, by the way that its plan has chosen.
+    /// Calls `each` with the rows to change or delete, by the plan's access path.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed.
+    /// Errors of `each`; read and evaluation errors.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -94,10 +94,10 @@ impl<'p> Rewriting<'p> {
         self.target.walk(source, with, Among::All, each)
     }
 
-    /// Whether a row is one that it changes or deletes.
+    /// True if the statement changes or deletes a row.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn takes(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         for condition in self.conditions.into_iter().flatten() {
             if !condition.holds(row, with)? {
@@ -107,25 +107,26 @@ impl<'p> Rewriting<'p> {
         Ok(true)
     }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
         columns_of(row, &self.target.key)
     }
 
-    /// The key of a row of all columns.
+    /// Returns the key of a row of all columns.
     pub fn key_of_whole(&self, row: &[Value]) -> Vec<Value> {
         let key = self.target.key.iter();
         key.map(|column| row.get(*column).cloned().unwrap_or_default())
             .collect()
     }
 
-    /// A row of all columns as it will be, `None` if it will be none; and whether it is one that the statement takes.
+    /// Returns a row of all columns after the change, `None` if it is deleted; and true if the statement applies to the
+    /// row.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors.
     pub fn rewritten(
         &self,
         row: &dyn InputRow,
@@ -140,8 +141,8 @@ impl<'p> Rewriting<'p> {
         }
     }
 
-    /// Whether nothing is asked of other tables' rows, and nothing told of the rows: all that it does is to change
-    /// its table.
+    /// True if the statement only changes its own table: it reads no other table, returns no rows, and no foreign key
+    /// refers to it.
     pub fn is_alone(&self, source: &dyn Source) -> bool {
         if self.returns || self.is_referenced {
             return false;
@@ -197,7 +198,7 @@ impl Target {
     }
 }
 
-/// Whether a plan is such a statement, and not a short one.
+/// True if a plan is a rewriting and not short.
 pub(super) fn is_rewriting(plan: &Plan, is_short: bool) -> bool {
     !is_short && Rewriting::of(plan).is_some()
 }

@@ -1,4 +1,4 @@
-//! Scopes: names for the columns of what stands in `FROM`.
+//! Scopes: names for the columns of the items in `FROM`.
 
 use crate::error::{SqlError, code};
 use crate::expression::{Scope, ScopeColumn, ScopeTable};
@@ -7,10 +7,10 @@ use crate::relation::{Relation, table_oid};
 use crate::types::TypeSpec;
 use sqlparser::ast::TableAlias;
 
-/// The most tables that are joined.
+/// The most joined tables.
 const TABLES_MAX: usize = 64;
 
-/// Puts the tables of one scope behind those of another.
+/// Appends the tables of a scope to another scope.
 pub(super) fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
     for table in more.tables {
         let alias = &table.alias;
@@ -27,7 +27,7 @@ pub(super) fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
             ));
         }
         scope.tables.push(table);
-        // Those that USING merges are none.
+        // Columns merged by USING do not count.
         let tables = scope.tables.iter().filter(|table| !table.alias.is_empty());
         if tables.count() > TABLES_MAX || scope.tables.len() > 2 * TABLES_MAX {
             return Err(SqlError::unsupported(format!(

@@ -1,5 +1,5 @@
-//! `SELECT`, compiled: first to a draft, whose columns may get their types, and whose rows further conditions, from the
-//! query around it; then to a plan, for which the ways to the rows are chosen.
+//! `SELECT`, compiled: first to a draft, to which the query around it may add column types and conditions. Then access
+//! paths are chosen for a plan.
 
 use super::choice::{WantedOrder, choose};
 use super::draft::{Draft, FromNode, FromTable};
@@ -24,7 +24,7 @@ use sqlparser::ast::{Distinct, Select};
 /// Drafts a `SELECT`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn draft_select(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -37,10 +37,10 @@ pub(crate) fn draft_select(
     draft_plain(planning, select, tail)
 }
 
-/// Drafts a `SELECT` that gives one row for each of its input, or of its groups.
+/// Drafts a `SELECT` that returns one row for each row or group of its input.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn draft_plain(
     planning: &mut Planning<'_>,
     select: &Select,
@@ -107,7 +107,7 @@ pub(crate) fn draft_plain(
         }
         _ => Vec::new(),
     };
-    // Values that have another order than their texts, or bytes, are told apart by it.
+    // Values whose order differs from their texts' order, and bytes, are distinguished by keys.
     if is_distinct {
         let mut items = items.iter();
         items.try_for_each(|item| check_comparable(item.typed.kind(), "equality"))?;
@@ -139,7 +139,7 @@ pub(crate) fn draft_plain(
 }
 
 impl Draft {
-    /// The rows of one thing, as they are, with names for its columns.
+    /// A draft that selects all rows of one item, with names for its columns.
     pub fn of_rows(table: FromTable, name: &str, columns: Vec<(String, TypeSpec)>) -> Draft {
         let width = columns.len();
         let scope = Scope {
@@ -170,16 +170,16 @@ impl Draft {
         }
     }
 
-    /// Gives the columns types that have none yet: text.
+    /// Gives columns without a type the type text.
     ///
     /// # Errors
-    /// None that is known.
+    /// Currently none.
     pub fn decide(&mut self, planning: &mut Planning<'_>) -> Result<(), SqlError> {
         let scope = Scope::default();
         decide(&mut planning.compiler(&scope), &mut self.items)
     }
 
-    /// Whether its rows are those of its input that meet its condition, so that more conditions may be added.
+    /// True if its rows are those input rows that meet its condition, so that more conditions may be added.
     pub fn takes_conditions(&self) -> bool {
         self.grouping.is_none()
             && !self.is_distinct
@@ -189,7 +189,7 @@ impl Draft {
             && self.from.is_some()
     }
 
-    /// True if a condition reads only columns that have the same value wherever they are computed.
+    /// True if a condition reads only non-volatile columns.
     fn takes_condition(&self, condition: &Expr) -> bool {
         let is_plain = |place: usize| {
             let item = self.items.get(place);
@@ -199,7 +199,7 @@ impl Draft {
         self.takes_conditions() && condition.is_plain() && !condition.any(&reads_other)
     }
 
-    /// Whether it is of one table and simple enough to be planned at each place that names it.
+    /// True if it reads one table and is simple enough to be planned at each place that names it.
     pub fn is_simple(&self) -> bool {
         let is_table = matches!(&self.from, Some(FromNode::Leaf(FromTable::Relation(_), _)));
         let is_plain = |item: &Item| item.typed.expr.is_plain();
@@ -210,7 +210,7 @@ impl Draft {
             && self.sort.is_empty()
     }
 
-    /// Adds a condition over its columns, if it takes any. Returns what is still to be tested of its rows.
+    /// Adds a condition over its columns, if possible. Returns the remaining condition on its rows.
     pub fn add_condition(&mut self, condition: Option<Expr>) -> Option<Expr> {
         let mut condition = condition?;
         if !self.takes_condition(&condition) {
@@ -228,7 +228,7 @@ impl Draft {
         None
     }
 
-    /// Chooses the ways to its rows.
+    /// Chooses the access paths to its rows.
     pub fn finish(mut self) -> SelectPlan {
         self.leave_out_unread();
         let order = match self.grouping.is_none() && self.distinct_on.is_empty() {
@@ -249,7 +249,7 @@ impl Draft {
                 let (mut join, rest) = plan_join(node, self.condition, true);
                 let mut read = Read::none(join.width);
                 let groups = self.grouping.iter().flat_map(Grouping::expressions);
-                // Behind groups, expressions are over their rows.
+                // After grouping, expressions read the rows of the groups.
                 let given = self.items.iter().map(|item| &item.typed.expr);
                 let given = given.chain(sort.iter().map(|key| &key.expression));
                 let given = given.chain(&self.distinct_on);
@@ -280,16 +280,16 @@ impl Draft {
     }
 }
 
-/// The way to the rows of one table of `FROM`.
+/// The chosen access to the rows of one item of `FROM`.
 pub(crate) struct ChosenInput {
     pub input: Input,
-    /// What is still to be tested of each row.
+    /// The condition that is still tested on each row.
     pub filter: Option<Expr>,
     pub is_ordered: bool,
 }
 
 impl FromTable {
-    /// Chooses the way to its rows that meet a condition, in an order if it can be had.
+    /// Chooses the access to rows that meet a condition, in the wanted order if possible.
     pub fn input(
         self,
         condition: Option<Expr>,
@@ -333,7 +333,7 @@ impl FromTable {
     }
 }
 
-/// The order, if it is by columns of the table or expressions of its indexes, with nulls where an index has them.
+/// The order, if it is by columns of the table or by indexed expressions, with nulls placed as in an index.
 fn column_order(sort: &[SortKey], from: Option<&FromNode>) -> Option<WantedOrder> {
     let indexed = match from {
         Some(FromNode::Leaf(FromTable::Relation(relation), _)) => Indexed::of(&relation.schema),

@@ -31,15 +31,15 @@ fn whole(
 }
 
 impl Input {
-    /// Whether it asks for values of the rows before it.
+    /// True if it reads values of the rows before it in `FROM`.
     pub fn asks_for_rows(&self) -> bool {
         matches!(self, Input::Lateral(..) | Input::Series(_))
     }
 
-    /// Calls `each` with the rows; `before` is the row of what stands before it in `FROM`.
+    /// Calls `each` with the rows; `before` is the row of the items before it in `FROM`.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -103,11 +103,11 @@ impl Input {
     }
 }
 
-/// What takes the rows of a result, one after the other. It returns whether it wants more.
+/// A callback for the rows of a result, in order. Returns true if it wants more rows.
 pub(crate) type RowSink<'s> = &'s mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
 
 impl SelectPlan {
-    /// Whether it looks at few rows, so that it does not hold others up.
+    /// True if the query reads few rows, so that it does not delay others.
     pub fn is_short(&self) -> bool {
         if self.has_subqueries {
             return false;
@@ -125,12 +125,12 @@ impl SelectPlan {
         }
     }
 
-    /// True if only the first rows in order are kept while it is sorted.
+    /// True if only the first rows in order are kept during the sort.
     pub fn keeps_few(&self) -> bool {
         self.limit.is_some() && !self.sort.is_empty() && self.distinct_on.is_empty()
     }
 
-    /// Whether few rows are tested for each that is given.
+    /// True if few rows are tested for each row returned.
     fn filter_is_of_range(&self) -> bool {
         self.grouping.is_none() && !self.is_distinct && self.distinct_on.is_empty()
     }
@@ -152,7 +152,7 @@ impl SelectPlan {
         self.input.walk(source, with, &Values(&[]), &mut filtered)
     }
 
-    /// How many rows are left out, and how many are given at most.
+    /// The number of rows to skip, and the most rows to return.
     ///
     /// # Errors
     /// `2201W`, `2201X` if they are negative.
@@ -162,10 +162,10 @@ impl SelectPlan {
         Ok((offset.unwrap_or(0), limit.unwrap_or(u64::MAX)))
     }
 
-    /// Runs it as a statement, or as the query of one.
+    /// Runs the query as a statement, or as part of one.
     ///
     /// # Errors
-    /// What cannot be computed or read; `53200` if the rows take too much memory.
+    /// Evaluation and read errors; `53200` if the rows take too much memory.
     pub fn run(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError> {
         let kept = Kept::default();
         let with = &with.over(source, &kept);
@@ -174,7 +174,7 @@ impl SelectPlan {
             ..Table::default()
         };
         let mut memory = with.memory();
-        // What is sorted was counted when it was taken.
+        // Sorted rows were already counted when they were added to the sort.
         let is_counted = !self.sort.is_empty();
         self.rows(source, with, u64::MAX, &mut |row| {
             if !is_counted {
@@ -188,10 +188,10 @@ impl SelectPlan {
         Ok(table)
     }
 
-    /// Calls `sink` with the rows of the result, at most so many.
+    /// Calls `sink` with at most the given number of the result's rows.
     ///
     /// # Errors
-    /// What `sink` returns; those of [`SelectPlan::run`].
+    /// Errors of `sink`; errors of [`SelectPlan::run`].
     pub fn rows(
         &self,
         source: &dyn Source,
@@ -226,7 +226,7 @@ impl SelectPlan {
         collector.finish()
     }
 
-    /// `count(*)` without looking at rows.
+    /// `count(*)` without reading rows.
     fn counted(
         &self,
         source: &dyn Source,

@@ -1,8 +1,8 @@
-//! Semi-joins: `EXISTS` and `IN` of a query that is asked with values of the row around it. Where these equal something of
-//! its own rows, its rows are read once for the statement and found by a hash, instead of being read for each row.
+//! Semi-joins: `EXISTS` and `IN` of a correlated subquery. If the condition equates outer values with expressions over
+//! the subquery's own rows, these rows are read once for the statement. A hash finds them for each outer row.
 //!
-//! The query is run as it stands until it was asked twice: one that is asked once ends at its first row. It is run so for
-//! good if its rows take too much memory.
+//! The first evaluation runs the query itself, since a single evaluation ends at its first row. If the rows take too
+//! much memory, all evaluations run the query itself.
 //!
 //! Source: hash semi-join and anti-join, as in every textbook; nulls: SQL:2016, part 2, 8.9 (quantified comparisons).
 
@@ -25,23 +25,23 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// So often a query is run as it stands before its rows are kept.
+/// The number of evaluations that run the query itself, before its rows are kept.
 const ASKED_BEFORE: u32 = 1;
 
-/// The rows of a subquery are found by a hash.
+/// A subquery whose rows are found by a hash.
 #[derive(Debug)]
 pub(crate) struct SemiJoin {
-    /// Gives what is sought by, what is compared, and what the condition reads. It asks for nothing.
+    /// Returns the keys, the compared values, and the values that the condition reads. It has no outer columns.
     pub plan: SelectPlan,
-    /// The expressions that its first values equal, over the values that the subquery is asked with.
+    /// The expressions over the subquery's arguments that equal the keys.
     pub keys: Vec<Expr>,
-    /// The number of values behind those, which are compared with the ones in front of `IN`; 0 for `EXISTS`.
+    /// The number of values after the keys, which are compared with the values before `IN`; 0 for `EXISTS`.
     pub compared: usize,
-    /// The rest of the condition on both.
+    /// The remaining condition on both.
     pub condition: Option<Expr>,
 }
 
-/// True if an expression asks for a value of the rows around.
+/// True if an expression reads an outer column.
 pub(super) fn asks(expr: &Expr) -> bool {
     expr.any(&|part| matches!(part, Expr::Outer(_)))
 }
@@ -57,9 +57,9 @@ fn is_volatile(expr: &Expr) -> bool {
 /// The parts of a subquery's condition.
 #[derive(Default)]
 pub(super) struct Parts {
-    /// Of its own rows only.
+    /// Conditions on the query's own rows only.
     pub own: Vec<Expr>,
-    /// Of its own rows, and what they equal.
+    /// Expressions over the query's own rows, with the outer expressions that they equal.
     pub keys: Vec<(Expr, Expr)>,
     pub both: Vec<Expr>,
 }
@@ -98,14 +98,14 @@ impl Parts {
 }
 
 impl SemiJoin {
-    /// For a query of which something is asked, if its rows can be found by a hash.
+    /// The semi-join of a correlated subquery, if its rows can be found by a hash.
     pub fn of(draft: &Draft, question: &Question) -> Option<SemiJoin> {
         let compared = match question {
             Question::Exists => &[][..],
             Question::Compared(of) if of.comparison == Comparison::Equal && !of.is_all => &of.right,
             _ => return None,
         };
-        // At least one row is given if there is any.
+        // `LIMIT` keeps at least one row, if there are any.
         let is_cut = match &draft.limit {
             None => false,
             Some(Expr::Literal(Value::Int(1..))) => !compared.is_empty(),
@@ -169,10 +169,10 @@ impl SemiJoin {
         })
     }
 
-    /// Its rows, if they are to be found by a hash now.
+    /// The kept rows, if they are to be found by a hash now.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn rows(
         &self,
         number: usize,
@@ -227,7 +227,7 @@ impl SemiJoin {
         Ok(rows)
     }
 
-    /// Adds a row that may be found. Returns the bytes that it takes.
+    /// Adds a row. Returns the number of bytes that it takes.
     fn add(&self, row: &mut Vec<Value>, rows: &mut SemiRows) -> Option<usize> {
         let keys = self.keys.len();
         let key = hash_of_row(&row[..keys])?;
@@ -235,7 +235,7 @@ impl SemiJoin {
         let sought = &row[..keys + self.compared];
         let places = match hash_of_row(sought) {
             Some(hash) => {
-                // One of equal rows does, where nothing else is asked of them.
+                // One of several equal rows is enough, if there is no further condition.
                 if self.condition.is_none() && rows.whole(hash, sought).next().is_some() {
                     return None;
                 }
@@ -253,11 +253,11 @@ impl SemiJoin {
         Some(bytes + size_of::<usize>() + HashTable::PLACE_BYTES)
     }
 
-    /// True if the row meets it; `None` if that is not known. `left` are the values in front of `IN`; `asked` is what
-    /// the subquery is asked with.
+    /// True if the row is in the subquery's rows; `None` if that is null. `left` are the values before `IN`; `asked`
+    /// are the subquery's arguments.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     pub fn truth(
         &self,
         rows: &SemiRows,
@@ -278,7 +278,7 @@ impl SemiJoin {
             None => Ok(true),
         };
         let Some(hash) = hash_of_row(&sought) else {
-            // A null in front equals nothing, and is different from no value.
+            // A null before `IN` equals no value, and is unequal to no value.
             let all = rows.all(keys);
             for place in all.found(key) {
                 asked.context.look_at_row()?;
@@ -307,7 +307,7 @@ impl SemiJoin {
 
 pub(super) fn unnamed(expr: Expr) -> Item {
     Item {
-        // Nobody is told its type or its name.
+        // The type and the name are never used.
         typed: Typed::new(expr, SqlType::Void),
         name: String::new(),
         origin: None,
@@ -337,7 +337,7 @@ impl SemiRows {
         })
     }
 
-    /// True if no value of a row is known to be different.
+    /// True if no value of a row is known to be unequal.
     fn may_equal(&self, place: usize, sought: &[Value]) -> bool {
         let mut pairs = self.row(place).iter().zip(sought);
         pairs.all(|(there, sought)| is_equal(there, sought) != Some(false))
@@ -347,7 +347,7 @@ impl SemiRows {
         self.all.get_or_init(|| {
             let mut table = HashTable::default();
             for place in 0..self.count() {
-                // No row has a null there.
+                // No row has a null among its keys.
                 table.push(hash_of_row(&self.row(place)[..keys]).unwrap_or_default());
             }
             table
@@ -356,7 +356,7 @@ impl SemiRows {
 }
 
 impl FromNode {
-    /// The same once more, if it asks for nothing of the rows around.
+    /// Returns a copy, if it reads no outer columns.
     pub(super) fn by_itself(&self) -> Option<FromNode> {
         match self {
             FromNode::Leaf(table, places) => {
@@ -391,7 +391,7 @@ impl FromTable {
 }
 
 impl Draft {
-    /// A view, or a query like one.
+    /// A copy of a view's draft, or of a similar query's.
     fn by_itself(&self) -> Option<Draft> {
         let items = self.items.iter().map(|item| &item.typed.expr);
         let mut all = items.chain(&self.condition);
@@ -417,7 +417,7 @@ impl Draft {
 }
 
 impl Input {
-    /// True if an index finds its rows by values that the query is asked with.
+    /// True if an index finds its rows by outer values.
     pub fn is_found_by_asking(&self) -> bool {
         match self {
             Input::Table(access) => access.is_found_by_asking(),

@@ -1,5 +1,5 @@
-//! Functions in `FROM`, compiled and run: those that give rows, side by side if `unnest` has several arrays, numbered by
-//! `WITH ORDINALITY`; and scalar functions, which give one row.
+//! Functions in `FROM`, compiled and run: set-returning functions, side by side if `unnest` has several arrays,
+//! numbered by `WITH ORDINALITY`. Scalar functions return one row.
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
@@ -17,13 +17,13 @@ use sqlparser::ast::{
     Ident, ObjectName, TableAlias,
 };
 
-/// The number of a row, which `WITH ORDINALITY` adds.
+/// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
 
-/// A function in `FROM`.
+/// Compiles a function in `FROM`.
 ///
 /// # Errors
-/// `0A000` for one that changes something; what is wrong with the arguments.
+/// `0A000` for a function with side effects; invalid SQL in the arguments.
 pub(crate) fn function(
     planning: &mut Planning<'_>,
     around: &[&Scope],
@@ -43,10 +43,10 @@ pub(crate) fn function(
     series_node(series, vec![(named, spec)], alias, start)
 }
 
-/// `unnest` of arrays, side by side.
+/// Compiles `unnest` of arrays, side by side.
 ///
 /// # Errors
-/// `42883` if one is no array; what is wrong with them.
+/// `42883` if an argument is not an array; invalid SQL in the arguments.
 pub(crate) fn unnest(
     planning: &mut Planning<'_>,
     around: &[&Scope],
@@ -109,7 +109,7 @@ fn one(
         let name = qualified(name).map_or_else(|_| name.to_string(), |(_, name)| name);
         SqlError::unsupported(format!("the function {name} is not supported in FROM"))
     };
-    // What changes something would do so as often as the rows are read.
+    // Side effects would occur as often as the rows are read.
     if typed.expr.is_volatile() {
         return Err(unsupported());
     }
@@ -134,7 +134,7 @@ fn one(
     Ok((of, spec))
 }
 
-/// `pg_partition_ancestors`: no table has any.
+/// `pg_partition_ancestors`: always empty, since there are no partitions.
 pub(crate) fn no_ancestors(
     alias: Option<&TableAlias>,
     with_ordinality: bool,
@@ -153,10 +153,10 @@ pub(crate) fn no_ancestors(
     Ok((node, placed(of, alias, start)?))
 }
 
-/// `pg_get_keywords`: the words of the language, as the parser has them. Other languages' words are among them.
+/// `pg_get_keywords`: the parser's keywords, which include those of other dialects.
 ///
 /// # Errors
-/// None that is known.
+/// Currently none.
 pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Planned, SqlError> {
     use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS};
     let text = |text: &str| Expr::Literal(Value::Text(text.to_string()));
@@ -207,10 +207,10 @@ impl Series {
         parts.collect()
     }
 
-    /// Calls `each` with the rows; `before` is the row of what stands before it in `FROM`.
+    /// Calls `each` with the rows; `before` is the row of the items before it in `FROM`.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be computed.
+    /// Errors of `each`; evaluation errors.
     pub fn walk(
         &self,
         before: &dyn InputRow,
@@ -241,7 +241,7 @@ impl Series {
     }
 }
 
-/// The values that a function gives, one after the other.
+/// The values of a function, one after the other.
 enum Given {
     Numbers { now: i128, to: i128, step: i128 },
     Values(std::vec::IntoIter<Value>),

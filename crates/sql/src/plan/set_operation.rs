@@ -1,7 +1,7 @@
-//! `UNION`, `INTERSECT` and `EXCEPT`, compiled and run: the rows of queries put together, in the order in which they stand.
-//! A long chain of them is a list here, as long as the text is, and goes no deeper.
+//! `UNION`, `INTERSECT` and `EXCEPT`, compiled and run: the rows of queries are combined in the order of the text. A
+//! chain of any length is a list, so it adds no nesting.
 //!
-//! Source: SQL:2016, part 2, 7.17. Nulls are the same here, as in `DISTINCT`.
+//! Source: SQL:2016, part 2, 7.17. Nulls are equal here, as in `DISTINCT`.
 
 use super::draft::{Draft, FromTable, SetsDraft};
 use super::planning::Planning;
@@ -21,12 +21,12 @@ use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
 
 impl SetsDraft {
-    /// True if rows are only put one behind the other.
+    /// True if rows are only concatenated.
     pub fn is_append(&self) -> bool {
         self.rest.iter().all(|(operation, _)| operation.is_append())
     }
 
-    /// Chooses the ways to the rows.
+    /// Chooses the access paths.
     pub fn finish(self) -> SetOperations {
         let rest = self.rest.into_iter();
         SetOperations {
@@ -40,8 +40,7 @@ impl SetsDraft {
 /// Drafts a chain of set operations.
 ///
 /// # Errors
-/// What is wrong with its queries; `42601` if they have different numbers of columns, `42804` if their types do not go
-/// together.
+/// Invalid SQL in the queries; `42601` if they have different numbers of columns, `42804` if their types do not match.
 pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
     let before = planning.queries.subqueries;
     let mut chain = Vec::new();
@@ -106,7 +105,7 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
     Ok(draft)
 }
 
-/// One of the queries. What is sorted by its columns, or told apart by them, is that before they get other types.
+/// Drafts one of the queries. Its `ORDER BY` and `DISTINCT` apply before its columns are converted to common types.
 pub(super) fn draft_branch(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
     planning.enter()?;
     let mut draft = draft_body(planning, body, &Tail::default())?;
@@ -136,11 +135,11 @@ fn operation(operator: SetOperator, quantifier: SetQuantifier) -> Result<SetOper
     Ok(SetOperation { operator, is_all })
 }
 
-/// Rows, each with the key that it is told apart by.
+/// Rows, each with its key for comparisons.
 type Keyed = Vec<(Vec<u8>, Vec<Value>)>;
 
 impl SetOperations {
-    /// Whether rows are only put one behind the other.
+    /// True if rows are only concatenated.
     pub fn is_append(&self) -> bool {
         self.rest.iter().all(|(operation, _)| operation.is_append())
     }
@@ -148,7 +147,7 @@ impl SetOperations {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -202,17 +201,17 @@ impl SetOperations {
     }
 }
 
-/// The columns whose values are told apart by keys of their own, with their types.
+/// The columns whose values are compared by keys of their own, with their types.
 pub(super) fn own_keys(columns: impl Iterator<Item = TypeSpec>) -> Vec<(usize, SqlType)> {
     let columns = columns.enumerate();
     let own = columns.filter(|(_, spec)| has_order_key(spec.kind, spec.length().is_some()));
     own.map(|(place, spec)| (place, spec.kind)).collect()
 }
 
-/// The bytes by which a row is told apart from others.
+/// The bytes that distinguish a row from others.
 ///
 /// # Errors
-/// `22P02` if a value is none of its type.
+/// `22P02` if a value is not valid for its type.
 pub(super) fn key_of_row(
     row: &[Value],
     own_keys: &[(usize, SqlType)],
@@ -245,7 +244,7 @@ impl SetOperation {
             let is_kept_where_found = self.operator == Operator::Intersect;
             rows.retain(|(key, _)| match counts.get_mut(key) {
                 Some(count) if self.is_all && *count > 0 => {
-                    // Each takes one of the other side's with it.
+                    // Each row removes one equal row of the other side.
                     *count -= 1;
                     is_kept_where_found
                 }

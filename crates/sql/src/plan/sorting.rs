@@ -3,13 +3,13 @@
 use crate::error::SqlError;
 use std::cmp::Ordering;
 
-/// Rows that are sorted at once, without a look at whether the statement is to end.
+/// The number of rows that are sorted at once, without a check for cancellation.
 const RUN: usize = 16_384;
 
-/// Sorts rows; equal ones stay in their order.
+/// Sorts rows; equal ones keep their order.
 ///
 /// # Errors
-/// What `check` returns, which is asked between runs. The rows are gone then.
+/// Errors of `check`, which is called between runs. The rows are lost in this case.
 pub(crate) fn sort<T>(
     rows: &mut Vec<T>,
     order: impl Fn(&T, &T) -> Ordering,
@@ -43,7 +43,7 @@ pub(crate) fn sort<T>(
     Ok(())
 }
 
-/// Merges two runs; of equal rows those of the first come first.
+/// Merges two runs; of equal rows, those of the first run come first.
 fn merge<T>(
     first: Vec<T>,
     second: Vec<T>,
@@ -113,7 +113,7 @@ mod tests {
         );
         assert_eq!(asked, 1, "it was asked before the first run");
         let (mut rows, mut asked) = (numbers(4 * RUN), 0);
-        // Three looks are between runs.
+        // Three of the checks are between runs.
         let ended = sort(&mut rows, |a, b| a.cmp(b), || count(&mut asked, 4));
         assert!(ended.is_err());
         assert_eq!(asked, 5);

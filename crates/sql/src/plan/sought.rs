@@ -1,5 +1,5 @@
-//! The values that the columns of an index are sought with: one for a column, or several, whose combinations are keys in the
-//! order of the index.
+//! The values with which the columns of an index are sought: one for each column, or several. Their combinations are
+//! keys in the order of the index.
 
 use super::key::key_value;
 use crate::error::SqlError;
@@ -9,10 +9,10 @@ use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 
-/// The number of values that an array or a query is taken to have.
+/// The estimated number of values of an array or a query.
 pub(crate) const UNKNOWN_COUNT: usize = 128;
 
-/// The values that a column is to equal.
+/// The values that a column must equal.
 #[derive(Clone, Debug)]
 pub(crate) enum Sought {
     One(Expr),
@@ -21,13 +21,13 @@ pub(crate) enum Sought {
     Query(Box<Subquery>),
 }
 
-/// The number of values of a list, at most or roughly.
+/// The number of values of a list, as an upper bound or an estimate.
 pub(crate) fn count_of(list: &List) -> usize {
     list.count().unwrap_or(UNKNOWN_COUNT)
 }
 
 impl Sought {
-    /// The number of values, at most or roughly.
+    /// The number of values, as an upper bound or an estimate.
     pub fn count(&self) -> usize {
         match self {
             Sought::One(_) => 1,
@@ -36,7 +36,7 @@ impl Sought {
         }
     }
 
-    /// True if a part of it is so.
+    /// True if `is_so` accepts a part of it.
     pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
         match self {
             Sought::One(expr) => expr.any(is_so),
@@ -46,7 +46,7 @@ impl Sought {
     }
 }
 
-/// A column of a key, with what it is to equal.
+/// A column of a key, with the values that it must equal.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyColumn {
     pub sought: Sought,
@@ -69,11 +69,11 @@ pub(crate) fn is_single(key: &[KeyColumn]) -> bool {
     key.iter().all(|column| column.sought.count() == 1)
 }
 
-/// Calls `each` with every key that the columns may have, once each, in the order of the index or against it, until it wants
-/// no more.
+/// Calls `each` with every key that the columns may have, once each, in the order of the index or against it, until
+/// `each` returns false.
 ///
 /// # Errors
-/// An expression that cannot be computed; what `each` returns.
+/// Evaluation errors; errors of `each`.
 pub(crate) fn each_key(
     columns: &[KeyColumn],
     backward: bool,
@@ -105,7 +105,7 @@ pub(crate) fn each_key(
     }
 }
 
-/// The next combination: the last column moves fastest. Returns whether there is one.
+/// Advances to the next combination: the last column changes fastest. Returns true if there is one.
 fn advance(places: &mut [usize], choices: &[Vec<Value>]) -> bool {
     for (place, values) in places.iter_mut().zip(choices).rev() {
         *place += 1;
@@ -117,10 +117,11 @@ fn advance(places: &mut [usize], choices: &[Vec<Value>]) -> bool {
     false
 }
 
-/// The key of columns that have one value each, `None` inside if one is no value of its column; `None` if there are several.
+/// The key of columns with one value each; `None` inside if a value is not valid for its column; `None` if there are
+/// several keys.
 ///
 /// # Errors
-/// An expression that cannot be computed.
+/// Evaluation errors.
 pub(crate) fn only_key(
     columns: &[KeyColumn],
     with: &Environment<'_>,
@@ -139,7 +140,7 @@ pub(crate) fn only_key(
 }
 
 impl KeyColumn {
-    /// The different values that it may have, in order.
+    /// The distinct values of the column, in order.
     fn values(&self, backward: bool, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         let said = match &self.sought {
             Sought::One(part) => vec![part.constant(with)?],

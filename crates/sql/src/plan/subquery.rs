@@ -1,9 +1,9 @@
-//! Subqueries in expressions, run: a value, whether there are rows, how a value compares with those of the rows.
+//! Subqueries in expressions, run: scalar subqueries, `EXISTS`, and comparisons with the rows.
 //!
-//! A subquery is asked with values ([`Subquery::arguments`]): of the row in which it stands, or of rows around that.
-//! Its answer is kept with them, and computed again only when they change: one that asks for nothing is computed once
-//! for a statement. Answers, and the rows of queries that `WITH` names, are counted against the statement's bound on
-//! memory.
+//! A subquery is called with values ([`Subquery::arguments`]) of the row around it, or of rows around that one. Its
+//! answer is kept with these values, and computed again only when they change. A subquery without arguments is computed
+//! once for a statement. Answers, and the rows of queries that `WITH` names, count against the statement's memory
+//! limit.
 //!
 //! Source: SQL:2016, part 2, 7.19 (table value constructors and subqueries), 8.9 (quantified comparisons).
 
@@ -29,7 +29,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Found {
-    /// True if there is such a row without nulls.
+    /// True if there is an equal row without nulls.
     fn has(&self, hash: u64, row: &[Value]) -> bool {
         let width = row.len();
         self.table.found(hash).any(|at| {
@@ -39,18 +39,18 @@ impl Found {
     }
 }
 
-/// A subquery's query, planned.
+/// The plan of a subquery's query.
 #[derive(Debug)]
 pub(crate) struct PlannedQuery {
     pub plan: SelectPlan,
-    /// The way to find its rows by a hash, if there is one.
+    /// A semi-join that finds matching rows by a hash, if possible.
     pub semi_join: Option<SemiJoin>,
-    /// The way to find its value so.
+    /// A hash that finds the value, if possible.
     pub keyed_values: Option<KeyedValues>,
 }
 
 impl PlannedQuery {
-    /// Of a subquery.
+    /// The plan of a subquery.
     pub fn of(subquery: &Subquery) -> Option<&PlannedQuery> {
         let query: &dyn Any = &*subquery.query;
         query.downcast_ref()
@@ -71,7 +71,7 @@ impl Drafted for Draft {
 
     fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery> {
         let mut draft = *self;
-        // One that asks for nothing is run once for a statement.
+        // A subquery without arguments is run once for a statement.
         let (semi_join, keyed_values) = match asks {
             true => (
                 SemiJoin::of(&draft, question),
@@ -83,7 +83,7 @@ impl Drafted for Draft {
             draft.only_exists();
         }
         let plan = draft.finish();
-        // An index finds the few rows that are asked for.
+        // An index finds the few rows for the arguments.
         let has_few = plan.input.is_found_by_asking();
         Arc::new(PlannedQuery {
             plan,
@@ -120,7 +120,7 @@ impl InnerQuery for PlannedQuery {
     }
 }
 
-/// A query with what is asked of it.
+/// A subquery in one evaluation.
 struct Asking<'s> {
     query: &'s PlannedQuery,
     subquery: &'s Subquery,
@@ -130,7 +130,7 @@ impl Asking<'_> {
     /// The answer for a row.
     ///
     /// # Errors
-    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    /// Evaluation errors; `21000` if a scalar subquery returns several rows.
     fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
         let reading = self.reading(with)?;
         let mut arguments = Vec::with_capacity(self.subquery.arguments.len());
@@ -178,7 +178,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Runs it with values, and keeps what it gives for who asks with the same next.
+    /// Runs it with arguments, and keeps the answer for the next call with the same arguments.
     fn kept_answer(
         &self,
         reading: Reading<'_>,
@@ -196,10 +196,10 @@ impl Asking<'_> {
         Ok(answer)
     }
 
-    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    /// The distinct values of its rows, if the question is equality with one of them.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.clone()),
@@ -207,10 +207,10 @@ impl Asking<'_> {
         }
     }
 
-    /// The number of those values.
+    /// The number of these values.
     ///
     /// # Errors
-    /// An expression that cannot be computed.
+    /// Evaluation errors.
     fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.len()),
@@ -230,7 +230,7 @@ impl Asking<'_> {
         }
     }
 
-    /// The values that are compared with those of the rows.
+    /// The left side of the comparison with the rows.
     fn left(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         let Question::Compared(compared) = &self.subquery.question else {
             return Ok(Vec::new());
@@ -327,7 +327,7 @@ impl Compared {
         Ok(())
     }
 
-    /// Whether it is true of values; `None` if it is null.
+    /// The result of the comparison for the values; `None` if it is null.
     fn truth(&self, left: &[Value], found: &Found) -> Option<bool> {
         if self.has_keys() {
             if found.count == 0 {
@@ -345,7 +345,7 @@ impl Compared {
                 return None;
             }
         }
-        // The first that decides ends it; a null leaves it open.
+        // The first decisive row ends the loop; a null leaves the result open.
         let mut all = Some(self.is_all);
         let width = left.len().max(1);
         let rows = found.values.chunks(width);
@@ -359,7 +359,7 @@ impl Compared {
         all
     }
 
-    /// How two rows compare: by their only values, or whether all are equal.
+    /// The comparison of two rows: of their only values, or the equality of all values.
     fn compared(&self, left: &[Value], right: &[Value]) -> Option<bool> {
         if let ([left], [right]) = (left, right) {
             let order = compare(left.as_ref(), right.as_ref())?;
@@ -407,10 +407,10 @@ impl Kept {
         crate::memory::check_bytes(bytes)
     }
 
-    /// The rows of a query that is named, which are computed once.
+    /// The rows of a named query, computed once.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if they take too much memory.
+    /// Evaluation errors; `53200` if they take too much memory.
     pub fn table(
         &self,
         shared: &SharedQuery,
@@ -425,7 +425,7 @@ impl Kept {
             width: shared.plan.output.width(),
             ..Table::default()
         };
-        // It asks for nothing of the rows around it.
+        // The query reads nothing of the rows around it.
         let alone = Environment {
             outer: &[],
             ..*with
@@ -445,7 +445,7 @@ impl Kept {
 }
 
 impl Kept {
-    /// The rows that the step of a recursive query reads next.
+    /// Sets the rows that the step of a recursive query reads next.
     pub fn set_last_round(&self, number: usize, rows: Table) {
         self.last_rounds.borrow_mut().insert(number, Rc::new(rows));
     }
@@ -455,13 +455,13 @@ impl Kept {
         self.last_rounds.borrow().get(&number).cloned()
     }
 
-    /// A recursive query has ended.
+    /// Ends a recursive query.
     pub fn end_rounds(&self, number: usize) {
         self.last_rounds.borrow_mut().remove(&number);
     }
 }
 
-/// Whether two values are the same for whoever is asked with them: with the same digits, too.
+/// True if two arguments are indistinguishable to a subquery: numbers must have the same digits, too.
 fn is_same(a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
     match (a, b) {
         (ValueRef::Decimal(..), _) | (_, ValueRef::Decimal(..)) => a == b,

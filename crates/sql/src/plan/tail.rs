@@ -1,4 +1,4 @@
-//! What stands behind a query: `ORDER BY`, `LIMIT` and `OFFSET`, compiled.
+//! The end of a query: `ORDER BY`, `LIMIT` and `OFFSET`, compiled.
 
 use super::output::Item;
 use crate::error::{SqlError, code};
@@ -9,7 +9,7 @@ use crate::values::cast::Coercion;
 use sqlparser::ast::{self, Expr as Tree, LimitClause, LockType, OrderByKind, Query};
 use std::sync::LazyLock;
 
-/// What stands behind a query.
+/// The clauses at the end of a query.
 #[derive(Debug, Default)]
 pub(crate) struct Tail<'q> {
     pub order: Vec<&'q ast::OrderByExpr>,
@@ -20,7 +20,7 @@ pub(crate) struct Tail<'q> {
 }
 
 impl<'q> Tail<'q> {
-    /// That of a query.
+    /// The end of a query.
     ///
     /// # Errors
     /// `0A000` for a form that is not supported.
@@ -28,13 +28,13 @@ impl<'q> Tail<'q> {
         tail(query)
     }
 
-    /// Whether nothing stands there.
+    /// True if there are no such clauses.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty() && self.limit.is_none() && self.offset.is_none()
     }
 }
 
-/// The rows of `FETCH FIRST ROW ONLY`, which does not say their number.
+/// The row count of `FETCH FIRST ROW ONLY`, which is implicit.
 static ONE: LazyLock<Tree> = LazyLock::new(|| Tree::value(ast::Value::Number("1".into(), false)));
 
 fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
@@ -79,7 +79,7 @@ fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
 /// Compiles `LIMIT` and `OFFSET`.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn limits(
     compiler: &mut Compiler<'_>,
     tail: &Tail<'_>,
@@ -102,10 +102,10 @@ pub(crate) fn limits(
     Ok((whole(tail.limit, "LIMIT")?, whole(tail.offset, "OFFSET")?))
 }
 
-/// Order by columns of the output, by name or number.
+/// Compiles an order by columns of the output, by name or number.
 ///
 /// # Errors
-/// `0A000` for anything else.
+/// `0A000` for other expressions.
 pub(crate) fn output_order(
     items: &[Item],
     order: &[&ast::OrderByExpr],
@@ -162,10 +162,10 @@ fn place_in_output(items: &[Item], tree: &Tree, clause: &str) -> Result<Option<u
     }
 }
 
-/// Order by columns of the output, or by expressions over the input.
+/// Compiles an order by columns of the output, or by expressions over the input.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Invalid SQL.
 pub(crate) fn input_order(
     compiler: &mut Compiler<'_>,
     items: &[Item],
@@ -177,7 +177,7 @@ pub(crate) fn input_order(
             Some(place) => sortable(items[place].typed.clone())?,
             None => sortable(compiler.decided(&by.expr)?)?,
         };
-        // Constants order nothing.
+        // Constants do not affect the order.
         if !expression.is_constant() {
             keys.push(sort_key(expression, by)?);
         }
@@ -185,10 +185,10 @@ pub(crate) fn input_order(
     Ok(keys)
 }
 
-/// Compiles the expressions of `DISTINCT ON`: the first by which rows are ordered, if they are.
+/// Compiles the expressions of `DISTINCT ON`. They must be the first keys of the order, if there is one.
 ///
 /// # Errors
-/// What is wrong with them; `42P10` if the order does not begin with them.
+/// Invalid SQL; `42P10` if the order does not begin with them.
 pub(crate) fn distinct_on(
     compiler: &mut Compiler<'_>,
     items: &[Item],

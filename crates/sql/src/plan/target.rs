@@ -1,8 +1,8 @@
-//! The rows that `UPDATE` and `DELETE` change: a table's that meet a condition, with what `FROM` or `USING` joins to them.
+//! The rows that `UPDATE` and `DELETE` change: those of a table that meet a condition, joined to `FROM` or `USING`.
 //!
-//! They are all found before one is changed, so that no change is met again on the way. The table stands first in the
-//! row, so its columns have the places that they have in the table alone. A row that goes with several others is changed
-//! once, with the first of them that is found.
+//! All rows are found before the first is changed, so that no change is found again. The table comes first in the row,
+//! so its columns keep the places that they have in the table alone. A row that is joined to several others is changed
+//! once, by the first match.
 
 use super::draft::{FromNode, FromTable};
 use super::from::plan_behind;
@@ -22,38 +22,38 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 
-/// What is called with each row that is changed.
+/// A callback for each row to change.
 pub(crate) type EachTarget<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<(), SqlError>;
 
-/// What `UPDATE` or `DELETE` names, before its condition is known.
+/// The tables of `UPDATE` or `DELETE`, before the condition is compiled.
 #[derive(Debug)]
 pub(crate) struct TargetDraft {
     pub relation: Relation,
     alias: String,
-    /// The table's columns, and of what is joined to it.
+    /// The columns of the table, and of the tables joined to it.
     pub scope: Scope,
     node: FromNode,
 }
 
-/// The rows that are changed.
+/// The rows to change.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// What the table is called in the statement.
+    /// The table's name in the statement.
     pub alias: String,
-    /// The names of its columns, and of those of what is joined to it.
+    /// The names of the table's columns, and of the columns joined to it.
     pub scope: Scope,
     /// The table's number.
     pub number: u16,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
-    /// How many columns a row has, with what is joined to it.
+    /// The number of columns of a row, including the columns joined to it.
     pub width: usize,
     pub input: Input,
-    /// What is still to be tested of each row.
+    /// The condition that is still tested on each row.
     pub filter: Option<Expr>,
 }
 
-/// The one table that a statement changes, and how it is called there.
+/// The one table that a statement changes, and its alias.
 fn one_table<'t>(
     table: &'t TableWithJoins,
     what: &str,
@@ -79,10 +79,10 @@ pub(crate) fn key_columns(relation: &Relation) -> Vec<usize> {
 }
 
 impl TargetDraft {
-    /// Of the table that `what` changes, and of what is joined to it.
+    /// Drafts the table that `what` changes, and the tables joined to it.
     ///
     /// # Errors
-    /// What is wrong with either.
+    /// Invalid SQL.
     pub fn new(
         planning: &mut Planning<'_>,
         what: &str,
@@ -91,7 +91,7 @@ impl TargetDraft {
     ) -> Result<TargetDraft, SqlError> {
         let (name, alias) = one_table(table, what)?;
         let relation = planning.relation_to_change(name)?;
-        // The name as it is said: one with a point may be older than schemas.
+        // The name as written: a name with a point may be older than schemas.
         let plain = qualified(name)?.1;
         let alias = alias.unwrap_or(plain);
         let scope = Scope {
@@ -108,10 +108,10 @@ impl TargetDraft {
         })
     }
 
-    /// Chooses the way to the rows that meet a condition.
+    /// Chooses the access path for the rows that meet a condition.
     ///
     /// # Errors
-    /// What is wrong with the condition.
+    /// An invalid condition.
     pub fn finish(
         self,
         planning: &mut Planning<'_>,
@@ -144,7 +144,7 @@ impl TargetDraft {
 }
 
 impl Target {
-    /// Whether it looks at few rows.
+    /// True if few rows are read.
     pub fn is_short(&self) -> bool {
         match &self.input {
             Input::Table(access) => access.is_short(),
@@ -152,10 +152,10 @@ impl Target {
         }
     }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Read errors.
     pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
         let mut key = Vec::with_capacity(self.key.len());
         for column in &self.key {
@@ -164,10 +164,10 @@ impl Target {
         Ok(key)
     }
 
-    /// Calls `each` with the rows: each row of the table once.
+    /// Calls `each` with the rows, once for each row of the table.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,

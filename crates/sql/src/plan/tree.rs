@@ -1,5 +1,5 @@
-//! The plan of a query: where its rows come from, and what is computed of them. Other files make these trees of a draft,
-//! run them and explain them.
+//! The plan of a query: the source of its rows and the expressions computed from them. Other files build these trees
+//! from drafts, run them and explain them.
 
 use super::access::Access;
 use super::output::Output;
@@ -11,7 +11,7 @@ use crate::virtual_tables::ComputeRows;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the rows come from.
+/// The source of a query's rows.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -21,21 +21,22 @@ pub(crate) enum Input {
     /// One row without columns.
     Nothing,
     Table(Access),
-    /// The table of the catalogue with this name.
+    /// The catalogue's table of this name.
     Virtual(&'static str, ComputeRows),
     Join(Box<JoinPlan>),
-    /// Rows that the statement says.
+    /// The rows of `VALUES`.
     Rows(Vec<Vec<Expr>>),
-    /// Those of a query.
+    /// The rows of a subquery.
     Derived(Box<SelectPlan>),
-    /// Those of a query for each row before it in `FROM`, with what it asks for of that.
+    /// The rows of a subquery, run for each row before it in `FROM`; the expressions are the values that it reads of
+    /// that row.
     Lateral(Box<SelectPlan>, Vec<Expr>),
-    /// Those of a query that is run once for the statement.
+    /// The rows of a query that runs once for the statement.
     Shared(Arc<SharedQuery>),
     Series(Series),
     Sets(Box<SetOperations>),
     Recursion(Box<Recursion>),
-    /// The rows of the round before, of the recursive query of this number.
+    /// The previous round's rows of the recursive query with this number.
     LastRound(usize),
     Expanded(Box<Expansion>),
     Windowed(Box<Windowed>),
@@ -52,10 +53,10 @@ pub(crate) struct SelectPlan {
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
     pub output: Output,
-    /// Empty if rows come in order.
+    /// Empty if the input already has the order.
     pub sort: Vec<SortKey>,
     pub is_distinct: bool,
-    /// `DISTINCT ON`: of the rows that are the same in these the first is given.
+    /// `DISTINCT ON`: only the first row of those with equal values of these is returned.
     pub distinct_on: Vec<Expr>,
     pub limit: Option<Expr>,
     pub offset: Option<Expr>,
@@ -83,13 +84,13 @@ pub(crate) enum JoinNode {
     Join(Box<JoinStep>),
 }
 
-/// One thing of `FROM`, with what is tested of its rows alone.
+/// One item of `FROM`, with the conditions on its rows alone.
 #[derive(Debug)]
 pub(crate) struct Side {
     pub input: Input,
     pub filter: Option<Expr>,
     pub places: Range<usize>,
-    /// The numbers of its columns that are read.
+    /// The numbers of the columns that are read.
     pub columns: Vec<usize>,
 }
 
@@ -97,87 +98,86 @@ pub(crate) struct Side {
 pub(crate) struct JoinStep {
     pub left: JoinNode,
     pub right: JoinNode,
-    /// The places of the right side that are read.
+    /// The places of the right side's columns that are read.
     pub kept: Vec<usize>,
-    /// Of an inner join whose sides were exchanged, the places of the left side that are read: if the right one takes too
-    /// much memory the left one is kept instead.
+    /// The places of the left side's columns that are read, for an inner join whose sides were exchanged. If the right
+    /// side takes too much memory, the left one is kept instead.
     pub other: Option<Vec<usize>>,
-    /// Of an inner join the way to the left side's rows by an index, for each row of the right one: instead of reading them
-    /// all, if the right one has few rows.
+    /// An inner join's access to the left side's rows by an index, for each row of the right side. It replaces the full
+    /// read if the right side has few rows.
     pub sought: Option<Box<Side>>,
     pub kind: JoinKind,
-    /// Equal values: of the left side, and of the right one.
+    /// Expressions that must be equal: one of the left side, one of the right side.
     pub keys: Vec<(Expr, Expr)>,
-    /// What else is to hold of both.
+    /// The remaining condition on both sides.
     pub condition: Option<Expr>,
-    /// Whether the right side is read for each row of the left one.
+    /// True if the right side is read for each row of the left one.
     pub is_lateral: bool,
-    /// How many rows are to be expected.
+    /// The estimated number of rows.
     pub expected: f64,
 }
 
-/// How two sides are joined.
+/// The kind of a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum JoinKind {
     Inner,
-    /// Rows of the left side are kept that have no other.
+    /// Keeps unmatched rows of the left side.
     Left,
     Right,
     Full,
 }
 
-/// Rows that functions give, side by side: with nulls where one has ended before another.
+/// Rows of set-returning functions side by side; a function that ends early is continued with nulls.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
-    /// The function's name.
     pub name: String,
     pub of: Vec<SeriesOf>,
-    /// True if the number of each row stands behind its values.
+    /// True for `WITH ORDINALITY`: each row's number follows its values.
     pub is_numbered: bool,
 }
 
-/// Values that a function gives, each in a row.
+/// A function's values, one in each row.
 #[derive(Clone, Debug)]
 pub(crate) enum SeriesOf {
-    /// `generate_series`: whole numbers from one to another, by steps.
+    /// `generate_series`: integers from one to another, by steps.
     Numbers { from: Expr, to: Expr, step: Expr },
     /// The elements of an array, and their type.
     Elements(Expr, SqlType),
-    /// One value.
+    /// The value of a scalar function.
     Value(Expr),
 }
 
-/// A query some of whose columns are arrays whose elements become rows.
+/// A query in which elements of array columns become rows.
 #[derive(Debug)]
 pub(crate) struct Expansion {
     pub plan: SelectPlan,
-    /// Of each column the type of its elements, if it is one of those.
+    /// The element type of each column; `None` for columns that are not expanded.
     pub elements: Vec<Option<SqlType>>,
 }
 
-/// A query that reads its own rows.
+/// A recursive query.
 #[derive(Debug)]
 pub(crate) struct Recursion {
-    /// Its number in the statement, by which the step finds the rows of the round before.
+    /// The query's number in the statement, by which the step finds the previous round's rows.
     pub number: usize,
     pub first: SelectPlan,
     pub step: SelectPlan,
-    /// Of columns whose values are told apart by keys of their own.
+    /// The columns that are compared by keys of their own, with their types.
     pub own_keys: Vec<(usize, SqlType)>,
-    /// Whether rows that were there already come again.
+    /// True for `UNION ALL`: rows that were returned before are returned again.
     pub is_all: bool,
 }
 
-/// The rows of the first query, and what becomes of them with those of each other.
+/// The rows of the first query, and the set operations applied to them in order.
 #[derive(Debug)]
 pub(crate) struct SetOperations {
     pub first: SelectPlan,
     pub rest: Vec<(SetOperation, SelectPlan)>,
-    /// The columns that are not compared by their texts, but without blanks at their ends, or by keys of their own.
+    /// The columns that are not compared by their texts, but without trailing blanks or by keys of their own.
     pub own_keys: Vec<(usize, SqlType)>,
 }
 
-/// How rows are put together.
+/// The kind of a set operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SetOperation {
     pub operator: Operator,
@@ -191,7 +191,7 @@ pub(crate) enum Operator {
     Except,
 }
 
-/// A query whose rows get the values of window functions behind them.
+/// A query whose rows are extended by the values of window functions.
 #[derive(Debug)]
 pub(crate) struct Windowed {
     pub plan: SelectPlan,
@@ -199,13 +199,13 @@ pub(crate) struct Windowed {
     pub sorts: Vec<WindowSort>,
 }
 
-/// Rows in an order, with the window functions that are computed of them in it.
+/// A sort order, with the window functions that are computed in that order.
 #[derive(Debug)]
 pub(crate) struct WindowSort {
-    /// First those of the partition.
+    /// The keys of the partition come first.
     pub keys: Vec<SortKey>,
-    /// How many they are.
+    /// The number of partition keys.
     pub partition: usize,
-    /// By their numbers.
+    /// The numbers of the window functions.
     pub calls: Vec<usize>,
 }

@@ -1,6 +1,6 @@
-//! Columns of queries in `FROM` that nothing reads: they are not computed, so what is wrong with their values is not
-//! met, as in PostgreSQL. Volatile functions are called all the same, and what `DISTINCT`, `UNION` and the like compare is
-//! computed.
+//! Unread columns of queries in `FROM`: they are not computed, so invalid values in them cause no error, as in
+//! PostgreSQL. Volatile functions are still called, and columns that `DISTINCT`, `UNION` and similar clauses compare
+//! are computed.
 
 use super::draft::{Draft, FromNode, FromTable};
 use crate::aggregate::{Aggregate, Grouping, Named};
@@ -22,7 +22,7 @@ fn note(expression: &Expr, read: &mut Places) {
 }
 
 impl Draft {
-    /// Leaves out of the queries in `FROM` the columns that nothing here reads.
+    /// Removes the columns that this query does not read from the queries in `FROM`.
     pub(super) fn leave_out_unread(&mut self) {
         let Some(from) = &self.from else {
             return;
@@ -42,7 +42,7 @@ impl Draft {
         }
     }
 
-    /// Notes what is read of the rows, or of the groups.
+    /// Notes the columns that are read of the rows, or of the groups.
     fn note_output(&self, read: &mut Places) {
         let items = self.items.iter().map(|item| &item.typed.expr);
         let sort = self.sort.iter().map(|key| &key.expression);
@@ -53,7 +53,7 @@ impl Draft {
         all.for_each(|of| note(of, read));
     }
 
-    /// Only whether there are rows is asked: not their values, their order, or whether they differ.
+    /// For `EXISTS`: values, order and duplicates of the rows do not matter.
     pub(crate) fn only_exists(&mut self) {
         self.sort.clear();
         if self.limit.is_none() && self.offset.is_none() {
@@ -72,7 +72,7 @@ impl Draft {
         }
     }
 
-    /// Leaves out the columns that are not read; their places stay.
+    /// Removes the columns that are not read; the others keep their places.
     pub(super) fn keep(&mut self, is_read: &dyn Fn(usize) -> bool) {
         if self.is_distinct {
             return;
@@ -98,7 +98,7 @@ impl Grouping {
         parts.for_each(|part| note(part, read));
     }
 
-    /// Leaves out aggregates that are not read.
+    /// Removes aggregates that are not read.
     fn keep(&mut self, read: &Places) {
         let first = self.keys.len();
         for (number, aggregate) in self.aggregates.iter_mut().enumerate() {
@@ -113,7 +113,7 @@ impl Grouping {
 }
 
 impl FromNode {
-    /// True if it has a query whose columns may be left out.
+    /// True if it has a query whose columns may be removed.
     fn has_queries(&self) -> bool {
         match self {
             FromNode::Join(join) => join.left.has_queries() || join.right.has_queries(),
@@ -177,7 +177,7 @@ impl FromNode {
                 }
                 windowed.below.keep(&|place| below.contains(&place));
             }
-            // Of several rows PostgreSQL computes all.
+            // PostgreSQL computes all columns of several rows.
             FromTable::Rows(rows) => {
                 if let [row] = rows.as_mut_slice() {
                     for (place, value) in row.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Views, planned: a view's query is drafted at each place that names it.
+//! The planning of views: a view's query is drafted at each place that names it.
 
 use super::draft::Draft;
 use super::planning::Planning;
@@ -13,10 +13,10 @@ use sqlparser::ast::{Query, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Drafts a view's query where a statement names it, and finds its columns there.
+/// Drafts a view's query at the place that names it, and finds its columns.
 ///
 /// # Errors
-/// What is wrong with it, now that the tables are as they are; `54001` if views are nested too deep.
+/// Invalid SQL, if the tables have changed since; `54001` if views are nested too deep.
 pub(crate) fn draft_view(
     planning: &mut Planning<'_>,
     view: &ViewDefinition,
@@ -35,7 +35,7 @@ pub(crate) fn draft_view(
     Ok((draft, columns))
 }
 
-/// Drafts a query that sees nothing of what is around it, and reads with all rights.
+/// Drafts a query without the scopes around it, and with all privileges.
 ///
 /// # Errors
 /// As [`draft_view`].
@@ -50,10 +50,10 @@ pub(crate) fn draft_by_itself(
     })
 }
 
-/// The query of a text of the program, which is parsed once.
+/// Parses a query text of the program once, and keeps it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
     static KEPT: Mutex<BTreeMap<&str, Arc<Query>>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,10 +65,10 @@ pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
     Ok(query)
 }
 
-/// The query of a view's text.
+/// Parses the query of a view's text.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     let mut statements = crate::parse::parse_kept(text)?;
     match statements.pop() {
@@ -80,10 +80,10 @@ pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     }
 }
 
-/// The columns of a view as the tables are now.
+/// The columns of a view for the current tables.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn columns_of(
     source: &dyn Source,
     view: &ViewDefinition,
@@ -93,10 +93,10 @@ pub(crate) fn columns_of(
     Ok(draft_view(&mut planning, view)?.1)
 }
 
-/// How many columns a view's query has as the tables are now.
+/// The number of columns of a view's query for the current tables.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
@@ -104,10 +104,10 @@ pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<
     Ok(draft.items.len())
 }
 
-/// The names under which the tables and views are kept that a view reads, those that its views read with them.
+/// The stored names of the tables and views that a view reads, including those that its views read.
 ///
 /// # Errors
-/// Those of [`draft_view`].
+/// Errors of [`draft_view`].
 pub(crate) fn names_read(
     source: &dyn Source,
     view: &ViewDefinition,
@@ -118,10 +118,10 @@ pub(crate) fn names_read(
     Ok(planning.queries.names)
 }
 
-/// A view, materialized or not, that can no longer be planned, and why.
+/// A view, materialized or not, that can no longer be planned, with the error.
 ///
 /// # Errors
-/// What cannot be read.
+/// Read errors.
 pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, SqlError> {
     for (name, view) in views(source)? {
         if let Err(error) = columns_of(source, &view) {

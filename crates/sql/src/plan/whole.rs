@@ -1,4 +1,4 @@
-//! Rows of all columns of a table: checked, stored, and told where they cannot be.
+//! Rows of all columns of a table: checks, storage, and errors.
 
 use crate::error::{SqlError, code};
 use crate::relation::StoredColumn;
@@ -10,7 +10,7 @@ use sardonyx::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 
-/// An error with the row that could not be stored, where PostgreSQL tells it: if a condition does not hold.
+/// Adds the row that could not be stored to the error, if a condition does not hold, as PostgreSQL does.
 #[cold]
 pub(crate) fn with_row<'c>(
     error: SqlError,
@@ -35,10 +35,10 @@ pub(crate) fn whole<'v>(schema: &Schema, values: &'v [Value]) -> RowWriter<'v> {
     writer
 }
 
-/// Checks a new row of all columns by number, before it is looked at whether its key is there.
+/// Checks a new row of all columns by number, before its key is looked up.
 ///
 /// # Errors
-/// `23502`, `23514`, and what else the engine says of its values.
+/// `23502`, `23514`, and other errors of the engine about its values.
 pub(crate) fn check_whole(
     tx: &mut dyn WriteTarget,
     number: u16,
@@ -64,7 +64,8 @@ pub(crate) fn insert_whole(
     inserted.map_err(|error| conditions_first(tx, number, values, error.into()))
 }
 
-/// The error of a row whose key is there, but that of a condition if the row does not meet it: PostgreSQL tests these first.
+/// The error of a row whose key exists. If the row violates a condition, that error takes precedence: PostgreSQL tests
+/// conditions first.
 #[cold]
 pub(crate) fn conditions_first(
     tx: &mut dyn WriteTarget,

@@ -1,9 +1,9 @@
-//! Window functions: what each gives a row is computed of other rows of the result, before `DISTINCT`, `ORDER BY` and
-//! `LIMIT`. The query is planned in two: one gives the rows, of `WHERE`, `GROUP BY` and `HAVING`, with the columns that
-//! are asked for; around it stands one whose rows have the values of the window functions behind those columns.
+//! Window functions: their values are computed from other rows of the result, before `DISTINCT`, `ORDER BY` and
+//! `LIMIT`. The query is planned in two parts. The inner one returns the rows after `WHERE`, `GROUP BY` and `HAVING`,
+//! with the columns that are read. The outer one appends the values of the window functions to these columns.
 //!
-//! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
-//! a place from [`FIRST`] on until then.
+//! While expressions are compiled, the number of columns is not known yet, so the values of window functions have
+//! provisional places from [`FIRST`] on.
 //!
 //! Source: SQL:2016, part 2, 4.16 (windowed tables), 7.15 (window clause); PostgreSQL's documentation, 4.2.8 and 9.22.
 
@@ -17,7 +17,7 @@ use crate::types::{SqlType, TypeSpec};
 use std::collections::BTreeSet;
 
 impl WindowedDraft {
-    /// Chooses the ways to its rows.
+    /// Chooses the access paths to its rows.
     pub fn finish(self) -> Windowed {
         let (plan, calls) = (self.below.finish(), self.calls);
         let mut sorts: Vec<WindowSort> = Vec::new();
@@ -39,14 +39,14 @@ impl WindowedDraft {
                 }),
             }
         }
-        // As PostgreSQL does: rows that nobody orders otherwise come in the order of the last one.
+        // As in PostgreSQL, rows without another order come in the order of the last window.
         sorts.sort_by_key(|sort| std::cmp::Reverse(sort.keys.len()));
         Windowed { plan, calls, sorts }
     }
 }
 
 impl Draft {
-    /// The draft with the window functions that were met in it, if any.
+    /// Adds the window functions that were found in the draft, if any.
     pub fn with_windows(mut self, windows: Windows) -> Draft {
         let mut calls = windows.calls;
         if calls.is_empty() {
@@ -79,7 +79,7 @@ impl Draft {
             .iter_mut()
             .for_each(|call| call.each_expression(&mut place));
         let items = places.iter().map(|place| Item {
-            // Nobody is told its type or its name.
+            // The type and the name are never used.
             typed: Typed::new(Expr::Column(*place), SqlType::Void),
             name: String::new(),
             origin: None,
@@ -108,7 +108,7 @@ impl Draft {
         }
     }
 
-    /// The names of columns at some places, with window functions behind them.
+    /// The names of columns at some places, followed by window functions.
     fn windowed_scope(&self, places: &[usize], calls: usize) -> Scope {
         let name = |place: &usize| {
             let tables = self.scope.tables.iter();
@@ -127,7 +127,7 @@ impl Draft {
         }
     }
 
-    /// Calls `each` with every expression over its rows that is computed of what `HAVING` leaves.
+    /// Calls `each` with every expression of the output, computed after `HAVING`.
     fn each_output(&mut self, each: &mut dyn FnMut(&mut Expr)) {
         for item in &mut self.items {
             each(&mut item.typed.expr);

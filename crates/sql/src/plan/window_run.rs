@@ -1,10 +1,10 @@
-//! Window functions, run: the rows are kept, sorted for each window, and cut into partitions; each call is computed for
-//! every row of a partition.
+//! Window functions, run: the rows are kept, sorted for each window, and divided into partitions; each call is computed
+//! for every row of a partition.
 //!
-//! Frames only move forwards, row after row. An aggregate of a frame that begins with the partition takes each row once.
-//! One whose beginning moves, too, is put together of two parts: aggregates of all rows from a place up to the middle,
-//! computed backwards, and one of the rows behind it; so each row is taken twice at most. Sums of floats, and what puts
-//! values together, depend on the order, and are computed anew for each frame.
+//! Frames only move forwards, row by row. An aggregate of a frame that begins with the partition adds each row once. If
+//! the frame's start moves, too, its aggregate combines two parts. One is precomputed for the rows from each place up
+//! to a middle, the other is a running aggregate of the rows after it. So each row is added at most twice. Sums of
+//! floats and concatenations depend on the order, and are computed anew for each frame.
 
 use super::tree::{WindowSort, Windowed};
 use crate::aggregate::{Accumulator, Aggregate};
@@ -32,12 +32,12 @@ impl Rows {
     }
 }
 
-/// Rows that belong together, in order.
+/// The rows of a partition, in order.
 struct Partition<'p> {
     rows: &'p Rows,
     /// Their numbers.
     order: &'p [usize],
-    /// Of each row the places of those that are equal in order.
+    /// For each row the places of its peers: the rows that are equal in order.
     peers: Vec<Range<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl Windowed {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if the rows take too much memory.
+    /// Errors of `each`; read and evaluation errors; `53200` if the rows take too much memory.
     pub fn walk(
         &self,
         source: &dyn Source,
@@ -89,7 +89,7 @@ impl Windowed {
         Ok(())
     }
 
-    /// Sorts the rows, and computes what is computed of them in that order.
+    /// Sorts the rows, and computes the calls of that order.
     fn run_sort(
         &self,
         sort: &WindowSort,
@@ -99,7 +99,7 @@ impl Windowed {
         with: &Environment<'_>,
         memory: &mut Memory<'_>,
     ) -> Result<(), SqlError> {
-        // Only while it lasts.
+        // This memory is only counted during the call.
         let mut own = with.memory();
         let width = sort.keys.len();
         let mut keys = Vec::with_capacity(rows.count * width);
@@ -140,7 +140,7 @@ impl Windowed {
                 };
                 let mut give = |row: usize, value: Value| {
                     with.context.look_at_row()?;
-                    // The value itself was counted.
+                    // The value itself is already counted.
                     memory.take_outside(&value)?;
                     results[row] = value;
                     Ok(())
@@ -152,7 +152,7 @@ impl Windowed {
     }
 }
 
-/// Takes the value for a row, by its number.
+/// A callback that takes the value for a row, by the row's number.
 type Give<'g> = &'g mut dyn FnMut(usize, Value) -> Result<(), SqlError>;
 
 /// The rows of frames, by their places in a partition.
@@ -190,7 +190,7 @@ impl Frames {
         })
     }
 
-    /// The frame of a row, whose peers are these, among so many.
+    /// The frame of the row at a place, with these peers, in a partition of `count` rows.
     fn at(&self, place: usize, peers: &Range<usize>, count: usize) -> Range<usize> {
         let own = match self.is_rows {
             true => place..place + 1,
@@ -214,7 +214,7 @@ fn offset_of(expression: &Expr, which: &str, with: &Environment<'_>) -> Result<u
             code::INVALID_FRAME_OFFSET,
             format!("frame {which} offset must not be negative"),
         )),
-        // More than there are rows is all of them.
+        // An offset larger than the partition covers all rows.
         Value::Int(offset) => Ok(usize::try_from(offset).unwrap_or(usize::MAX)),
         _ => Err(SqlError::new(
             code::NULL_NOT_ALLOWED,
@@ -280,7 +280,7 @@ impl Partition<'_> {
             .into_value())
     }
 
-    /// `ntile`: rows in so many parts, the first of which have one more.
+    /// Computes `ntile`: divides the rows into parts, the first of which have one row more.
     fn buckets(
         &self,
         call: &WindowCall,
@@ -302,7 +302,7 @@ impl Partition<'_> {
             let in_larger = larger * (size + 1);
             let bucket = match place < in_larger {
                 true => place / (size + 1),
-                // There are none if each has no row.
+                // This branch is not reached if each part has no row.
                 false => larger + (place - in_larger) / size.max(1),
             };
             give(*number, count(bucket + 1))?;
@@ -310,7 +310,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// `lag`, `lead`.
+    /// Computes `lag` and `lead`.
     fn shifted(
         &self,
         call: &WindowCall,
@@ -372,7 +372,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// An aggregate of the frames.
+    /// Computes an aggregate of the frames.
     fn aggregate(
         &self,
         call: &WindowCall,
@@ -411,12 +411,12 @@ struct Running<'r, 'e> {
     of: &'r Aggregate,
     with: &'r Environment<'e>,
     memory: Memory<'e>,
-    /// What is in the two parts.
+    /// The frame that the two parts cover.
     frame: Range<usize>,
-    /// The aggregates of the rows up to the middle, the last of which is of all.
+    /// The aggregates of the rows from each place up to the middle; the last one covers all of them.
     front: Vec<Accumulator>,
     middle: usize,
-    /// Of the rows from the middle on.
+    /// The aggregate of the rows after the middle.
     back: Accumulator,
 }
 
@@ -437,7 +437,7 @@ impl Running<'_, '_> {
         Ok(made)
     }
 
-    /// The value for a frame, which neither begins nor ends before the last one.
+    /// The value for a frame whose start and end are not before those of the last one.
     fn value(&mut self, frame: Range<usize>) -> Result<Value, SqlError> {
         if frame.is_empty() {
             return Accumulator::new(self.of).finish(self.of);
@@ -447,7 +447,7 @@ impl Running<'_, '_> {
             return self.of_rows(frame)?.finish(self.of);
         }
         if frame.start >= self.frame.end {
-            // Nothing of it remains.
+            // The new frame has no rows of the old one.
             self.front.clear();
             self.middle = frame.start;
             self.back = Accumulator::new(self.of);
@@ -476,7 +476,7 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Makes the rows from a place on the part before the middle.
+    /// Moves the middle to the end of the frame, and precomputes the aggregates of the rows from `start` up to it.
     fn turn(&mut self, start: usize) -> Result<(), SqlError> {
         self.memory = self.with.memory();
         let rows = self.frame.end - start;

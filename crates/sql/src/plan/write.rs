@@ -1,4 +1,4 @@
-//! `UPDATE` and `DELETE`: the rows are found first, and then changed, so that no change is met again on the way.
+//! `UPDATE` and `DELETE`: all rows are found before the first is changed, so that no change is found again.
 
 use super::cascades::Cascade;
 use super::output::{Output, compile_items};
@@ -33,28 +33,28 @@ pub(crate) struct UpdatePlan {
     pub returning: Option<Output>,
 }
 
-/// What is set, and what the table is for that.
+/// The columns that are set, with facts about their table.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub number: u16,
-    /// How many columns the engine's schema has.
+    /// The number of columns of the engine's schema.
     pub width: usize,
     pub set: Vec<(StoredColumn, Expr)>,
-    /// All columns that are seen.
+    /// All visible columns.
     pub columns: Vec<StoredColumn>,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
-    /// Whether one of them is set.
+    /// True if a column of the primary key is set.
     pub moves: bool,
-    /// A column of another unique index is set.
+    /// True if a column of another unique index is set.
     pub may_collide: bool,
-    /// Whether rows refer to what is set.
+    /// True if a foreign key refers to a column that is set.
     pub is_referenced: bool,
-    /// The references whose rows follow the columns that are set.
+    /// The foreign keys whose rows follow the columns that are set.
     pub cascades: Vec<Cascade>,
     /// The generated columns.
     pub generated: Vec<ColumnValue>,
-    /// The columns that are set, and those that are generated of them.
+    /// The columns that are set, and the generated columns computed from them.
     pub changing: BTreeSet<usize>,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct Changes {
 pub(crate) struct DeletePlan {
     pub target: Target,
     pub returning: Option<Output>,
-    /// Whether rows refer to those of the table.
+    /// True if foreign keys refer to the table's rows.
     pub is_referenced: bool,
 }
 
 /// Compiles `UPDATE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_update(
     planning: &mut Planning<'_>,
     update: &ast::Update,
@@ -96,7 +96,7 @@ pub(crate) fn plan_update(
 /// Compiles `DELETE`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_delete(
     planning: &mut Planning<'_>,
     delete: &ast::Delete,
@@ -122,7 +122,7 @@ pub(crate) fn plan_delete(
 /// Compiles `RETURNING`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn compile_returning(
     planning: &mut Planning<'_>,
     scope: &Scope,
@@ -139,10 +139,10 @@ pub(crate) fn compile_returning(
     })
 }
 
-/// Compiles what `SET` says.
+/// Compiles the assignments of `SET`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn compile_changes(
     planning: &mut Planning<'_>,
     relation: &Relation,
@@ -152,7 +152,7 @@ pub(crate) fn compile_changes(
     let mut set: Vec<(StoredColumn, Expr)> = Vec::with_capacity(assignments.len());
     let mut assign = |planning: &mut Planning<'_>, name: &ast::ObjectName, tree: &Tree| {
         let parts = parts_of(name)?;
-        // A name with a point before it is a part of a column, which no type has.
+        // A name with a point before it is a part of a column; no type has parts.
         let name = parts.first().map_or("", String::as_str);
         let column = relation.column(name)?;
         if parts.len() > 1 {
@@ -166,7 +166,7 @@ pub(crate) fn compile_changes(
             )));
         }
         let expr = match is_default(tree) {
-            // It is computed in any case.
+            // A generated column is computed in any case.
             true if column.is_generated => return Ok(()),
             true => super::insert::default_of(planning, column)?,
             false if column.is_generated => {
@@ -226,7 +226,7 @@ pub(crate) fn compile_changes(
     })
 }
 
-/// That a column has no value but its own.
+/// The error of a column that accepts only `DEFAULT`.
 fn only_to_default(column: &str, detail: String) -> SqlError {
     SqlError::new(
         code::GENERATED_ALWAYS,
@@ -235,16 +235,16 @@ fn only_to_default(column: &str, detail: String) -> SqlError {
     .detail(detail)
 }
 
-/// Whether `default` stands for a value.
+/// True if `default` is written in place of a value.
 pub(crate) fn is_default(tree: &Tree) -> bool {
     matches!(tree, Tree::Identifier(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
-/// An expression that is stored into a column.
+/// Compiles an expression whose value is stored into a column.
 ///
 /// # Errors
-/// What is wrong with it; `42804` if it is of another type.
+/// Invalid SQL; `42804` if it is of another type.
 pub(crate) fn compile_assigned(
     planning: &mut Planning<'_>,
     scope: &Scope,
@@ -270,7 +270,7 @@ pub(crate) fn compile_assigned(
     })
 }
 
-/// Whether rows of another table, or of this one, refer to this one's.
+/// True if rows of this table or of another one refer to this table's rows.
 fn is_referenced(source: &dyn Source, number: u16) -> bool {
     let tables = 0..source.definitions().len() as u16;
     tables.into_iter().any(|other| {
@@ -279,26 +279,26 @@ fn is_referenced(source: &dyn Source, number: u16) -> bool {
     })
 }
 
-/// A row that is changed, as it is found again.
+/// The way to find a row again that is to be changed.
 enum Found {
-    /// Where it stands: rows stay where they are while others are changed.
+    /// By address: rows stay in place while others are changed.
     At(Address),
-    /// It may get another key, or be taken out and come back.
+    /// By key: the row may get another key, or be taken out and put back.
     Key(Vec<Value>),
 }
 
-/// A change of one row that was found.
+/// A change of one row.
 struct Change {
     found: Found,
-    /// By the columns' numbers.
+    /// The new values, with the numbers of their columns.
     values: Vec<(usize, Value)>,
-    /// All columns as they are then, where somebody asks.
+    /// All columns after the change, if they are needed.
     row: Vec<Value>,
-    /// The same as they were.
+    /// All columns before the change, if they are needed.
     before: Vec<Value>,
 }
 
-/// A change with the key by which its row is found.
+/// The key by which a change's row is found, with the change; `None` if it is found by address.
 fn keyed(change: &Change) -> Option<(&Vec<Value>, &Change)> {
     match &change.found {
         Found::Key(key) => Some((key, change)),
@@ -315,7 +315,7 @@ pub(crate) fn whole_row(row: &dyn InputRow, width: usize) -> Result<Vec<Value>, 
     Ok(values)
 }
 
-/// The values of some columns.
+/// Returns the values of some columns.
 pub(crate) fn columns_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Value>, SqlError> {
     let mut values = Vec::with_capacity(columns.len());
     for column in columns {
@@ -325,7 +325,7 @@ pub(crate) fn columns_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Va
 }
 
 impl Changes {
-    /// `kept` is how many of the row's columns are wanted as they are then.
+    /// The change of a row. The first `kept` columns after the change are kept.
     fn of_row(
         &self,
         row: &dyn InputRow,
@@ -358,10 +358,10 @@ impl Changes {
         })
     }
 
-    /// All columns of a row as they are then.
+    /// Returns all columns of a row after the change.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// Evaluation errors; a value that does not fit its column.
     pub fn changed(
         &self,
         row: &dyn InputRow,
@@ -372,10 +372,10 @@ impl Changes {
             .row)
     }
 
-    /// Changes one row, as it is given. Returns all its columns as they are then.
+    /// Changes the given row. Returns all its columns after the change.
     ///
     /// # Errors
-    /// What cannot be computed or stored.
+    /// Evaluation and write errors.
     pub fn apply_to(
         &self,
         tx: &mut dyn WriteTarget,
@@ -394,7 +394,7 @@ impl Changes {
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
-        // Only several rows can exchange what is unique.
+        // Unique values can be exchanged only between several rows.
         let mark = (self.may_collide && changes.len() > 1).then(|| tx.mark());
         let mut done = self.apply_in_place(tx, changes, with);
         if let Some(mark) = mark {
@@ -402,7 +402,7 @@ impl Changes {
                 tx.return_to(mark)?;
                 done = self.replace(tx, changes.iter().filter_map(keyed), with);
             }
-            // As long as it is there, all that changes is kept to be undone.
+            // Until the mark is released, the transaction keeps all changes to undo them.
             tx.release(mark)?;
         }
         done?;
@@ -414,7 +414,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Changes the rows one by one, but for those that get another primary key.
+    /// Changes the rows one by one, except those that get another primary key.
     fn apply_in_place(
         &self,
         tx: &mut dyn WriteTarget,
@@ -445,7 +445,7 @@ impl Changes {
         self.replace(tx, moved.into_iter(), with)
     }
 
-    /// Takes rows out before one of them comes back as it shall be, so that keys may be exchanged.
+    /// Takes all rows out before the first is put back changed, so that keys may be exchanged.
     fn replace<'c>(
         &self,
         tx: &mut dyn WriteTarget,
@@ -471,7 +471,7 @@ impl Changes {
         Ok(())
     }
 
-    /// A row as it will be, of all columns by number.
+    /// All columns of a row after the change, by number.
     fn changed_row(
         &self,
         tx: &mut dyn WriteTarget,
@@ -495,7 +495,7 @@ impl Changes {
         Ok(Some(row))
     }
 
-    /// An error with the row that could not be stored, where PostgreSQL tells it.
+    /// Adds the row that could not be stored to the error, for those errors in which PostgreSQL shows it.
     #[cold]
     fn failed(
         &self,
@@ -518,10 +518,10 @@ impl Changes {
 }
 
 impl UpdatePlan {
-    /// Runs it over some rows. Returns how many it changed, and what is returned of them.
+    /// Runs the statement over the given rows. Returns the number of changed rows and the rows of `RETURNING`.
     ///
     /// # Errors
-    /// What cannot be computed, read or stored.
+    /// Evaluation, read and write errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -553,7 +553,7 @@ impl UpdatePlan {
             changes.push(change);
             Ok(())
         })?;
-        // Nothing is read any more.
+        // Reading is finished.
         drop(memory);
         self.changes.apply(tx, &changes, with)?;
         let mut table = Table::default();
@@ -569,10 +569,10 @@ impl UpdatePlan {
 }
 
 impl DeletePlan {
-    /// Runs it over some rows. Returns how many it deleted, and what is returned of them.
+    /// Runs the statement over the given rows. Returns the number of deleted rows and the rows of `RETURNING`.
     ///
     /// # Errors
-    /// What cannot be computed, read or deleted.
+    /// Evaluation, read and delete errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -601,7 +601,7 @@ impl DeletePlan {
         table.width = self.returning.as_ref().map_or(0, Output::width);
         for key in &keys {
             with.context.look_at_row()?;
-            // One that went with another before is gone.
+            // The deletion of another row may have deleted this one.
             tx.delete(self.target.number, key)?;
         }
         Ok((keys.len() as u64, table))

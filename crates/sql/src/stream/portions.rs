@@ -1,7 +1,7 @@
-//! A stream of a snapshot, read in portions on another thread: a condition that few rows meet is tested on many before the
-//! next portion is full, and whoever sends the rows serves others meanwhile.
+//! A stream of a snapshot, read in portions on another thread. A condition with few matches may be tested on many rows
+//! before a portion is full; meanwhile the sending thread serves other connections.
 //!
-//! Invariant: the stream is here, or with what is coming; nothing is lost if nobody waits for that any more.
+//! Invariant: the stream is either here or in the pending portion, so cancelling a wait loses no rows.
 
 use super::SnapshotStream;
 use crate::blocking::Unblocked;
@@ -9,17 +9,17 @@ use crate::error::SqlError;
 use sardonyx::schema::Value;
 use sardonyx_base::parking::wait;
 
-/// How many rows are read at a time.
+/// The number of rows of a portion.
 const PORTION_ROWS: u64 = 1000;
 
-/// What was read: the stream again, the values, how many rows they are, and whether there may be more.
+/// A portion: the stream, the values, the number of rows, and true if there may be more.
 type Portion = (
     Box<SnapshotStream>,
     Vec<Value>,
     Result<(u64, bool), SqlError>,
 );
 
-/// Rows that follow, some of which may have been read.
+/// The remaining rows, some of which may already be read.
 #[derive(Debug)]
 pub(crate) struct SnapshotPortions {
     stream: Option<Box<SnapshotStream>>,
@@ -32,7 +32,7 @@ pub(crate) struct SnapshotPortions {
 }
 
 impl SnapshotPortions {
-    /// Of rows of so many values.
+    /// Portions of rows with `width` values.
     pub fn of(stream: SnapshotStream, width: usize) -> SnapshotPortions {
         SnapshotPortions {
             stream: Some(Box::new(stream)),
@@ -45,7 +45,7 @@ impl SnapshotPortions {
         }
     }
 
-    /// Waits for rows, or the end. What fails is said by [`SnapshotPortions::next`].
+    /// Waits for rows, or the end. Errors are returned by [`SnapshotPortions::next`].
     pub async fn ready(&mut self) {
         if self.rows > 0 || !self.more || self.failed.is_some() {
             return;
@@ -77,10 +77,10 @@ impl SnapshotPortions {
         }
     }
 
-    /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
+    /// Appends at most `most` of the next rows. Returns their number, and true if there may be more.
     ///
     /// # Errors
-    /// What cannot be computed; `54000` if the snapshot was ended; `57014` if the client asked for the end.
+    /// Evaluation errors; `54000` if the snapshot was ended; `57014` if the client cancelled the statement.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         if self.coming.is_some() {
             wait(self.ready());
