@@ -150,7 +150,7 @@ impl Numbers {
                 let number = u16::try_from(number).ok()?;
                 Some((number, state.row_schema(number)?))
             })?;
-            has_columns(&there, &wanted).then_some(number)
+            has_columns(there, &wanted).then_some(number)
         };
         let [
             hash,

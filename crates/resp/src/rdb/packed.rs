@@ -171,10 +171,7 @@ pub(super) fn intset(input: &mut Input<'_>) -> Elements {
 pub(super) fn zipmap(input: &mut Input<'_>) -> Elements {
     input.byte()?;
     let mut elements = Vec::new();
-    loop {
-        let Some(length) = zipmap_length(input)? else {
-            break;
-        };
+    while let Some(length) = zipmap_length(input)? {
         let field = input.take(length)?;
         keep(input, &mut elements, field)?;
         let length = zipmap_length(input)?;
