@@ -81,23 +81,23 @@ pub(crate) fn kept_expression<T: PartialEq>(
     };
     let mut changes = Vec::new();
     let mut tries = 0;
-    // Ranges of literals, of which the first is the next.
-    let mut rest = vec![0..all.len()];
-    while let Some(range) = rest.pop().filter(|range| !range.is_empty()) {
+    // The ends of ranges of literals, of which the last is the next.
+    let mut rest = vec![(0, all.len())];
+    while let Some((start, end)) = rest.pop().filter(|(start, end)| start < end) {
         tries += 1;
         if tries > TRIES_MAX {
             return Err(unclear());
         }
         let before = changes.len();
-        changes.extend_from_slice(&all[range.clone()]);
+        changes.extend_from_slice(&all[start..end]);
         if moments_left(&changes).is_some() {
             continue;
         }
         changes.truncate(before);
-        if range.len() > 1 {
-            let middle = range.start + range.len() / 2;
-            rest.push(middle..range.end);
-            rest.push(range.start..middle);
+        if end - start > 1 {
+            let middle = start + (end - start) / 2;
+            rest.push((middle, end));
+            rest.push((start, middle));
         }
     }
     match moments_left(&changes) {
