@@ -31,7 +31,7 @@ pub(crate) struct Blocked {
     waiting: Mutex<Waiting>,
     /// The number of the newest place.
     places: AtomicU64,
-    /// Where sessions are told.
+    /// Posts the messages that wake sessions.
     posting: Arc<Posting>,
 }
 
@@ -59,7 +59,7 @@ struct Client {
     noted: Option<Reply>,
 }
 
-/// What a key has, and the last id of a stream.
+/// The kind of a key's value, and the last id if the kind is a stream.
 pub(crate) type Found = Option<(Kind, EntryId)>;
 
 /// A command that waits.
@@ -74,7 +74,7 @@ pub(crate) struct WaitingCall {
     pub group: Option<Vec<u8>>,
     /// The most bytes of its answer.
     pub answer_bytes_max: usize,
-    /// What the answers of its session take.
+    /// The memory that the answers of its session take.
     pub pending: Arc<Pending>,
 }
 
@@ -95,8 +95,8 @@ impl WaitingCall {
         }
     }
 
-    /// Whether it matters to the command what its key of this number has now: a reader of a group is told, too, that there
-    /// is no stream.
+    /// True if the present value of the key of this number matters to the command. A reader of a group is also
+    /// notified when the stream is missing.
     fn is_concerned(&self, number: usize, found: Found) -> bool {
         let kind = found.map(|(kind, _)| kind);
         let wanted = match self.command.name {
@@ -130,7 +130,7 @@ impl From<Reply> for Served {
     }
 }
 
-/// Where a client waits, until it is dropped.
+/// A client's place in the queues of its keys, until it is dropped.
 pub(crate) struct Place {
     session: u64,
     number: u64,
@@ -165,8 +165,8 @@ impl Place {
         *answer.unwrap_or_else(PoisonError::into_inner) = Some(served);
     }
 
-    /// Ends to wait, since the time is over. False if it waits no more, or is claimed: then the session is told what
-    /// came of that.
+    /// Ends the wait after a timeout. False if the client does not wait any more, or is claimed: then the session is
+    /// notified of the outcome.
     pub fn time_out(&self) -> bool {
         // A session has one place after another: the client may be of the next one.
         let is_own = |client: &Client| client.at == self.number;
@@ -203,7 +203,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The same; adds what the client's session is told, if it is there.
+    /// The same; adds the message to the client's session, if the session still exists.
     pub fn answer(self, served: Served, messages: &mut Messages) {
         let (session, place) = (self.session, self.at);
         if self.serve(served) {
@@ -215,7 +215,7 @@ impl Claim {
     pub fn serve(self, served: Served) -> bool {
         let blocked = &self.blocked;
         let taken = blocked.take(&mut blocked.locked(), self.session, self.at);
-        // Where it is dropped no lock is held.
+        // No lock is held when the place is dropped.
         let place = taken.and_then(|client| client.place.upgrade());
         place.is_some_and(|place| {
             place.put(served);
@@ -264,7 +264,7 @@ impl Waiting {
 }
 
 impl Blocked {
-    /// None, who will be told by messages that are posted there.
+    /// Returns an empty set. Clients are notified by messages posted through `posting`.
     pub fn new(posting: Arc<Posting>) -> Blocked {
         Blocked {
             count: AtomicUsize::new(0),
@@ -274,13 +274,13 @@ impl Blocked {
         }
     }
 
-    /// How many clients wait.
+    /// The number of clients that wait.
     #[inline]
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether no client waits.
+    /// True if no client waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
@@ -379,7 +379,7 @@ impl Blocked {
             return None;
         }
         if client.is_claimed {
-            // What came first counts.
+            // Only the first answer counts.
             client.noted.get_or_insert(reply);
             return None;
         }
@@ -430,17 +430,17 @@ impl std::fmt::Debug for Blocked {
     }
 }
 
-/// Runs the commands that wait for keys that came, or changed, in this transaction: those of each key in the order in which
-/// their clients began to wait. What they move may let others come.
+/// Runs the commands that wait for keys that this transaction created or changed. For each key, they run in the order
+/// in which their clients began to wait. The elements that they move may wake further clients.
 ///
 /// # Errors
-/// What undoes the transaction.
+/// The failure, after which the transaction must be undone.
 pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), Failure> {
     let shared = data.shared;
     let own = std::mem::replace(&mut data.room, room);
-    // Who is served has read already: that a key is not there is no event.
+    // The waiting command has read already: a missing key is no event.
     data.only_reads = false;
-    // What serves a client changes no database as a whole.
+    // Commands of waiting clients change no database as a whole.
     for database in data.filled.take_whole() {
         for key in shared.blocked.keys_of(database) {
             data.filled.add(database, &key);

@@ -1,8 +1,9 @@
-//! Redis' channels in a [`Hub`]: channels, patterns and shard channels are names of one room, told apart by their first
-//! byte.
+//! Redis' channels in a [`Hub`]: channels, patterns and shard channels are names in one hub, distinguished by their
+//! first byte.
 //!
-//! A message is sent to a name. Who listens to it hears the message, and so does who listens to a pattern that the name
-//! matches, once for each. The messages of a transaction are gathered, and posted when it commits ([`Sending`]).
+//! A message is sent to a name. Each listener of that name receives it, and so does each listener of a pattern that
+//! the name matches, once for each pattern. The messages of a transaction are gathered, and posted when it commits
+//! ([`Sending`]).
 
 use crate::failure::Failure;
 use crate::pattern::matches;
@@ -23,7 +24,7 @@ const SERVED: u8 = b'w';
 /// The name to which sessions listen that are shown what all clients do.
 const MONITOR: &[u8] = b"m";
 
-/// What a client listens to.
+/// The kinds of names to which a client listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Channel,
@@ -51,7 +52,7 @@ impl Kind {
         address.into()
     }
 
-    /// What a channel of the hub is.
+    /// The kind and the name of a channel of the hub.
     pub fn of(address: &[u8]) -> Option<(Kind, &[u8])> {
         let (mark, name) = address.split_first()?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.mark() == *mark)?;
@@ -64,7 +65,7 @@ pub(crate) fn monitor_address() -> Arc<[u8]> {
     MONITOR.into()
 }
 
-/// What such sessions are shown.
+/// The message that monitoring sessions receive.
 pub(crate) fn shown(text: Vec<u8>) -> Arc<Message> {
     Arc::new(Message {
         channel: MONITOR.into(),
@@ -75,7 +76,7 @@ pub(crate) fn shown(text: Vec<u8>) -> Arc<Message> {
     })
 }
 
-/// The hub's channel of a session that waits for elements: it is told there that it was served.
+/// The hub's channel of a session that waits for elements; it carries the session's answers.
 pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
     let mut address = vec![SERVED];
     address.extend(session.to_be_bytes());
@@ -101,7 +102,7 @@ pub(crate) fn served_place(message: &Message) -> Option<u64> {
     }
 }
 
-/// Where messages are posted, which does not keep the tables open.
+/// The posting of messages, which does not keep the tables open.
 pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
     let is_durable = move || {
         let tables = tables.upgrade()?;
@@ -190,7 +191,7 @@ fn matching_in(
     (messages, count)
 }
 
-/// A message as its listener is told.
+/// A message as the reply that its listener receives.
 pub(crate) fn told(message: &Message) -> Option<Reply> {
     let bulk = |bytes: &[u8]| Reply::Bulk(bytes.to_vec());
     if &message.channel[..] == MONITOR {
@@ -270,7 +271,7 @@ impl Messages {
         self.bytes = bytes;
     }
 
-    /// Whether there are none.
+    /// True if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -379,7 +380,7 @@ mod tests {
             .collect();
         assert!(alone.add(heard.clone()).is_ok() && alone.bytes > SENT_BYTES_MAX);
         assert!(alone.add(heard).is_err());
-        // What nobody hears takes nothing.
+        // A message without listeners takes no memory.
         messages.add(Vec::new()).unwrap();
         // Events go as far as there is room.
         let count = messages.messages.len();

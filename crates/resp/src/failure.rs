@@ -34,7 +34,7 @@ pub enum Failure {
     /// A function that may write is called by a command that only reads.
     #[error("ERR Can not execute a script with write flag using *_ro command.")]
     Writes,
-    /// What a registered function says.
+    /// The message of a registered function.
     #[error("ERR {0}")]
     Function(String),
     /// The engine's.
@@ -51,13 +51,13 @@ pub enum Failure {
     OfFunction(Box<Failure>),
 }
 
-/// What is said of a command that may add data, beyond `maxmemory`.
+/// The refusal of a command that may add data, beyond `maxmemory`.
 pub(crate) const NO_MEMORY: Failure =
     Failure::Told("OOM command not allowed when used memory > 'maxmemory'.");
 
 impl Failure {
-    /// Whether something may be half done, so that the whole transaction must be undone: what the engine or a function
-    /// refuses, and that an answer is too large, is found on the way, what Redis refuses before.
+    /// True if a command may be half done, so that the whole transaction must be undone. The engine, a function or the
+    /// bound of answers fails a command while it runs; Redis' rules fail it before.
     pub fn undoes(&self) -> bool {
         matches!(
             self,

@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub latitude: f64,
 }
 
-/// What is looked for around a place, in meters.
+/// The area of a search around a place, in meters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Shape {
     Circle(f64),

@@ -47,10 +47,10 @@ impl HyperLogLog {
         }
     }
 
-    /// What a string has.
+    /// Reads the registers from a string.
     ///
     /// # Errors
-    /// It is none.
+    /// The string is no HyperLogLog.
     pub fn read(text: &[u8]) -> Result<HyperLogLog, Wrong> {
         let mut read = HyperLogLog::new();
         read.merge(text)?;

@@ -67,7 +67,7 @@ struct Own {
 /// The state that the commands of all sessions share.
 pub(crate) struct Shared {
     pub numbers: Numbers,
-    /// Where the keys of each database stand.
+    /// The tables of each database.
     pub databases: Databases,
     /// Of the newest key.
     ids: AtomicU64,
@@ -75,14 +75,14 @@ pub(crate) struct Shared {
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
-    /// Who is connected.
+    /// The connected clients.
     pub clients: Arc<Clients>,
     /// Commands that took long.
     pub slow: SlowLog,
     pub settings: Settings,
-    /// Who waits for elements.
+    /// The clients that wait for elements.
     pub blocked: Arc<Blocked>,
-    /// Where messages are posted, and who listens.
+    /// The hub to which messages are posted, and its listeners.
     pub posting: Arc<Posting>,
     #[cfg(feature = "lua")]
     pub scripts: crate::scripts::Scripts,
@@ -144,7 +144,7 @@ impl Shared {
     }
 }
 
-/// What becomes of requests.
+/// The outcome of a batch of requests.
 enum Asked {
     /// They ran, or will; the ticket tells when that is durable.
     Submitted(BatchTicket<Answer, Failure>),
@@ -165,7 +165,7 @@ impl Keyspace {
         ));
         let commands = tables.register_or_share(Commands::new(shared))?;
         let shared = Arc::clone(commands.procedure().shared());
-        // Whoever shares it asks, too: the first may not have come to it.
+        // Each sharer of the tables asks, too: the first may not have come to it.
         tables.run(|tx| {
             let newest = newest_id(tx)?;
             shared.ids.fetch_max(newest, Ordering::Relaxed);
@@ -226,12 +226,12 @@ impl Keyspace {
         functions.insert(name.as_bytes().to_vec(), Function { body, only_reads });
     }
 
-    /// Deletes keys whose time has come at `now`, in milliseconds since 1970, and what is left of large keys that were
-    /// deleted: at most so many rows, in one transaction. Returns how many; call it again while that is `most`, and
-    /// otherwise from time to time. Returns when it has run, not when it is durable: it tells nobody anything.
+    /// Deletes keys that have expired at `now`, in milliseconds since 1970, and the rest of large deleted keys: at
+    /// most `most` rows, in one transaction. Returns their number. Call it again while that is `most`, and otherwise
+    /// from time to time. Returns when the transaction has run, not when it is durable, as no client waits for it.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's errors.
     pub fn sweep(&self, now: i64, most: usize) -> Result<usize, Error> {
         let Some(tables) = self.tables() else {
             return Ok(0);
@@ -261,7 +261,7 @@ impl Keyspace {
         for (claim, served) in served {
             claim.answer(served, &mut messages);
         }
-        // They are told that a time has come, which no failure takes back.
+        // The messages only report an expiry, which no failure takes back.
         messages.post(&self.shared.posting).durable_alone();
         Ok(swept)
     }
@@ -274,7 +274,7 @@ impl Keyspace {
         }
     }
 
-    /// How many keys there are, without waiting for a long transaction.
+    /// The numbers of keys of the databases, without waiting for a long transaction.
     pub(crate) fn counts(&self) -> Result<Vec<Counts>, Failure> {
         let own = match &self.store {
             Store::Own(own) => own,
@@ -393,8 +393,8 @@ impl Own {
         Asked::Submitted(turn.submit_batch(&self.commands, requests, begun))
     }
 
-    /// Runs requests that only read: in a turn, or in what was committed before a long transaction that has it. A call
-    /// that may take long holds nobody up.
+    /// Runs requests that only read: in a turn, or in the state committed before a long transaction that has the turn.
+    /// A call that may take long blocks no other request.
     fn read(&self, requests: Vec<Request>) -> Result<Asked, Error> {
         let shared = &self.shared;
         let is_long = requests

@@ -1,4 +1,4 @@
-//! What the process takes, as Linux says it: memory, and the time of processors.
+//! The memory and the processor time that the process takes, as reported by Linux.
 
 use std::fs::read_to_string;
 use std::sync::Mutex;

@@ -71,7 +71,7 @@ impl SlowLog {
         self.locked().1.truncate(most);
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.locked().1.len()
     }

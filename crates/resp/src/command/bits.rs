@@ -112,7 +112,7 @@ struct Part {
 }
 
 impl Part {
-    /// Reads what stands from a part of the line on: a start, an end, and a unit.
+    /// Reads a start, an end and a unit, beginning at a part of the line.
     fn read(line: &Line, at: usize) -> Result<Part, Failure> {
         let mut words = Words::from(line, at);
         let start = words.integer()?;

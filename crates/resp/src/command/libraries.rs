@@ -42,7 +42,7 @@ static READING: Command = Command {
     )
 };
 
-/// What runs a command with these words: of `FUNCTION` some subcommands only read.
+/// The command that runs these words: some subcommands of `FUNCTION` only read.
 pub(super) fn of_line(command: &'static Command, line: &Line) -> &'static Command {
     const READERS: [&str; 5] = ["dump", "help", "kill", "list", "stats"];
     let reads = || READERS.iter().any(|name| is(line.part(1), name));
@@ -217,7 +217,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         data.clear_libraries()?;
     }
     for code in codes {
-        // Those before it are undone.
+        // A failure undoes the libraries added before.
         add(data, &code, replaces).map_err(Failure::of_function)?;
     }
     Ok(Reply::Ok)

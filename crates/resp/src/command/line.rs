@@ -1,9 +1,9 @@
-//! What a client sends, taken from the front of the bytes received: arrays of bulk strings, and inline
+//! Commands that clients send, taken from the front of the bytes received: arrays of bulk strings, and inline
 //! commands, which people type.
 //!
-//! Clients send nothing else, in either version of the protocol. A command stays in one piece of the buffer it was
-//! received into, shared and not copied; its parts are places in it. What has been seen of a command that is not there
-//! yet is kept, so that one which arrives byte by byte is looked at once.
+//! Clients send nothing else, in either version of the protocol. A command stays in one piece of the buffer into which
+//! it was received, shared and not copied; its parts are ranges of that buffer. The parser keeps its progress in an
+//! incomplete command, so that a command that arrives byte by byte is scanned once.
 //!
 //! Invariants: no byte is taken before its command is whole; memory grows with what has arrived, never with what a
 //! length promises.
@@ -88,13 +88,13 @@ impl Line {
         gathered.line()
     }
 
-    /// How many parts there are; at least one.
+    /// The number of parts; at least one.
     #[inline]
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether there is no part, which no command is.
+    /// True if there are no parts, which is never so for a command.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -172,7 +172,7 @@ pub(crate) struct Decoder {
     missing: Option<usize>,
     /// Length of the part that is coming, once it is known.
     part_bytes: Option<usize>,
-    /// Where to go on.
+    /// The offset at which parsing continues.
     at: usize,
     /// Up to where there is no end of the line that begins at `at`.
     searched: usize,
@@ -347,7 +347,7 @@ impl Decoder {
     }
 }
 
-/// A number as it stands in a length.
+/// Parses the number of a length.
 #[inline]
 fn number(text: &[u8]) -> Option<i64> {
     let (digits, negative) = match text {

@@ -66,7 +66,7 @@ pub(crate) const OPEN: u16 = 16;
 pub(crate) const ADMIN: u16 = 32;
 /// It cannot be in a transaction.
 pub(crate) const ALONE: u16 = 64;
-/// It calls functions, which are told who calls.
+/// It calls functions, which receive the caller's name.
 pub(crate) const CALLS: u16 = 128;
 /// It is about messages on channels.
 pub(crate) const MESSAGES: u16 = 256;
@@ -78,19 +78,19 @@ pub(crate) const BLOCKING: u16 = 1024;
 /// A command.
 pub(crate) struct Command {
     pub name: &'static str,
-    /// How many parts it has, its name included; at least so many, if negative.
+    /// The number of parts, the name included; the least number, if negative.
     pub arity: i32,
     pub flags: u16,
     /// The numbers of the first and the last part that is a key, and the step; the last counts from the end, if negative.
     pub keys: (i32, i32, i32),
     pub summary: &'static str,
-    /// What runs it on data; `None` if the session does.
+    /// Runs it on data; `None` if the session runs it.
     pub run: Option<Run>,
     /// The same beside a long transaction, of a command that only reads.
     pub beside: Option<RunBeside>,
 }
 
-/// What a client gave that has given none.
+/// The last command of a client that has sent none.
 pub(crate) const NONE: Command = Command {
     name: "NULL",
     arity: 0,
@@ -227,17 +227,17 @@ pub(crate) fn counted_keys(name: &str) -> Option<usize> {
 }
 
 impl Command {
-    /// Whether so many parts are right.
+    /// True if this number of parts is allowed.
     pub fn takes(&self, parts: usize) -> bool {
         takes(self.arity, parts)
     }
 
-    /// Whether it has one of these flags.
+    /// True if it has one of these flags.
     pub fn is(&self, flags: u16) -> bool {
         self.flags & flags != 0
     }
 
-    /// What is said of another number of parts.
+    /// The error for a wrong number of parts.
     pub fn wrong_arguments(&self) -> Failure {
         Failure::Arguments(self.name.to_string())
     }

@@ -1,4 +1,4 @@
-//! How values are kept: `OBJECT` and `MEMORY`, for programs that ask.
+//! The representation of values: `OBJECT` and `MEMORY`, for programs that ask.
 
 use super::line::Line;
 use super::words::{Words, is};
@@ -63,7 +63,7 @@ fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
     Ok(Reply::Text(encoding(data, line.part(2), &entry)?))
 }
 
-/// How a Redis would keep a value with these settings, if it was made as it is.
+/// The encoding that a Redis with these settings would use for a value created as it is now.
 fn encoding<S: State>(
     data: &mut Data<'_, S>,
     key: &[u8],

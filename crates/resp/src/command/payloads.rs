@@ -110,7 +110,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         }
         return Ok(Reply::Ok);
     }
-    // What was removed comes back if a part of the value is refused.
+    // If a part of the value is refused, the removed value comes back.
     data.put_whole_value(key, &value, expires)
         .map_err(Failure::of_function)?;
     data.event(GENERIC, "restore", key)?;

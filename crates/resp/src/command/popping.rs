@@ -104,7 +104,7 @@ pub(super) const SORTED: &[Command] = &[
     ),
 ];
 
-/// Whether a command's client waits if it finds nothing.
+/// True if a command's client waits when the command finds nothing.
 pub(crate) fn may_wait(command: &Command, line: &Line) -> bool {
     command.is(BLOCKING)
         && match command.name {
@@ -205,7 +205,7 @@ struct Several {
     count: u64,
 }
 
-/// Reads what stands from the number of keys on.
+/// Reads the words from the number of keys on.
 fn several(line: &Line, place: usize, ends: [&str; 2]) -> Result<Several, Failure> {
     let keys = counted(line, place)?;
     let mut words = Words::from(line, place + 1 + keys);

@@ -64,7 +64,7 @@ const WHOLE_MAX: u64 = 512;
 /// The most that one call looks at.
 const COUNT_MAX: i64 = 1 << 20;
 
-/// What is asked of a scan.
+/// The options of a scan.
 struct Wanted<'l> {
     pattern: Option<&'l [u8]>,
     count: usize,

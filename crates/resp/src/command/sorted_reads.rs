@@ -198,7 +198,7 @@ fn zrevrank<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fail
     rank_of(data, line, true)
 }
 
-/// What a command of ranges says.
+/// The parsed words of a command of ranges.
 pub(super) struct Selection<'l> {
     pub range: Range<'l>,
     pub reverse: bool,
@@ -206,7 +206,7 @@ pub(super) struct Selection<'l> {
     pub with_scores: bool,
 }
 
-/// What the words of a command of ranges may be.
+/// The words that a command of ranges allows.
 #[derive(Clone, Copy)]
 pub(super) struct Grammar {
     pub by: By,

@@ -4,7 +4,7 @@ use super::line::Line;
 use crate::failure::Failure;
 use crate::number::{float, integer};
 
-/// What is left of a command's parts.
+/// The unread parts of a command.
 pub(crate) struct Words<'l> {
     line: &'l Line,
     at: usize,
@@ -51,7 +51,7 @@ impl<'l> Words<'l> {
         is_it
     }
 
-    /// How many are left.
+    /// The number of unread parts.
     pub fn left(&self) -> usize {
         self.line.len() - self.at.min(self.line.len())
     }
@@ -70,7 +70,7 @@ pub(crate) fn count(text: &[u8]) -> Result<u64, Failure> {
     count.ok_or(Failure::Told("ERR value is out of range, must be positive"))
 }
 
-/// How many elements are chosen by chance: as many different ones, or, negative, the same ones perhaps again.
+/// Parses the number of randomly chosen elements: if positive, distinct ones; if negative, elements may repeat.
 pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     const MOST: i64 = i64::MAX;
     match integer(text)? {
@@ -100,7 +100,7 @@ pub(crate) fn limit(text: &[u8]) -> Result<usize, Failure> {
     }
 }
 
-/// Whether a word is this one, in whatever case.
+/// True if a word is this one, ignoring case.
 pub(crate) fn is(word: &[u8], wanted: &str) -> bool {
     word.eq_ignore_ascii_case(wanted.as_bytes())
 }

@@ -20,7 +20,7 @@ use sardonyx::Transaction;
 use sardonyx::rows::{ReadRow, ReadRows};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many databases there are.
+/// The number of databases.
 pub(crate) const DATABASES: u8 = 16;
 
 /// While two databases are exchanged, a table has this name.
@@ -63,7 +63,7 @@ impl KeyTables {
     }
 }
 
-/// Where the tables of each database were found last.
+/// The last known tables of each database.
 pub(crate) struct Databases([AtomicU32; DATABASES as usize]);
 
 impl Databases {
@@ -110,7 +110,7 @@ impl Databases {
     }
 }
 
-/// How many keys a database has.
+/// The number of keys of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counts {
     pub database: u8,
@@ -119,7 +119,7 @@ pub(crate) struct Counts {
     pub expiring: u64,
 }
 
-/// How many keys there are in a state, of each database that has any.
+/// The number of keys in a state, for each database that has any.
 pub(crate) fn counts(databases: &Databases, state: &impl ReadRows) -> Result<Vec<Counts>, Failure> {
     let mut counts = Vec::new();
     for (database, pair) in databases.all(state) {
@@ -281,7 +281,7 @@ impl Live<'_, '_> {
         Ok(())
     }
 
-    /// All keys of a database may have come, or gone, for which clients wait.
+    /// Notes that all keys of a database may have been added or deleted for which clients wait.
     fn note_all_filled(&mut self, database: u8) {
         if !self.shared.blocked.is_empty() {
             self.filled.add_all(database);

@@ -15,12 +15,12 @@ pub(crate) struct Filled {
     keys: VecDeque<Place>,
     /// The same.
     noted: BTreeSet<Place>,
-    /// The databases in which any key may have come, or gone, by their numbers.
+    /// The databases in which any key may have been added or deleted, as bits by their numbers.
     whole: u16,
 }
 
 impl Filled {
-    /// Whether there is nothing.
+    /// True if nothing is noted.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.whole == 0
     }
@@ -37,7 +37,7 @@ impl Filled {
         }
     }
 
-    /// Any key of a database may have come, or gone.
+    /// Notes that any key of a database may have been added or deleted.
     pub fn add_all(&mut self, database: u8) {
         self.whole |= 1 << database;
     }

@@ -29,7 +29,7 @@ mod function {
     pub const DESCRIPTION: usize = 4;
 }
 
-/// What a function was registered with, by bits of [`LibraryFunction::flags`]: it writes nothing.
+/// A bit of [`LibraryFunction::flags`], the flags of a registered function: it writes nothing.
 pub(crate) const NO_WRITES: u64 = 1;
 /// It may add data beyond `maxmemory`.
 #[cfg(feature = "lua")]
@@ -89,7 +89,7 @@ impl LibraryFunction {
 }
 
 impl<S: State> Data<'_, S> {
-    /// Whether there is any function of a library: a call of another one looks no further.
+    /// True if a library has any function: otherwise a call of another function looks no further.
     pub fn has_library_functions(&self) -> Result<bool, Failure> {
         let table = self.shared.numbers.function;
         Ok(table != ABSENT && self.state.count_rows(table)? > 0)
@@ -173,7 +173,7 @@ impl<S: State> Data<'_, S> {
         Ok(functions)
     }
 
-    /// How many libraries and functions there are.
+    /// The numbers of libraries and of functions.
     pub fn count_libraries(&self) -> Result<[u64; 2], Failure> {
         let numbers = self.shared.numbers;
         match numbers.library {

@@ -69,7 +69,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// Has what stands under an id be deleted later.
+    /// Notes that the rows under an id are to be deleted later.
     fn note_removed(&mut self, id: u64, kind: &str) -> Result<(), Failure> {
         let mut row = RowWriter::new(2);
         row.set(0, ValueRef::Int(id.into()));
@@ -107,7 +107,7 @@ impl Live<'_, '_> {
         Ok(places.len())
     }
 
-    /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
+    /// Deletes expired keys, and elements of deleted keys: `most` rows at most. Returns their number.
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
         for (database, pair) in self.shared.databases.all(self.state) {
@@ -140,10 +140,10 @@ impl Live<'_, '_> {
         Ok(done)
     }
 
-    /// Deletes keys of the database whose time has come.
+    /// Deletes expired keys of the database.
     ///
-    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
-    /// would be met first again, and nothing behind it ever.
+    /// Each row of `kv_expiry` that is met is deleted, also one left by SQL whose key is deleted or has another time.
+    /// Otherwise the next sweep would meet that row first again, and would never reach the rows behind it.
     fn sweep_expired(&mut self, pair: KeyTables, most: usize) -> Result<usize, Failure> {
         let mut keys = Vec::new();
         let rows = self.state.rows_of(pair.expiry)?;

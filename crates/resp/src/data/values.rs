@@ -15,7 +15,7 @@ fn entry_id((ms, seq): Id) -> EntryId {
 }
 
 impl<S: State> Data<'_, S> {
-    /// What a key has.
+    /// Reads a key's whole value.
     ///
     /// # Errors
     /// Its kind is unknown, or there is no room for it.

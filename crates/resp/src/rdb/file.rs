@@ -37,7 +37,7 @@ pub enum Record {
         key: Vec<u8>,
         /// When it expires, in milliseconds since 1970.
         expires: Option<i64>,
-        /// What it has.
+        /// The key's value.
         value: Value,
     },
     /// The code of a library of functions.

@@ -7,17 +7,17 @@ use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError};
 /// A text that is kept counts for so many bytes besides its own.
 const EACH_BYTES: usize = 16;
 
-/// How a text is written: as an integer of some width, or compressed.
+/// Encodings of a text: an integer of some width, or compressed.
 const INT8: u8 = 0xc0;
 const INT16: u8 = 0xc1;
 const INT32: u8 = 0xc2;
 const LZF: u8 = 0xc3;
 
-/// What is left of the bytes, and of a value's bounds.
+/// The unread bytes, and the rest of a value's bounds.
 #[derive(Debug)]
 pub(super) struct Input<'b> {
     bytes: &'b [u8],
-    /// How many bytes were before.
+    /// The number of bytes before the unread ones.
     at: usize,
     /// Bytes and elements that the value may still have.
     left: (usize, usize),
@@ -41,7 +41,7 @@ impl<'b> Input<'b> {
         self.bytes.is_empty()
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes taken.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -167,7 +167,7 @@ impl<'b> Input<'b> {
         }
     }
 
-    /// What was read within a text is taken from what is left.
+    /// Takes the bounds used by an inner text from the rest.
     pub fn return_from(&mut self, inner: &Input<'_>) {
         self.left = inner.left;
     }
@@ -220,7 +220,7 @@ fn decompressed(packed: &[u8], length: usize) -> Option<Vec<u8>> {
             }
             let back = usize::from(control & 0x1f) << 8 | usize::from(rest.next()?);
             let from = text.len().checked_sub(back + 1)?;
-            // What is copied may be what is being written.
+            // The copied range may overlap the one being written.
             for at in from..from + count + 2 {
                 let byte = *text.get(at)?;
                 text.push(byte);

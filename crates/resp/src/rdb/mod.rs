@@ -74,7 +74,7 @@ pub enum RdbError {
     Malformed {
         /// Its name.
         what: &'static str,
-        /// Where, among the bytes that were given.
+        /// The offset in the given bytes.
         at: usize,
     },
     /// A type that is not read here.
@@ -120,7 +120,7 @@ pub struct StreamValue {
     pub last: Id,
     /// The greatest id of an entry that was deleted.
     pub deleted: Id,
-    /// How many entries were added.
+    /// The number of entries added.
     pub added: u64,
     /// Groups of consumers.
     pub groups: Vec<GroupValue>,
@@ -133,7 +133,7 @@ pub struct GroupValue {
     pub name: Vec<u8>,
     /// The last entry that it delivered.
     pub last: Id,
-    /// How many it delivered, if that is known.
+    /// The number of entries delivered, if known.
     pub read: Option<i64>,
     /// Consumers, and when each was seen last, in milliseconds since 1970.
     pub consumers: Vec<(Vec<u8>, i64)>,
@@ -150,7 +150,7 @@ pub struct PendingValue {
     pub consumer: usize,
     /// When it was delivered last, in milliseconds since 1970.
     pub delivered: i64,
-    /// How often.
+    /// The number of deliveries.
     pub deliveries: u64,
 }
 

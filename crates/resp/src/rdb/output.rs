@@ -38,7 +38,7 @@ impl Output {
         self.bytes(text);
     }
 
-    /// What was written, without a footer.
+    /// The bytes written, without a footer.
     #[cfg(test)]
     pub fn unsealed(self) -> Vec<u8> {
         self.0

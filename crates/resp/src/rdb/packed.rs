@@ -100,7 +100,7 @@ pub(super) fn listpack_element<'b>(input: &mut Input<'b>) -> Result<Option<Eleme
     Ok(Some(element))
 }
 
-/// How many bytes say the length of an element behind it.
+/// The number of bytes of the length behind an element of `length` bytes.
 pub(super) fn back_bytes(length: usize) -> usize {
     match length {
         0..=127 => 1,

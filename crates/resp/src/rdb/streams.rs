@@ -108,7 +108,7 @@ fn entries(
                 fields.push(text(input)?);
             }
         }
-        // How many elements the entry has.
+        // The number of elements of the entry.
         number(input)?;
         input.count()?;
         match flags & DELETED {
@@ -159,7 +159,7 @@ fn group(input: &mut Input<'_>, form: u8) -> Result<GroupValue, RdbError> {
         ..GroupValue::default()
     };
     if form != kind::STREAM {
-        // What is not known is written as -1.
+        // An unknown number is written as -1.
         group.read = Some(input.length()? as i64).filter(|read| *read >= 0);
     }
     let mut pending = BTreeMap::new();

@@ -121,11 +121,11 @@ fn array<'r>(
     Ok(Value::Table(table))
 }
 
-/// What a script returned, as an answer. A table that is in several places is made an answer in each, which takes room
-/// and steps each time.
+/// A script's result as an answer. A table that is in several places is converted in each, which takes room and steps
+/// each time.
 ///
 /// # Errors
-/// The answer's bound; the script's.
+/// The answer or the script exceeds its bound.
 pub(super) fn reply_of(
     value: &Value,
     is_new: bool,
@@ -149,7 +149,7 @@ fn truncated(number: f64) -> i64 {
     }
 }
 
-/// How answers are made, and within which bounds.
+/// The form of answers, and their bounds.
 struct Answered<'a> {
     is_new: bool,
     room: &'a Room,

@@ -42,7 +42,7 @@ const LIBRARIES_MAX: usize = 100;
 /// Under this name the interpreter has what runs the commands of a script.
 pub(super) const CALL: &str = "call";
 const PRELUDE_NAME: &str = "=prelude";
-/// The name of a script's text, as it stands in errors.
+/// The name of a script's text in errors.
 pub(super) const NAME: &str = "user_script";
 
 /// An interpreter.
@@ -62,7 +62,7 @@ pub(super) struct Interpreter {
     _names: [mlua::String; 2],
 }
 
-/// What runs, as errors tell it.
+/// The running script, as errors report it.
 pub(super) struct Running<'r> {
     /// The name of its text.
     pub source: &'static str,
@@ -75,7 +75,7 @@ pub(super) struct Running<'r> {
     pub allows_more: bool,
 }
 
-/// What the interpreter itself says.
+/// An error of the interpreter itself.
 fn failed(error: mlua::Error) -> Failure {
     Failure::Said(format!("ERR Lua: {error}"))
 }
@@ -93,7 +93,8 @@ impl Interpreter {
     fn made() -> mlua::Result<Interpreter> {
         let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
-        // What holds values grows without a bound before there is no memory, which would end the program.
+        // Lua's store of held values must grow now, before memory is limited: a failure to grow it would end the
+        // program.
         let held: Vec<mlua::String> = (0..HELD_MAX)
             .map(|_| lua.create_string(b""))
             .collect::<mlua::Result<_>>()?;
@@ -130,7 +131,7 @@ impl Interpreter {
         })
     }
 
-    /// Whether it can run another script: none has left anything, and it has not more than so many bytes.
+    /// True if it can run another script: no script has left anything, and it has at most `bytes_max` bytes.
     pub fn is_clean(&self, bytes_max: usize) -> bool {
         self.limits.begin(Spent::default());
         if self.lua.used_memory() > bytes_max / 2 {
@@ -140,10 +141,10 @@ impl Interpreter {
         self.lua.used_memory() <= bytes_max && self.is_clean.call(()).unwrap_or(false)
     }
 
-    /// Finds out whether the text is a script.
+    /// Checks that the text is a script.
     ///
     /// # Errors
-    /// Where it is none.
+    /// A syntax error, with its place.
     pub fn check(&mut self, script: &Script) -> Result<(), Failure> {
         self.compiled(script).map(drop)
     }
@@ -180,7 +181,7 @@ impl Interpreter {
         })
     }
 
-    /// Whether the library of this digest is loaded.
+    /// True if the library of this digest is loaded.
     pub fn has_library(&self, digest: &str) -> bool {
         self.libraries.contains_key(digest)
     }
@@ -188,7 +189,7 @@ impl Interpreter {
     /// Runs the code of a library, without its first line. Returns the functions that it registers.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An error of the library.
     pub fn load_library(
         &mut self,
         digest: &str,
@@ -257,7 +258,7 @@ impl Interpreter {
     /// Runs a script with the keys and arguments of its command.
     ///
     /// # Errors
-    /// What it ends by; that of the engine's.
+    /// The error by which the script ends; the engine's.
     pub fn run<S: State>(
         &mut self,
         data: &mut Data<'_, S>,
@@ -326,7 +327,7 @@ impl Interpreter {
             failure,
             ..
         } = calls;
-        // Where a script goes, it goes alone.
+        // A script's `SELECT` does not outlast the script.
         data.select(own);
         if let Some(failure) = failure {
             return Err(failure);
@@ -362,7 +363,7 @@ impl Interpreter {
             },
             Err(error) => format!("ERR Lua: {error} script: {name}"),
         };
-        // What it has written is undone with it.
+        // The script's writes are undone with it.
         Err(match has_written {
             true => Failure::Said(said).of_function(),
             false => Failure::Said(said),
@@ -404,7 +405,7 @@ struct Calls<'c, 'd, S> {
     only_reads: bool,
     allows_more: bool,
     has_written: bool,
-    /// What the engine says.
+    /// An error of the engine.
     failure: Option<Failure>,
 }
 
@@ -483,7 +484,7 @@ impl<S: State> Calls<'_, '_, S> {
 
     fn answer(&mut self, line: &Line) -> Result<Reply, Failure> {
         let command = known(line)?;
-        // What is posted is a part of the transaction as what is written, and not of a script that only reads.
+        // A posted message is a part of the transaction like a write: a script that only reads posts none.
         let writes = command.is(WRITE) || command.is(MESSAGES) && command.name != "pubsub";
         if command.name == "select" {
             let number = integer(line.part(1))?;

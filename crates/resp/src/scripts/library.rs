@@ -48,7 +48,7 @@ impl Raised {
     }
 }
 
-/// What `prelude.lua` is given.
+/// The functions passed to `prelude.lua`.
 pub(super) fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> {
     let raw = lua.create_table()?;
     let of = limits.clone();
@@ -283,7 +283,7 @@ fn log(count: usize, level: &Value, texts: &Table) -> mlua::Result<()> {
     Ok(())
 }
 
-/// What stops a script, as its error.
+/// The error for a script that is stopped.
 pub(super) fn stopped(lua: &Lua, stop: Stop) -> mlua::Error {
     match stop {
         Stop::Over => too_long(),
@@ -291,7 +291,7 @@ pub(super) fn stopped(lua: &Lua, stop: Stop) -> mlua::Error {
     }
 }
 
-/// What an error that was caught says.
+/// The message of a caught error.
 fn text_of(error: &Value) -> String {
     match error {
         Value::Error(error) => said(error),
@@ -299,7 +299,7 @@ fn text_of(error: &Value) -> String {
     }
 }
 
-/// What an error of the program's says, without where it came from.
+/// The message of an error of the program's own, without its origin.
 fn said(error: &mlua::Error) -> String {
     if let Some(raised) = Raised::of(error) {
         return raised.to_string();

@@ -41,7 +41,7 @@ impl From<Stop> for String {
     }
 }
 
-/// What a script has left.
+/// The rest of a script's bounds.
 #[derive(Debug)]
 pub(super) struct Limits {
     steps: AtomicI64,
@@ -79,7 +79,7 @@ impl Limits {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
     }
 
-    /// What the scripts of the transaction have taken now.
+    /// The memory and steps that the scripts of the transaction have taken so far.
     pub fn spent(&self) -> Spent {
         Spent {
             steps: STEPS_MAX - self.left(),
@@ -92,12 +92,12 @@ impl Limits {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Whether the script is ended.
+    /// True if the script is ended.
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether it is ended by its deadline.
+    /// True if the script is ended by its deadline.
     pub fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed)
     }

@@ -66,7 +66,7 @@ pub(crate) struct Scripts {
 #[derive(Default)]
 struct Known {
     scripts: HashMap<Digest, Kept>,
-    /// Those that came by `EVAL`, in their order.
+    /// The scripts that came by `EVAL`, in their order.
     seen: VecDeque<Digest>,
     seen_bytes: usize,
     loaded_bytes: usize,
@@ -77,7 +77,7 @@ struct Kept {
     is_loaded: bool,
 }
 
-/// What a script takes that is kept.
+/// The bytes that a kept script takes.
 fn kept_bytes(script: &Script) -> usize {
     EACH_BYTES + script.body.len()
 }
@@ -188,12 +188,12 @@ impl Scripts {
         Ok(script.digest.clone())
     }
 
-    /// Whether there is a script of this digest.
+    /// True if there is a script of this digest.
     pub fn has(&self, digest: &[u8]) -> bool {
         digest_in(digest).is_some_and(|digest| self.known().scripts.contains_key(&digest))
     }
 
-    /// Whether the script of this digest is known, and says that it only reads.
+    /// True if the script of this digest is known, and declares that it only reads.
     pub fn only_reads(&self, digest: &[u8]) -> bool {
         let known = self.known();
         let kept = digest_in(digest).and_then(|digest| known.scripts.get(&digest));
@@ -276,12 +276,12 @@ impl std::fmt::Debug for Scripts {
     }
 }
 
-/// Whether the first line of a script says that it only reads.
+/// True if the first line of a script declares that it only reads.
 pub(crate) fn says_that_it_reads(text: &[u8]) -> bool {
     without_shebang(text).is_ok_and(|(_, only_reads, _)| only_reads)
 }
 
-/// How many of a command's arguments are keys.
+/// The number of a command's arguments that are keys.
 fn keys(line: &Line) -> Result<usize, Failure> {
     let keys = crate::number::integer(line.part(2))?;
     match usize::try_from(keys) {

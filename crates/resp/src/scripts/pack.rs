@@ -137,7 +137,7 @@ fn write_table(table: &Table, bytes: &mut Gathered<'_>, depth: usize) -> Result<
 /// Reads all values.
 ///
 /// # Errors
-/// What is no value; memory.
+/// The bytes are no values; a lack of memory.
 pub(super) fn unpack(lua: &Lua, bytes: &[u8]) -> mlua::Result<Result<Vec<Value>, String>> {
     /// So many go into the stack of a function that returns them.
     const VALUES_MAX: usize = 1000;

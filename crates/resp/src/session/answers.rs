@@ -12,7 +12,7 @@ use sardonyx::procedures::ProcedureError;
 use sardonyx_base::memory::Share;
 use sardonyx_base::waiting::Reason;
 
-/// What answers of commands of the connection take: these do not run in the serial stage, which counts the others.
+/// The memory of answers of commands of the connection: these do not run in the serial stage, which counts the others.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     bytes: usize,
@@ -78,7 +78,7 @@ pub(super) fn of_outcome(outcome: Option<Result<Answer, ProcedureError<Failure>>
     })
 }
 
-/// The answer to the requests of a batch that failed as a whole: nobody knows whether they are durable, or they have not
+/// The answer to the requests of a batch that failed as a whole: it is unknown if they are durable, or they have not
 /// run, since the wait for their turn was ended.
 pub(super) fn of_unknown_fate(error: &Error) -> Reply {
     match interruption(error) {
@@ -88,7 +88,7 @@ pub(super) fn of_unknown_fate(error: &Error) -> Reply {
     }
 }
 
-/// Whether the connection goes on: only if it is known that nothing has run.
+/// The connection goes on only if it is known that nothing has run.
 pub(super) fn end_after(error: &Error) -> Continue {
     match interruption(error) {
         Some(_) => Continue::More,

@@ -206,7 +206,8 @@ impl Session {
         }
     }
 
-    /// Without users there is one. With users their names are the configuration's: a client that nobody is, is none.
+    /// Without users, any name is valid. With users, the configuration has the names: a name that it does not have
+    /// matches no client.
     fn check_user(&self, name: &[u8]) -> Result<(), Failure> {
         match self.options.authentication.is_some() || name == b"default" {
             true => Ok(()),
@@ -252,7 +253,7 @@ impl Session {
         Ok(Reply::Ok)
     }
 
-    /// Whether the command that was planned is answered. What it says of the ones behind it holds from here on.
+    /// True if the planned command is answered. The reply mode that it sets is valid for the commands behind it.
     pub(super) fn is_answered(&mut self) -> bool {
         let (is_answered, next) = match self.answers {
             Answers::All => (true, Answers::All),

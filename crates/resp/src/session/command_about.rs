@@ -180,7 +180,7 @@ fn keys_and_flags_of(line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Array(told.collect()))
 }
 
-/// What a command does to one of its keys: whether it reads, overwrites or removes it, and what for.
+/// A command's access to one of its keys: if it reads, overwrites or removes the key, and for which purpose.
 fn key_flags(
     command: &Command,
     line: &Line,
@@ -290,7 +290,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
     categories
 }
 
-/// Whether not all keys of a command stand in places that are always the same.
+/// True if the positions of a command's keys are not always the same.
 fn moves_keys(command: &Command) -> bool {
     command::counted_keys(command.name).is_some()
         || command.name.starts_with("sort")
@@ -316,7 +316,7 @@ fn described(group: &str, command: &Command) -> Reply {
     let hidden = match () {
         // Its subcommands have them.
         () if subcommands::has_any(command) => u16::MAX,
-        // What they write is known when they run.
+        // The keys that they write are known when they run.
         () if group == "scripting" => WRITE | MORE,
         () => 0,
     };

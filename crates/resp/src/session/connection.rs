@@ -229,7 +229,7 @@ impl Session {
                 }
             });
         }
-        // Where its commands go is known when they have run.
+        // The database of its commands is known when they have run.
         let selects = steps.iter().any(|step| matches!(step, Step::Select(_)));
         let behind = selects.then(|| Arc::new(AtomicU8::new(self.database.get())));
         self.show_by_name("EXEC", now);

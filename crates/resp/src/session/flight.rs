@@ -8,7 +8,7 @@ use crate::request::{Selected, What};
 /// Commands that were received together.
 #[derive(Debug, Default)]
 pub struct Flight {
-    /// What is left of the flight before.
+    /// The rest of the flight before.
     pub(super) rest: Vec<Rest>,
     pub(super) lines: Vec<Line>,
 }
@@ -28,12 +28,12 @@ pub(super) enum RestOf {
 }
 
 impl Flight {
-    /// How many commands there are.
+    /// The number of commands.
     pub fn len(&self) -> usize {
         self.rest.len() + self.lines.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no commands.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty() && self.lines.is_empty()
     }

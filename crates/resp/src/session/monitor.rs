@@ -37,7 +37,7 @@ impl Session {
                 _ => part,
             });
             let database = match command.name {
-                // It is shown where it has gone.
+                // The command is shown with the database that it selects.
                 "select" => selected(line).unwrap_or_else(|_| self.database.get()),
                 _ => self.database.get(),
             };
@@ -61,7 +61,7 @@ impl Session {
     }
 }
 
-/// What clients are shown of a command, in a database, of a client at an address or of a script.
+/// The line that monitors receive for a command, in a database, of a client at an address or of a script.
 pub(crate) fn monitored<'l>(
     parts: impl Iterator<Item = &'l [u8]>,
     database: u8,

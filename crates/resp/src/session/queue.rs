@@ -36,7 +36,7 @@ impl Queue {
             self.calls = Vec::new();
             self.share = None;
         })?;
-        // What it was received into is not kept with it.
+        // The command is copied, so that its input buffer is not kept with it.
         self.calls.push(Call {
             line: call.line.by_itself(),
             ..call

@@ -182,7 +182,7 @@ fn no_group_of(key: &[u8], group: &[u8]) -> Failure {
     ))
 }
 
-/// What is said of the words behind a subcommand.
+/// The error for wrong words behind a subcommand.
 fn wrong_words(command: &str, subcommand: &[u8]) -> Failure {
     let subcommand = String::from_utf8_lossy(&subcommand[..subcommand.len().min(128)]);
     Failure::Said(format!(

@@ -34,7 +34,7 @@ pub(crate) struct Group {
     pub number: u64,
     /// The last entry that was delivered.
     pub last: EntryId,
-    /// How many entries were delivered; `None` if that is not known.
+    /// The number of entries delivered; `None` if unknown.
     pub read: Option<i64>,
 }
 
@@ -103,7 +103,7 @@ impl<S: State> Data<'_, S> {
         row.map(|row| Group::of(&row?)).transpose()
     }
 
-    /// How many groups a stream has.
+    /// The number of groups of a stream.
     pub fn count_groups(&mut self, stream: u64) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.group, PRIMARY)?;
         Ok(index.count_range((stream,)..=(stream,))?)
@@ -139,7 +139,7 @@ impl<S: State> Data<'_, S> {
         Ok(consumers)
     }
 
-    /// How many consumers a group has.
+    /// The number of consumers of a group.
     pub fn count_consumers(&mut self, group: u64) -> Result<u64, Failure> {
         let index = self
             .state
