@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 type Row = [u64; 5];
 
-/// Where the rows begin.
+/// The address of the first row.
 const START: u64 = 4096;
 
-/// How rows are laid out and chosen.
+/// The layout and the choice of rows.
 #[derive(Clone, Copy)]
 struct Layout {
     name: &'static str,
     per_page: u64,
-    /// Whether each process has rows of its own.
+    /// True if each process has rows of its own.
     regions: bool,
 }
 

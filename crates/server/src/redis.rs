@@ -1,8 +1,8 @@
 //! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
-//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys; who does not
-//! say it in [`Limits::greeting`](crate::Limits::greeting) is sent away. Keys whose time
-//! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
+//! With configured users, a client says `AUTH user password`, and has the user's permissions on keys. A client that
+//! does not authenticate within [`Limits::greeting`](crate::Limits::greeting) is disconnected. Expired keys are
+//! deleted now and then ([`sweep`]), besides by commands that meet them.
 
 use crate::connection::{Connection, Received, Receiver};
 use crate::gate::Gate;
@@ -56,7 +56,7 @@ impl Authenticate for Users {
     }
 }
 
-/// What sessions are given: without users, everybody may do everything.
+/// The options of sessions: without users, every client may run every command.
 pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> SessionOptions {
     let authentication = passwords.has_users().then(|| {
         let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
@@ -149,7 +149,7 @@ pub async fn serve(
             metrics.errors_without_code(errors);
             spans::failed_without_code(&span, errors);
             if took >= shared.slow_statement() {
-                // What was sent to the commands is nobody else's business.
+                // The words sent to commands are private to the client.
                 let text = match commands {
                     1 => first.to_uppercase(),
                     more => format!("{} and {} more commands", first.to_uppercase(), more - 1),

@@ -1,4 +1,4 @@
-//! What it costs to lock a page and to unlock it in the global lock table that processes share:
+//! The cost of locking and unlocking a page in the global lock table that processes share:
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sharing --example lock_table_cost -- [PAGES [ROUNDS]]

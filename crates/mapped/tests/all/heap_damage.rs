@@ -75,7 +75,7 @@ fn use_all(memory: &mut PlainMemory, things: &Things) {
     let _ = (heap.check(memory), heap.usage(memory), heap.roots(memory));
 }
 
-/// Where the heap's own data stands, so that damage hits it.
+/// The places of the heap's own data, so that damage hits it.
 fn own_data(memory: &PlainMemory) -> Vec<usize> {
     let pages = memory.bytes().len() / 4096;
     let mut places: Vec<usize> = (0..24).chain(COMMONS..COMMONS + 1100).collect();
@@ -216,7 +216,7 @@ fn free_tag(page: u64) -> u64 {
     tag(b"SDXfreer", page)
 }
 
-/// A chain of names that leads back to itself ends in an error, whoever follows it.
+/// A chain of names that leads back to itself ends in an error, by whichever call it is followed.
 #[test]
 fn a_ring_of_names_ends() {
     let (mut memory, heap, _) = sample();

@@ -270,7 +270,7 @@ fn number_of(model: &Model) -> usize {
     model.things.len() * 7 / 3
 }
 
-/// What is allocated and freed for ever needs no more memory than at first.
+/// Allocating and freeing for ever needs no more memory than at first.
 #[test]
 fn churn_does_not_grow_the_heap() {
     let mut world = World::new();

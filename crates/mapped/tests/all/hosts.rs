@@ -9,7 +9,7 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where the host's handler was called for.
+/// The address for which the host's handler was called.
 static FAULTED: AtomicUsize = AtomicUsize::new(0);
 /// A page of the host's that may not be touched until its handler lets it.
 static OWN: AtomicUsize = AtomicUsize::new(0);
@@ -114,8 +114,8 @@ fn fork(mechanism: MechanismKind, how: &str) {
     say("parent goes on");
 }
 
-/// Whether the parent's views are plain memory in the child: some committed state, to be read, to be
-/// written, and to be read by system calls.
+/// True if the parent's views are plain memory in the child: some committed state, to be read, to be written, and to
+/// be read by system calls.
 fn plain_memory(snapshot: *const u8, view: *const u8) -> bool {
     let mut file = tempfile::tempfile().unwrap();
     // SAFETY: the parent's views, of 16 pages each, are copied into a child.
@@ -134,7 +134,7 @@ fn plain_memory(snapshot: *const u8, view: *const u8) -> bool {
     true
 }
 
-/// Whether what one session commits is seen by another, and a conflict is found.
+/// True if one session sees the other's commits, and a conflict is found.
 fn two_sessions(segment: &Segment) -> bool {
     let (mut one, mut other) = (segment.session().unwrap(), segment.session().unwrap());
     let begin = |session| sardonyx_mapped::Transaction::begin(session, Default::default());
@@ -228,7 +228,7 @@ fn a_host_with_a_handler_of_its_own_gets_its_faults() {
     }
 }
 
-/// Where the view is that the handler of a signal touches, and how often it did.
+/// The address in the view that the handler of a signal touches; `TIMES` counts its calls.
 static TOUCHED: AtomicUsize = AtomicUsize::new(0);
 static TIMES: AtomicUsize = AtomicUsize::new(0);
 const TOUCHED_PAGES: u64 = 16;

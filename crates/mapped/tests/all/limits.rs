@@ -1,4 +1,4 @@
-//! What happens at the bounds: an error that says what to do, and all goes on (I10).
+//! The bounds: an error that says what to do, and all goes on (I10).
 
 use crate::common::{MECHANISMS, PAGE, Shared, alone, options, private, unique, word};
 use sardonyx_mapped::memory::GrowError;

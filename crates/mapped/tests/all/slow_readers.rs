@@ -175,7 +175,7 @@ fn i13_what_a_writer_looks_at_does_not_grow_with_a_readers_age() {
                     found <= 3 * usual,
                     "{mechanism:?}, {sessions} sessions, {reader:?}: {found} bytes, {usual} without"
                 );
-                // What a reader has left behind is not for one commit to clear away.
+                // A single commit does not clear away all leftovers of a reader.
                 let most = with[60..].iter().copied().max().unwrap().max(after);
                 assert!(most < 1 << 20, "{mechanism:?}: {most} bytes, {reader:?}");
             }

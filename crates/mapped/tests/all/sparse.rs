@@ -11,7 +11,7 @@ use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
-/// How long the segment is.
+/// The length of the segment in bytes.
 const LENGTH: u64 = 256 * MIB;
 
 fn options(mechanism: MechanismKind, shared_memory: &Path) -> Options {
@@ -29,7 +29,7 @@ fn allocated(directory: &Path) -> u64 {
     bytes.sum()
 }
 
-/// What the system says of this process' memory: `VmLck`, what is locked; `VmHWM`, what it had at most.
+/// The system's figures for this process' memory: `VmLck`, the locked memory; `VmHWM`, its peak.
 fn status_bytes(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -186,7 +186,7 @@ fn where_memory_is_short_reading_goes_on_and_a_commit_says_so() {
             assert_eq!(refused, Err("full".into()), "{mechanism:?}");
             assert_eq!(read(10_000).unwrap(), 0, "{mechanism:?}");
         }
-        // What has memory can be changed.
+        // Pages with memory can be changed.
         write(0, 100).unwrap();
         assert_eq!(read(99).unwrap(), 100);
         // Others give some back.

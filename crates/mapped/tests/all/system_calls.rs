@@ -165,7 +165,7 @@ fn outside_of_a_transaction_the_memory_can_be_read_by_system_calls_where_that_wa
                 session.commit().unwrap();
             }
             let length = (PAGES * PAGE) as usize;
-            // SAFETY: as above; nobody writes to the view.
+            // SAFETY: as above; the view is not written to.
             let memory = unsafe { std::slice::from_raw_parts(session.address(), length) };
             let mut file = tempfile::tempfile().unwrap();
             assert_eq!(file.write(memory).unwrap_or(0), length, "{mechanism:?}");

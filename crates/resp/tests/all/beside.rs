@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What each command that only reads is asked. A new one needs a line here.
+/// A line for each command that only reads. A new command needs a line here.
 const READS: &[&str] = &[
     "GET string",
     "GET list",
@@ -130,7 +130,7 @@ const READS: &[&str] = &[
     "FCALL_RO absent 2 string",
 ];
 
-/// What is there to be read.
+/// Commands that store the data to be read.
 const STORED: &[&str] = &[
     "SET string text",
     "SET number 7",
@@ -227,7 +227,7 @@ impl World {
         Session::new(self.keyspace.clone(), options)
     }
 
-    /// What is answered to commands that arrive together.
+    /// The answers to commands that arrive together.
     fn ask_all(&self, session: &mut Session, lines: &[&str]) -> Vec<String> {
         let sent = lines
             .iter()
@@ -256,7 +256,7 @@ impl Long {
         Long::begin_then(world, |_| {})
     }
 
-    /// The same; it sets out when it has told that it has the stage.
+    /// The same; it calls `waits` once it has reported that it has the stage.
     fn begin_then(world: &World, waits: impl FnOnce(&Receiver<()>)) -> Long {
         let tables = world.tables().clone();
         let (told, tells) = channel();
@@ -267,7 +267,7 @@ impl Long {
             let begun = turn.set_out();
             turn.run(Durability::Durable, |tx| {
                 for name in KEY_TABLES {
-                    // Those of other databases are there once they have had a key.
+                    // The tables of other databases exist once these have had a key.
                     if tx.definitions().iter().any(|there| there.name == name) {
                         tx.rows(name)?.retain(|_| Ok(false))?;
                     }

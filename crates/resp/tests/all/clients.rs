@@ -1,4 +1,4 @@
-//! Clients of a keyspace: what each is told of the others, and what one asks of all.
+//! Clients of a keyspace: their information about each other, and commands about all.
 
 use crate::common::text::answers;
 use crate::common::{START, World, encode, send};
@@ -96,7 +96,7 @@ fn a_client_that_is_killed_is_woken_and_ended() {
     assert!(is_ready(&other, &waker));
     let mut output = BytesMut::new();
     assert!(other.refuse_over(&mut output) && output.is_empty());
-    // What it sends is not run.
+    // The commands that it sends do not run.
     assert_eq!(send(&mut other, &encode(&["PING"])).1, Continue::Close);
     drop(other);
     // It answers who ends itself.
@@ -126,7 +126,7 @@ fn in_a_pause_clients_wait_with_their_commands() {
     ask(&mut other, "MULTI");
     assert_eq!(ask(&mut other, "GET k"), "+QUEUED");
     assert_eq!(ask(&mut other, "EXEC"), "[\"1\"]");
-    // What is behind a command that waits, waits.
+    // The commands behind a waiting command wait.
     let sent = [encode(&["SET", "k", "2"]), encode(&["GET", "k"])].concat();
     let mut input = BytesMut::from(&sent[..]);
     assert!(other.take(&mut input).expect("commands").is_empty());

@@ -1,4 +1,4 @@
-//! What a flight costs the disk: reading nothing, writing one group for all of its commands; and functions, whose
+//! The disk accesses of a flight: none for reading, one group for all of its commands that write; and functions, whose
 //! errors undo them.
 
 use crate::common::text::answers;
@@ -140,7 +140,7 @@ fn whatever_error_a_function_returns_undoes_what_it_wrote() {
         ),
         ("said", "ERR said"),
     ] {
-        // Alone it is told as it is.
+        // A single error is reported unchanged.
         assert_eq!(ask(&["FCALL", "mark", "0", what]), format!("-{text}"));
         ask(&["MULTI"]);
         ask(&["SET", "a", "1"]);
@@ -240,7 +240,7 @@ fn who_has_not_said_who_it_is_may_say_little() {
     let both = [encode(&["PING"]), encode(&["ECHO", &long])].concat();
     let said = answers(&send(&mut session(), &both).0);
     assert_eq!(said, ["-NOAUTH Authentication required.", refused]);
-    // What comes with a password, behind it, is of somebody who is known.
+    // The commands behind a password, in the same flight, are of an authenticated client.
     for hello in [
         &["AUTH", "open"][..],
         &["HELLO", "2", "AUTH", "default", "open"],
@@ -303,7 +303,7 @@ fn what_the_sweep_meets_goes_whoever_left_it_there() {
     let mut session = world.session();
     let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
     let at = |millis: i64| Value::Timestamp((crate::common::START + millis) * 1000);
-    // Of keys that are gone, and of one that has another time: more than a sweep takes, before the one that is due.
+    // Rows of deleted keys, and of one that has another time: more than a sweep takes, before the one that is due.
     let tables = world.keyspace.tables().expect("of its own");
     let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
         let mut rows = tx.rows("kv_expiry")?;

@@ -44,7 +44,7 @@ fn a_library_is_durable_and_its_functions_run_as_transactions() {
         ask(&mut session, &["FCALL_RO", "put", "1", "k", "v"]),
         "-ERR Can not execute a script with write flag using *_ro command."
     );
-    // What it has written before an error is undone.
+    // The writes before an error are undone.
     let failed = ask(&mut session, &["FCALL", "fail", "1", "k"]);
     assert!(
         failed.contains("script: fail, on @user_function:14."),

@@ -19,7 +19,7 @@ fn ask(session: &mut Session, text: &str) -> String {
     answers.pop().unwrap_or_default()
 }
 
-/// What a session is told without asking, its time included.
+/// The messages that a session receives without asking, those of its timeout included.
 fn told(session: &mut Session) -> Vec<String> {
     let mut output = BytesMut::new();
     session.tell(&mut output);
@@ -27,7 +27,7 @@ fn told(session: &mut Session) -> Vec<String> {
     answers(&output)
 }
 
-/// How many rows the tables of streams have.
+/// The number of rows of each table of streams.
 fn rows(world: &World) -> [u64; 4] {
     let tables = world.keyspace.tables().expect("of its own");
     let names = ["kv_stream", "kv_group", "kv_consumer", "kv_pending"];

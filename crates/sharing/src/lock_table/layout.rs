@@ -5,7 +5,7 @@
 //! 512   64 slots of 8 words: state, process, the swap under way
 //! 1024  directory: 2 words for each place: page + 1 (0: unused), entry word (0: the default entry)
 //! then  cells of 8 words = 64 bytes, from number 1
-//! then  from the next page on: an area for whoever shares more than locks, if the table was made with one
+//! then  from the next page on: an area for programs that share more than locks, if the table was made with one
 //! ```
 //!
 //! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone

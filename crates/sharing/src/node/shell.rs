@@ -84,7 +84,7 @@ impl<C: Coupling> Shell<C> {
         self.inputs.push_back(input);
     }
 
-    /// Tells the machine what it was to be told later.
+    /// Feeds the machine the inputs that were deferred.
     ///
     /// # Errors
     /// The node has stopped.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-/// A clock that stands still.
+/// A clock that only moves when it is set.
 #[derive(Clone, Debug)]
 pub struct SetClock(pub Arc<AtomicI64>);
 

@@ -8,7 +8,7 @@ const NO_STREAM: &str = "-ERR The XGROUP subcommand requires the key to exist. N
                          the MKSTREAM option to create an empty stream automatically.";
 const NO_INTEGER: &str = "-ERR value is not an integer or out of range";
 
-/// What a key has.
+/// A key's value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     Text(String),

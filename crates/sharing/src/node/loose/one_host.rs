@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! view-E      the view of epoch E, behind its CRC-32C; whole when it has its name, never changed; the highest counts
-//! node-N      where node N is, after how many milliseconds it counts as gone, and a count that it raises
+//! node-N      where node N is, after how many milliseconds it counts as failed, and a count that it raises
 //!             ([`sardonyx_base::lease`]); locked (flock) by its process; never removed
 //! made-by-N   a view on its way
 //! ```

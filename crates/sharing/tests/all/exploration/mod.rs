@@ -88,7 +88,8 @@ fn explore_case(case: Case, seeds: u64) {
     );
 }
 
-/// A turn to write that nobody passed on; an entry that was being read when a recovery ended, and named the dead node.
+/// A turn to write that was not passed on; an entry that was being read when a recovery ended, and named the dead
+/// node.
 #[test]
 fn seeds_that_once_found_a_fault() {
     let gem = |page_transfer| {
@@ -124,7 +125,7 @@ fn seeds_that_once_found_a_fault() {
     }
 }
 
-/// What the runs have come upon, so that it shows when they do not any more.
+/// Counts of the situations that the runs have met, so that a test fails when they do not occur any more.
 #[derive(Debug, Default)]
 struct Seen {
     committed: u64,
@@ -231,7 +232,7 @@ fn primary_copy_force_authorised_without_copy() {
     explore(authorised_without_copy(UpdateStrategy::Force), SEEDS);
 }
 
-/// How many seeds each test runs of each case, unless `SARDONYX_SEEDS` says otherwise.
+/// The number of seeds that each test runs of each case, unless `SARDONYX_SEEDS` says otherwise.
 const SEEDS: u64 = 200;
 
 #[test]

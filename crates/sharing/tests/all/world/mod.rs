@@ -48,7 +48,7 @@ pub struct World {
     pub storage: BTreeMap<PageId, Version>,
     /// The newest committed version of each page.
     pub truth: BTreeMap<PageId, Version>,
-    /// Every lock that a transaction has been told of.
+    /// Every lock that a transaction knows to be granted.
     pub locks: BTreeMap<(PageId, TransactionId), LockMode>,
     /// Pages in GEM on their way: by who put them there, for whom, and which.
     pub slots: BTreeMap<(NodeId, TransactionId, PageId), Version>,
@@ -56,7 +56,7 @@ pub struct World {
     pub cache: Option<(PageCache, BTreeMap<PageId, Version>)>,
     /// The nodes' logs, and who brings to storage what is in them.
     pub logs: Logs,
-    /// What waits until storage has a version or all of a log.
+    /// Events that wait until storage has a version or all of a log.
     pub awaiting: Vec<Event>,
     /// Failed nodes, and whether they have been recovered.
     pub failed: BTreeMap<NodeId, bool>,
@@ -64,7 +64,8 @@ pub struct World {
     pub dead: BTreeSet<NodeId>,
     /// Nodes that do nothing for a while, and know nothing of it.
     pub stopped: BTreeSet<NodeId>,
-    /// Who takes part, if the nodes find that out themselves. Else all are told at once, and a failed node is dead.
+    /// The membership, if the nodes determine it themselves. Else all nodes are notified at once, and a failed node is
+    /// dead.
     pub members: Option<Members>,
     pub recovery: Option<Recovery>,
     pub committed: u64,
