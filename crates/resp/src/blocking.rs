@@ -55,7 +55,7 @@ struct Client {
     /// The number of the place.
     at: u64,
     is_claimed: bool,
-    /// By which answer its wait ends if the claim is dropped.
+    /// The answer that ends the client's wait if the claim is dropped.
     noted: Option<Reply>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// The same command for the key of this number alone: what the others have does not matter.
+    /// The same command for the key of this number alone: the values of the others do not matter.
     fn line_for(&self, number: usize) -> Line {
         let key = self.keys.get(number).map_or(&b""[..], Vec::as_slice);
         let name = self.line.part(0);
@@ -139,7 +139,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Of a session.
+    /// A new place of a session.
     pub fn new(session: u64, blocked: &Arc<Blocked>) -> Arc<Place> {
         Arc::new(Place {
             session,
@@ -191,8 +191,8 @@ impl std::fmt::Debug for Place {
     }
 }
 
-/// That a client is being served: nothing else answers it. If this is dropped the client waits on, where it was, unless its
-/// wait was to end meanwhile.
+/// A claim on a client that is being served: nothing else answers the client. If the claim is dropped, the client
+/// waits on at its old position, unless its wait was to end meanwhile.
 pub(crate) struct Claim {
     session: u64,
     at: u64,
@@ -294,7 +294,7 @@ impl Blocked {
         for (at, key) in call.keys.iter().enumerate() {
             let key = (call.database, key.clone());
             let clients = waiting.keys.entry(key).or_default();
-            // Of a key that is named more than once the first place counts.
+            // If a key is named more than once, its first position counts.
             clients.entry(number).or_insert((place.session, at));
         }
         let client = Client {
@@ -321,8 +321,9 @@ impl Blocked {
         keys
     }
 
-    /// Claims the first client from a number on that waits for a key, is concerned by what the key has now, and is there to be
-    /// served; none that reads of a group in `barren`. Returns the number behind its own, too.
+    /// Claims the first client that waits for a key, from a number on. Skipped are clients that have left, that the
+    /// key's present value does not concern, or that read of a group in `barren`. Returns the number behind the
+    /// client's own, too.
     pub fn claim(
         self: &Arc<Self>,
         key: &(u8, Vec<u8>),
@@ -356,8 +357,8 @@ impl Blocked {
         None
     }
 
-    /// Ends the wait of a session by this answer, and tells it. False if it does not wait, or is claimed: then its wait ends
-    /// so only if it is not served.
+    /// Ends the wait of a session by this answer, and notifies the session. False if it does not wait, or is claimed:
+    /// then its wait ends so only if it is not served.
     pub fn unblock(&self, session: u64, reply: Reply) -> bool {
         let is_there = |client: &Client| client.place.strong_count() > 0;
         match self.end(session, is_there, reply) {
@@ -387,8 +388,8 @@ impl Blocked {
         Some((self.take(&mut waiting, session, at)?, reply))
     }
 
-    /// Puts an answer that changes nothing in the place of a client that was taken away, and tells its session. False if
-    /// the client has left.
+    /// Puts an answer that changes nothing in the place of a client that was taken away, and notifies its session.
+    /// False if the client has left.
     fn answer_now(&self, session: u64, client: &Client, reply: Reply) -> bool {
         let Some(place) = client.place.upgrade() else {
             return false;
@@ -473,8 +474,8 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     Ok(())
 }
 
-/// Runs a command that waits, for a key that came. `None` if that is not what it waits for. What it fails by is its client's
-/// answer, and undoes what it has done, but not what let the key come.
+/// Runs a waiting command for a key that was filled. `None` if the command still finds nothing. A failure is the
+/// client's answer: it undoes the command's changes, but not the change that filled the key.
 fn run(data: &mut Live<'_, '_>, key: &[u8], claim: &Claim) -> Result<Option<Served>, Failure> {
     let call = &claim.call;
     let Some(run) = call.command.run else {

@@ -21,7 +21,7 @@ const EACH_BYTES: usize = 256;
 
 /// The first byte of the name to which a session that waits listens.
 const SERVED: u8 = b'w';
-/// The name to which sessions listen that are shown what all clients do.
+/// The name to which monitoring sessions listen.
 const MONITOR: &[u8] = b"m";
 
 /// The kinds of names to which a client listens.
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// The hub's channel of sessions that are shown what all clients do.
+/// The hub's channel of monitoring sessions.
 pub(crate) fn monitor_address() -> Arc<[u8]> {
     MONITOR.into()
 }
@@ -83,7 +83,7 @@ pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
     address.into()
 }
 
-/// That a session was served while it waited at the place of this number.
+/// The message to a session that was served at the place of this number.
 pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     Arc::new(Message {
         channel: served_address(session)[..].into(),
@@ -94,7 +94,7 @@ pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     })
 }
 
-/// The number of the place that a session was served at, if that is what a message says.
+/// The number of the place at which a session was served, if the message is of that kind.
 pub(crate) fn served_place(message: &Message) -> Option<u64> {
     match message.channel.first() {
         Some(&SERVED) => message.payload[..].try_into().ok().map(u64::from_be_bytes),
@@ -118,7 +118,7 @@ pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
     Posting::new(move || is_durable().is_some(), runs)
 }
 
-/// The names of a kind that somebody listens to.
+/// The names of a kind that have listeners.
 pub(crate) fn names(hub: &Hub, kind: Kind, wanted: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
     hub.look(|channels| {
         let mark = [kind.mark()];
@@ -162,7 +162,7 @@ fn matching_in(
     payload: &[u8],
 ) -> (Vec<Arc<Message>>, usize) {
     let (mut messages, mut count) = (Vec::new(), 0);
-    // Made for the first who hears it, and shared.
+    // Made for the first listener, and shared.
     let mut content: Option<[Arc<[u8]>; 2]> = None;
     let mut send = |channel: &[u8], is_pattern: bool, listeners: usize| {
         let [name, payload] = content.get_or_insert_with(|| [name.into(), payload.into()]);
@@ -229,7 +229,8 @@ impl Messages {
         };
         let channels = messages.iter().map(|message| message.channel.len());
         let more = last.bytes() + channels.map(|bytes| bytes + EACH_BYTES).sum::<usize>();
-        // One alone takes less than what its listeners' names do already: no pattern of theirs refuses who sends it.
+        // A single message takes less than its listeners' names do already: so other clients' patterns cannot make a
+        // sender fail.
         if self.bytes > 0 && self.bytes.saturating_add(more) > SENT_BYTES_MAX {
             return Err(Failure::Said(format!(
                 "ERR the messages of a transaction have at most {SENT_BYTES_MAX} bytes"
@@ -240,8 +241,8 @@ impl Messages {
         Ok(())
     }
 
-    /// Adds those of an event, as far as there is room: the change that it tells of is made, and does not fail for who
-    /// listens to it. A listener to which so much is sent is ended.
+    /// Adds the messages of an event, as far as there is room: the change is made, and does not fail because of its
+    /// listeners. A listener to which too much is sent is disconnected.
     pub fn add_event(&mut self, messages: Vec<Arc<Message>>) {
         let content = |message: &Message| message.bytes() - message.channel.len();
         let mut bytes = self.bytes + messages.first().map_or(0, |first| content(first));
@@ -296,7 +297,7 @@ impl Sending {
         self.0.into_iter().for_each(Posted::durable);
     }
 
-    /// It is, whatever becomes of those before it: it has only read what is durable.
+    /// The message is sent regardless of the ones before: its transaction has only read durable data.
     pub fn durable_alone(self) {
         self.0.into_iter().for_each(Posted::durable_alone);
     }

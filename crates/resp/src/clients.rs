@@ -1,7 +1,7 @@
-//! The clients of a keyspace: who is connected, what each does, and what is asked of one or of all of them.
+//! The clients of a keyspace: their connections, their activity, and requests to one or all of them.
 //!
-//! A session has a [`Client`], which others find here as long as it is there. What others ask of it (to end, to wait, to go
-//! on) is a flag and a wake-up: the session looks at the flag between flights.
+//! A session has a [`Client`], which others find here as long as it exists. Requests of others (to end, to wait, to go
+//! on) are a flag and a wake-up: the session reads the flag between flights.
 //!
 //! Invariants: a client leaves with its session; no lock is held while a task is woken.
 
@@ -307,7 +307,7 @@ impl Activity {
     }
 }
 
-/// That a client is shown what others do, until it is dropped.
+/// A client's monitoring of other clients' commands, until it is dropped.
 pub(crate) struct Monitoring(Arc<Clients>);
 
 impl Monitoring {

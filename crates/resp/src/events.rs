@@ -87,10 +87,10 @@ impl std::fmt::Display for Classes {
 }
 
 impl<S: State> Data<'_, S> {
-    /// Something happens to a key of the database.
+    /// Sends an event of a key of the database.
     ///
     /// # Errors
-    /// None: what is behind a change does not fail.
+    /// None: an event does not fail the change before it.
     #[inline]
     pub fn event(
         &mut self,
@@ -105,10 +105,10 @@ impl<S: State> Data<'_, S> {
         Ok(())
     }
 
-    /// The same of what changes the elements of a key, which goes with the last.
+    /// The same for a change of a key's elements, which deletes the key with the last one.
     ///
     /// # Errors
-    /// None: what is behind a change does not fail.
+    /// None: an event does not fail the change before it.
     #[inline]
     pub fn changed(
         &mut self,

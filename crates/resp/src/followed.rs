@@ -32,7 +32,7 @@ impl FollowedKeys {
         }
     }
 
-    /// The newest state, with what runs commands in it.
+    /// The newest state, and the commands that run in it.
     fn reach(&self) -> Result<(Committed, Arc<Commands>), Failure> {
         let committed = (self.take)().map_err(|reason| {
             // As a replica of Redis says it that does not know its master's state.

@@ -1,7 +1,8 @@
-//! Functions of others that `FCALL` calls: what a session is given besides those that are registered with the keyspace.
+//! Other functions that `FCALL` calls: a session has them besides those that are registered with the keyspace.
 //!
-//! A server has its database's procedures behind this interface, which the commands know nothing of. A call is a part of the
-//! transaction of its command, or of its `EXEC`: nothing that it did outside of the tables counts before that commits.
+//! A server puts its database's procedures behind this interface, which hides them from the commands. A call is a part
+//! of the transaction of its command, or of its `EXEC`: its effects outside of the tables do not count before that
+//! commits.
 
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -13,8 +14,9 @@ pub trait Functions: Send + Sync {
     /// Calls a function as a part of the transaction; `None` if there is none of this name.
     ///
     /// # Errors
-    /// Why it is not done, in Redis' words. What [undoes](Failure::undoes) has the whole transaction undone; with others
-    /// nothing may have been written. [`Failure::Writes`] if [`FunctionCall::only_reads`] and it does not.
+    /// The failure of the call, in Redis' words. A failure that [undoes](Failure::undoes) undoes the whole
+    /// transaction; with others nothing may have been written. [`Failure::Writes`] if [`FunctionCall::only_reads`] and
+    /// the function does not.
     fn call(
         &self,
         call: &FunctionCall<'_>,
@@ -55,7 +57,7 @@ pub trait Functions: Send + Sync {
 pub enum Within<'w, 'a> {
     /// In a transaction.
     Transaction(&'w Transaction<'a>),
-    /// In what was committed before a long one.
+    /// In the state committed before a long transaction.
     Committed(&'w Committed),
 }
 

@@ -1,4 +1,4 @@
-//! Places on the earth as numbers whose order keeps near what is near: the scores of sorted sets of places.
+//! Places on the earth as numbers whose order keeps near places near: the scores of sorted sets of places.
 //!
 //! A number has 26 bits of the latitude and 26 of the longitude, which take turns. Places within a distance of one are in at
 //! most nine cells around it ([`areas`]), each of which is a range of numbers.

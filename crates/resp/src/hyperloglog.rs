@@ -39,7 +39,7 @@ pub(crate) struct HyperLogLog {
 }
 
 impl HyperLogLog {
-    /// Of no elements.
+    /// A new one without elements.
     pub fn new() -> HyperLogLog {
         HyperLogLog {
             registers: vec![0; REGISTERS].into(),
@@ -57,10 +57,10 @@ impl HyperLogLog {
         Ok(read)
     }
 
-    /// Adds what a string has.
+    /// Adds the registers from a string.
     ///
     /// # Errors
-    /// It is none; a part of it may have been added.
+    /// The string is no HyperLogLog; a part of it may have been added.
     pub fn merge(&mut self, text: &[u8]) -> Result<(), Wrong> {
         let (header, rest) = text.split_at_checked(HEADER_BYTES).ok_or(Wrong::Kind)?;
         if !header.starts_with(MAGIC) {

@@ -36,8 +36,9 @@ pub(crate) struct Function {
     pub only_reads: bool,
 }
 
-/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys, which stand in tables
-/// that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of it.
+/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys. They are
+/// stored in tables that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of
+/// it.
 ///
 /// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
 /// that were registered in either. When all are closed, their functions are forgotten, and it can be opened anew.
@@ -47,12 +48,12 @@ pub struct Keyspace {
     shared: Arc<Shared>,
 }
 
-/// The tables that keys stand in.
+/// The tables of the keys.
 #[derive(Debug)]
 enum Store {
-    /// Of this process.
+    /// Tables of this process.
     Own(Own),
-    /// Of another program.
+    /// Tables of another program.
     Followed(FollowedKeys),
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct Shared {
     pub numbers: Numbers,
     /// The tables of each database.
     pub databases: Databases,
-    /// Of the newest key.
+    /// The id of the newest key.
     ids: AtomicU64,
     functions: RwLock<HashMap<Vec<u8>, Function>>,
     pub cursors: Mutex<Cursors>,
@@ -119,7 +120,7 @@ impl Shared {
 
     /// An id that no row has.
     pub fn next_id(&self) -> u64 {
-        // Only who holds the tables takes one.
+        // Only the transaction that holds the tables takes one.
         self.ids.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -146,9 +147,9 @@ impl Shared {
 
 /// The outcome of a batch of requests.
 enum Asked {
-    /// They ran, or will; the ticket tells when that is durable.
+    /// They ran, or will; the ticket reports when that is durable.
     Submitted(BatchTicket<Answer, Failure>),
-    /// They read; the ticket tells when what they read is durable.
+    /// They have read; the ticket reports when the data read is durable.
     Read(Outcomes, Ticket<()>),
 }
 
@@ -181,8 +182,8 @@ impl Keyspace {
         }))
     }
 
-    /// The keyspace of a database that another program has open, of which this takes the states to be read. What would
-    /// change something is refused.
+    /// The keyspace of a database that another program has open; `take` takes the states to be read. Changes are
+    /// refused.
     pub fn follow(take: TakesState) -> Arc<Keyspace> {
         Arc::new(Keyspace {
             store: Store::Followed(FollowedKeys::new(take)),

@@ -66,7 +66,7 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// A float argument. Digits that are too large for one are none; infinity is meant by who says so.
+/// A float argument. Digits that are too large for a float are an error; infinity must be written as such.
 pub(crate) fn float(text: &[u8]) -> Result<f64, Failure> {
     let is_meant = |number: &f64| number.is_finite() || !text.iter().any(u8::is_ascii_digit);
     parse_float(text).filter(is_meant).ok_or(Failure::NotFloat)

@@ -56,12 +56,12 @@ impl Pending {
         self.bounded_room(most)
     }
 
-    /// The same beside a long transaction: what is gathered there is counted while it is gathered.
+    /// The same beside a long transaction: memory is counted while it is gathered.
     pub fn counted_room(&self, most: usize) -> Room {
         Room::counted(most, self.memory())
     }
 
-    /// A part of what the answers of all sessions take: nothing yet.
+    /// A new, empty share of the memory for the answers of all sessions.
     pub fn memory(&self) -> Share {
         Share::of(self.budget.clone())
     }

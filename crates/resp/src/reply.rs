@@ -1,7 +1,7 @@
-//! Answers, and how they are sent in either version of the protocol.
+//! Answers, and their encoding in either version of the protocol.
 //!
-//! A command says what it answers with one value; whether a map is sent as one or as a list of pairs is decided when
-//! it is written, since the client may have changed versions in between.
+//! A command's answer is one value. A map is written as a map or as a list of pairs: that is decided when it is
+//! written, since the client may have changed versions in between.
 //!
 //! Source: the Redis serialization protocol specification, RESP2 and RESP3.
 

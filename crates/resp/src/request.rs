@@ -30,12 +30,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-/// A command on data with what runs it.
+/// A command on data, and its caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub command: &'static Command,
     pub line: Line,
-    /// Of a command that calls functions.
+    /// The caller, if the command calls functions.
     pub caller: Option<Arc<Caller>>,
 }
 
@@ -100,7 +100,7 @@ impl Selected {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Reply(Reply),
-    /// The same of what sends messages, which are given out when it is durable.
+    /// The same for a command that sends messages, which are given out when it is durable.
     Sends(Reply, Box<Sending>),
     /// It found nothing: its client waits.
     Waits,
@@ -138,7 +138,7 @@ pub(crate) type Outcomes = Vec<Result<Answer, ProcedureError<Failure>>>;
 pub(crate) enum What {
     /// One command.
     One(Call),
-    /// Several, if what is watched is as it was. Where they are in another database behind them, it is said there.
+    /// Several, if the watched keys are unchanged. The last field receives the database that they select.
     All(Vec<Step>, Option<Watched>, Option<Arc<AtomicU8>>),
     /// Looks at keys.
     Watch(Line, Watched),
@@ -149,7 +149,7 @@ pub(crate) enum What {
 pub(crate) enum Step {
     /// On data.
     Call(Call),
-    /// Of the connection, which has its answer.
+    /// A step of the connection, which has its answer.
     Answered(Reply),
     /// Goes to another database.
     Select(u8),
@@ -263,7 +263,7 @@ impl Commands {
             ..
         } = data;
         drop(room);
-        // If there is no memory for the answer, what it is the answer to has not happened.
+        // If there is no memory for the answer, the request is undone.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
         if let (What::All(_, _, Some(after)), Reply::Array(_)) = (&request.what, &reply) {
@@ -283,8 +283,8 @@ impl Commands {
         Ok((Answer::Reply(reply), messages))
     }
 
-    /// Runs requests that [only read](What::only_reads) in what was committed before a long transaction. The messages that
-    /// they send are posted by [`Beside::sent`], if their answers count.
+    /// Runs requests that [only read](What::only_reads) in the state committed before a long transaction. Their
+    /// messages are posted by [`Beside::sent`], if their answers count.
     pub fn answer_beside(&self, requests: &[Request], committed: &Committed) -> Beside {
         let mut space: &SpaceSnapshot = committed.snapshot.space();
         let answers = requests
@@ -360,7 +360,7 @@ impl What {
 impl Call {
     /// As [`What::only_reads`].
     pub fn only_reads(&self, shared: &Shared) -> bool {
-        // One that waits sees what comes from where it has read on: it reads where others write.
+        // A waiting command must see the entries behind its last read, so it reads in the writers' state.
         self.command.beside.is_some()
             && !(self.command.is(CALLS) && self.is_of_program(shared))
             && !popping::may_wait(self.command, &self.line)

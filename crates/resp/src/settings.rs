@@ -16,13 +16,13 @@ pub(crate) enum Number {
     SortedSetValue,
     SparseBytes,
     StreamEntries,
-    /// Of the process, in bytes; 0 is no bound.
+    /// The memory of the process, in bytes; 0 is no bound.
     Memory,
 }
 
 const NUMBERS: usize = 8;
 
-/// Their names, with what they are at first, in the order of [`Number`]. A second name is of earlier versions of Redis.
+/// Their names, with their defaults, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
     (
         &["hash-max-listpack-entries", "hash-max-ziplist-entries"],
@@ -40,7 +40,7 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     (&["maxmemory"], 0),
 ];
 
-/// The settings that are as they are here, whatever is asked.
+/// The settings with fixed values.
 const FIXED: [(&str, &str); 10] = [
     ("save", ""),
     ("appendonly", "yes"),
@@ -125,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// All that there are, with what they are.
+    /// All settings, with their values.
     pub fn all(&self, slow: &SlowLog) -> Vec<(&'static str, String)> {
         let fixed = FIXED.iter().map(|(name, value)| (*name, value.to_string()));
         let numbers = NAMES

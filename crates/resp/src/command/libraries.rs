@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[Command] = &[on_data(
     "Loads and lists libraries of functions",
 )];
 
-/// The same for what only reads.
+/// The same for subcommands that only read.
 static READING: Command = Command {
     flags: READ | CALLS | NO_SCRIPT,
     beside: Some(read_beside),
@@ -78,7 +78,7 @@ fn function(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
 }
 
-/// That a subcommand has more parts than it takes.
+/// The error for too many parts of a subcommand.
 fn too_many(line: &Line) -> Failure {
     let word = String::from_utf8_lossy(line.part(1)).into_owned();
     Failure::Said(format!(

@@ -197,7 +197,7 @@ pub(super) fn take(
     Ok(taken)
 }
 
-/// Tells that elements were taken.
+/// Notes that elements were taken.
 fn taken_from(
     data: &mut Live<'_, '_>,
     key: &[u8],

@@ -1,4 +1,4 @@
-//! Messages on channels: `PUBLISH`, which is a part of its transaction, and what `PUBSUB` says of who listens.
+//! Messages on channels: `PUBLISH`, which is a part of its transaction, and `PUBSUB`, which reports listeners.
 
 use super::line::Line;
 use super::words::is;

@@ -1,8 +1,8 @@
-//! Commands: what there is, by name, with what `COMMAND` says of each, and what runs it.
+//! Commands by name, with their `COMMAND` data and their functions.
 //!
-//! Each family has a room, with a table of its commands at the top; [`find`] looks in all. A command on data is a
-//! function of the transaction's [`Data`] and the [`Line`] that was sent; what concerns the connection is run by the
-//! session, in `session`.
+//! Each family has a module, with a table of its commands at the top; [`find`] searches all of them. A command on data
+//! is a function of the transaction's [`Data`] and the [`Line`] that was sent. The session runs commands of the
+//! connection, in `session`.
 
 mod bitfields;
 mod bits;
@@ -46,7 +46,7 @@ use std::sync::OnceLock;
 
 /// Runs a command on data.
 pub(crate) type Run = fn(&mut Live<'_, '_>, &Line) -> Result<Reply, Failure>;
-/// The same in what was committed before a long transaction.
+/// The same in the state committed before a long transaction.
 pub(crate) type RunBeside = fn(&mut Data<'_, &SpaceSnapshot>, &Line) -> Result<Reply, Failure>;
 
 /// The longest name of a command, in bytes.
@@ -60,9 +60,9 @@ pub(crate) const READ: u16 = 2;
 pub(crate) const FAST: u16 = 4;
 /// It may add data.
 pub(crate) const MORE: u16 = 8;
-/// It is answered before the client has said who it is.
+/// It runs before the client has authenticated.
 pub(crate) const OPEN: u16 = 16;
-/// It is for who looks after the server.
+/// It is for administrators.
 pub(crate) const ADMIN: u16 = 32;
 /// It cannot be in a transaction.
 pub(crate) const ALONE: u16 = 64;
@@ -185,7 +185,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
     families.flat_map(|(group, commands)| commands.iter().map(|command| (*group, command)))
 }
 
-/// The command with this name, in whatever case.
+/// The command with this name, ignoring case.
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     // By a short hash of the name: it is looked for several times for each command. No two names have the same.
     static BY_NAME: OnceLock<IntegerMap<u64, &'static Command>> = OnceLock::new();

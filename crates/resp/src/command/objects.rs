@@ -114,7 +114,7 @@ fn encoding<S: State>(
     })
 }
 
-/// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
+/// Bytes of a row besides its columns: its fixed part, and its entries in indexes.
 const ROW_BYTES: i64 = 112;
 
 fn memory<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {

@@ -29,7 +29,7 @@ pub(super) enum End<'l> {
     At(Bound<&'l [u8]>),
 }
 
-/// By what a range is.
+/// The order of a range's bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum By {
     Rank,

@@ -109,7 +109,7 @@ impl<'l> Wanted<'l> {
     }
 }
 
-/// A cursor, read as Redis does: nothing is 0, and a negative number is what it is without a sign.
+/// A cursor, read as Redis does: an empty text is 0, and a negative number is cast to an unsigned one.
 fn cursor(text: &[u8]) -> Result<u64, Failure> {
     let (digits, negative) = match text {
         [b'-', digits @ ..] => (digits, true),
@@ -230,7 +230,7 @@ fn place<S: State>(
         .unwrap_or_else(PoisonError::into_inner);
     match cursors.place(number, entry.id) {
         Some(name) => Ok(Some(name.to_vec())),
-        // A small value is returned whole, whatever the cursor.
+        // A small value is returned whole, for any cursor.
         None if entry.length <= WHOLE_MAX => Ok(None),
         None => Err(Failure::Told(
             "ERR the cursor is none of this value, or too old: scan from 0",

@@ -1,4 +1,4 @@
-//! Sorted sets: what is in them, by member, score and rank.
+//! Sorted sets: reads by member, score and rank.
 
 use super::line::Line;
 use super::range::{By, Limit, Range, Scored, count, rank, select};
@@ -211,13 +211,13 @@ pub(super) struct Selection<'l> {
 pub(super) struct Grammar {
     pub by: By,
     pub reverse: bool,
-    /// It says by what the range is, and whether it is reversed.
+    /// The words may say the range's order, and if it is reversed.
     pub says: bool,
     pub with_scores: bool,
 }
 
 impl Grammar {
-    /// Of `ZRANGE`.
+    /// The grammar of `ZRANGE`.
     const ALL: Grammar = Grammar {
         by: By::Rank,
         reverse: false,
@@ -225,7 +225,7 @@ impl Grammar {
         with_scores: true,
     };
 
-    /// Of `ZRANGESTORE`.
+    /// The grammar of `ZRANGESTORE`.
     pub const STORED: Grammar = Grammar {
         with_scores: false,
         ..Grammar::ALL
@@ -243,7 +243,7 @@ impl Grammar {
     /// Reads a command whose range begins at a part.
     pub fn read<'l>(mut self, line: &'l Line, from: usize) -> Result<Selection<'l>, Failure> {
         let (mut limit, mut with_scores) = (Limit::NONE, false);
-        // By what the range is, and its order, is said once.
+        // The range's order and its reversal are said once at most.
         let (mut by, mut reverse) = (None, false);
         let mut words = Words::from(line, from + 2);
         while words.left() > 0 {

@@ -276,7 +276,7 @@ fn zintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fa
     Ok(Reply::count(found.len().min(asked.most)))
 }
 
-/// Puts a sorted set in the place of whatever a key has.
+/// Replaces any value of a key by a sorted set.
 pub(super) fn store_members(
     data: &mut Live<'_, '_>,
     key: &[u8],

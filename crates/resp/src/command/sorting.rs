@@ -79,7 +79,7 @@ impl<'l> Asked<'l> {
     }
 }
 
-/// An element, and by what it is sorted.
+/// An element, and its sort key.
 struct Sorted {
     element: Vec<u8>,
     weight: Weight,

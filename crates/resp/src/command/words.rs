@@ -40,7 +40,7 @@ impl<'l> Words<'l> {
         float(self.wanted()?)
     }
 
-    /// Takes the next word if it is this one, in whatever case.
+    /// Takes the next word if it is this one, ignoring case.
     pub fn take(&mut self, word: &str) -> bool {
         let is_it = self.at < self.line.len()
             && self
@@ -81,7 +81,7 @@ pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     }
 }
 
-/// The same, of elements that are returned with what belongs to each, so that the answer has twice as many items.
+/// The same for elements that are returned with their values, so that the answer has twice as many items.
 pub(crate) fn check_random_pairs(count: i64) -> Result<(), Failure> {
     match (i64::MIN / 2 + 1..=i64::MAX / 2).contains(&count) {
         true => Ok(()),
@@ -122,6 +122,6 @@ pub(crate) fn point_in_time(
         true => millis,
         false => millis.checked_add(now).ok_or_else(invalid)?,
     };
-    // Times of tables count microseconds: what would be later than these can say is the last of them.
+    // Times of tables count microseconds: a later time than these allow becomes the last of them.
     Ok(at.clamp(i64::MIN / 1000, i64::MAX / 1000))
 }

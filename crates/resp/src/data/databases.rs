@@ -1,4 +1,4 @@
-//! Databases: the keys of each stand in a pair of tables of its own, and all share the tables of elements.
+//! Databases: the keys of each are in a pair of tables of its own, and all share the tables of elements.
 //!
 //! ```text
 //! database 0   kv       kv_expiry
@@ -10,8 +10,8 @@
 //! in each. Ids are those of all databases: to move a key moves none of its elements, and to exchange two databases
 //! exchanges the names of their tables.
 //!
-//! Invariants: a pair stays a pair; a number that is kept is used only while the table has the name, so that neither a
-//! transaction that is undone nor a snapshot of before meets the keys of another database.
+//! Invariants: a pair stays a pair; a table's kept number is used only while the table has the name. So neither a
+//! transaction that is undone nor an older snapshot meets the keys of another database.
 
 use super::tables::{self, BY_ID, kv};
 use super::{Data, Entry, Kind, Live, State, bytes, engine};
@@ -33,7 +33,7 @@ macro_rules! names {
             ["kv", "kv_expiry"],
             $([concat!("kv_db", $number), concat!("kv_db", $number, "_expiry")],)*
         ];
-        /// The names of all tables that keys stand in, those included that are made when they are needed.
+        /// The names of all tables of keys and values, including the ones that are made when they are needed.
         pub const KEY_TABLES: [&str; 13 + 2 * (DATABASES as usize - 1)] = [
             "kv", "kv_hash", "kv_set", "kv_zset", "kv_list", "kv_expiry", "kv_removed",
             "kv_stream", "kv_group", "kv_consumer", "kv_pending", "kv_library", "kv_function",
@@ -115,7 +115,7 @@ impl Databases {
 pub(crate) struct Counts {
     pub database: u8,
     pub keys: u64,
-    /// Of these, those that expire.
+    /// The number of these keys that expire.
     pub expiring: u64,
 }
 

@@ -13,7 +13,7 @@ const ID: usize = 0;
 const NAME: usize = 1;
 const VALUE: usize = 2;
 
-/// A field, or a member with its score, and what else its row has.
+/// A field, or a member with its score, and the other columns of its row.
 pub(crate) struct Elements;
 
 /// A field and its value.
@@ -54,7 +54,7 @@ impl<S: State> Data<'_, S> {
         self.table_of(kind).unwrap_or(self.shared.numbers.hash)
     }
 
-    /// An element's row: where it stood last, or else where the index has it.
+    /// An element's row: at its last known address, or else found by the index.
     fn element(&self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(name)?;
         let (places, table) = (&self.shared.places, self.elements_table(kind));

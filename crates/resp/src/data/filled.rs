@@ -1,7 +1,7 @@
 //! Keys that came, or changed, in a transaction while clients wait for some.
 //!
-//! Invariant: it has each key once, and a database that changed as a whole as one bit, so that it is bounded by the keys
-//! that there are and not by the commands of the transaction.
+//! Invariant: it has each key once, and a database that changed as a whole as one bit. So it is bounded by the number
+//! of keys, not by the commands of the transaction.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -32,7 +32,7 @@ pub(crate) enum Expiry {
     Never,
     /// The expiry stays as it was.
     Keep,
-    /// Then, in milliseconds since 1970.
+    /// The key expires at this time, in milliseconds since 1970.
     At(i64),
 }
 
@@ -231,7 +231,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// Gives a key a string, whatever it had. `before` is what [`Data::entry_to_change`] said.
+    /// Sets a key to a string, replacing any value. `before` is the result of [`Data::entry_to_change`].
     pub fn set_string(
         &mut self,
         key: &[u8],
@@ -345,8 +345,8 @@ impl Live<'_, '_> {
         engine(self.state.update_row(pair.kv, entry.at, row))
     }
 
-    /// Says how many elements a key has after they changed: with none it goes, with the first it comes. `before` is what
-    /// its row says, if it has one.
+    /// Sets the number of a key's elements after a change: with none the key is deleted, with the first it is created.
+    /// `before` is the entry of its row, if it has one.
     pub fn resize(
         &mut self,
         key: &[u8],
@@ -440,7 +440,7 @@ impl Live<'_, '_> {
         })
     }
 
-    /// Gives what a key has another name, in whose place nothing is any more, in a database.
+    /// Renames a key's value to a name in a database, which must be free.
     pub fn rename(
         &mut self,
         key: &[u8],

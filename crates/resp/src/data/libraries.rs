@@ -1,8 +1,8 @@
 //! Libraries of functions: rows of their own, which no key has and no `FLUSHALL` deletes.
 //!
-//! A library is its code; its functions are rows by their names in lower case, so that a call finds its function by one
-//! look, in whatever case, as in Redis. What the
-//! interpreters have compiled is found by the code's digest: it follows from the rows, in whatever state they are read.
+//! A library is its code; its functions are rows by their names in lower case. So a call finds its function by one
+//! look-up, ignoring case, as in Redis. The interpreters' compiled code is found by the code's digest: it follows from
+//! the rows, in any state in which they are read.
 //!
 //! Invariants: each row of `kv_function` names a library that has a row; the functions of a library are those that its code
 //! registers.
@@ -48,7 +48,7 @@ pub(crate) const FLAGS: [&str; 5] = [
 pub(crate) struct Library {
     pub name: Vec<u8>,
     pub code: Vec<u8>,
-    /// Of the code.
+    /// The digest of the code.
     pub digest: String,
 }
 

@@ -104,7 +104,7 @@ pub(crate) struct Data<'t, S> {
     /// The database in which commands run, and its tables; `None` if it has had no key yet.
     pub database: u8,
     pair: Option<KeyTables>,
-    /// For what is gathered for the answer.
+    /// The room for data gathered for the answer.
     pub room: &'t Room,
     /// The caller's name and its further functions, while a command runs that calls functions.
     pub caller: Option<&'t Caller>,
@@ -120,7 +120,7 @@ pub(crate) struct Data<'t, S> {
     pub slow: Vec<(Line, i64)>,
     /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some.
     pub filled: Filled,
-    /// As what the command waits, if that is not as it was sent.
+    /// The command that waits, if it is not the one that was sent.
     pub waits: Option<Line>,
     /// The clients that were served of them, with their answers.
     pub served: Vec<(Claim, Served)>,

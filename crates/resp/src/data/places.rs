@@ -137,7 +137,7 @@ mod tests {
         let enough = PLACES[0] / 4 + 1;
         assert_eq!(displace(most, 100), PLACES[0]);
         assert_eq!(displace(most / 2, enough), PLACES[0]);
-        // It was looked; what came before does not count.
+        // The check was made; earlier displacements do not count.
         assert_eq!(displace(most, 100), PLACES[0]);
         assert_eq!(displace(most, enough), PLACES[1]);
         let one = places.of(7, b"member");

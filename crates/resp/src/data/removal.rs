@@ -1,4 +1,4 @@
-//! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
+//! Removal of keys: rows deleted at once, and rows deleted a bounded number at a time afterwards.
 
 use super::databases::KeyTables;
 use super::tables::PRIMARY;
@@ -10,7 +10,7 @@ use sardonyx::schema::{Value, ValueRef};
 /// The most elements that are deleted together with their key.
 const AT_ONCE_MAX: u64 = 64;
 
-/// The kind of what a stream's group has, in `kv_removed`.
+/// The kind of the rows of a stream's group, in `kv_removed`.
 const GROUP: &str = "group";
 
 impl<S> Data<'_, S> {
@@ -29,7 +29,7 @@ impl<S> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Deletes a key with what it has.
+    /// Deletes a key with its value.
     pub fn remove(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
         self.remove_row(key, entry)?;
         if entry.kind == Kind::String {
@@ -60,7 +60,7 @@ impl Live<'_, '_> {
         self.note_removed(id, kind.name())
     }
 
-    /// Deletes what a group has whose row is there no more: at once, or later if it is much.
+    /// Deletes the rows of a group whose own row is deleted: at once, or later if there are many.
     pub(super) fn remove_group_rows(&mut self, group: u64) -> Result<(), Failure> {
         let most = AT_ONCE_MAX as usize;
         match self.delete_group_rows(group, most)? < most {

@@ -4,8 +4,8 @@
 //! Gathering takes room for each value and stops when there is no more; once the command has run, one check tells if
 //! there was enough. The command may have written by then, so that it is undone.
 //!
-//! One command at a time runs in the serial stage, so that it is enough to know what memory there is when it begins.
-//! Commands that run beside a long transaction are several: their room has a share of the memory, which grows.
+//! One command at a time runs in the serial stage, so that it is enough to know the available memory when it begins.
+//! Several commands may run beside a long transaction: their room has a share of the memory, which grows.
 
 use crate::failure::Failure;
 use crate::pending::SMALL_BYTES;
@@ -77,7 +77,7 @@ impl Room {
         share.map(|share| share.replace(memory))
     }
 
-    /// Takes room for a value of so many bytes. Returns whether there was enough, for what gathers to stop.
+    /// Takes room for a value of so many bytes. False if there was not enough: then the caller stops gathering.
     #[inline]
     pub fn take(&self, bytes: usize) -> bool {
         let bytes = bytes + size_of::<Reply>();

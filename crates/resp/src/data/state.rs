@@ -1,4 +1,4 @@
-//! The states of the tables in which commands run: a transaction, and what was committed before a long one.
+//! The states of the tables in which commands run: a transaction, and the state committed before a long one.
 //!
 //! Invariant: reading in a snapshot writes nothing, in the tables or beside them, that a transaction reads.
 
@@ -80,7 +80,7 @@ impl State for Transaction<'_> {
     }
 }
 
-/// Hints say where rows stand now.
+/// Hints give the present addresses of rows.
 impl State for &SpaceSnapshot {
     fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure> {
         match command.beside {

@@ -139,7 +139,7 @@ impl Numbers {
 }
 
 impl Numbers {
-    /// Of a state of a database; `None` if it has not all of the tables, or one of such a name with other columns.
+    /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns.
     pub fn of(state: &impl ReadRows) -> Option<Numbers> {
         let number = |name: &str, wanted: SchemaBuilder| {
             let wanted = wanted.build().ok()?;

@@ -1,7 +1,7 @@
 //! The records of an RDB file: keys with their times and values, and libraries of functions.
 //!
-//! A file begins with `REDIS` and its version, and ends with a mark and the checksum of all before it, which older ones do
-//! not have. What says nothing of data is passed over: facts of the server, sizes, and when a key was used last.
+//! A file begins with `REDIS` and its version, and ends with a mark and the checksum of all before it, which older
+//! ones do not have. Records that are not data are skipped: facts of the server, sizes, and times of use.
 //!
 //! The checksum is at the end: a reader of [`Records`] has read records before it is known.
 
@@ -55,10 +55,10 @@ pub struct Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// Of the bytes of a file.
+    /// Begins to read a file's bytes.
     ///
     /// # Errors
-    /// They do not begin as one, or are of a newer Redis.
+    /// The bytes do not begin like an RDB file, or are of a newer Redis.
     pub fn new(bytes: &'b [u8]) -> Result<Self, RdbError> {
         let mut input = Input::new(bytes);
         let digits = match input.take(MAGIC.len())? == MAGIC {

@@ -1,6 +1,6 @@
 //! Bytes of a value that are read from their front: lengths, numbers, and texts, which may be compressed.
 //!
-//! Each text and each element is taken from what the value may have; so a short input cannot ask for much memory.
+//! Each text and each element is taken from the value's bounds; so a short input cannot ask for much memory.
 
 use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError};
 
@@ -46,7 +46,7 @@ impl<'b> Input<'b> {
         self.at
     }
 
-    /// That something is wrong here.
+    /// An error at this place.
     pub fn wrong(&self, what: &'static str) -> RdbError {
         RdbError::Malformed { what, at: self.at }
     }
@@ -158,7 +158,7 @@ impl<'b> Input<'b> {
         Ok(elements)
     }
 
-    /// A text of this input, from an offset on, whose elements have what this one has left.
+    /// A text of this input, from an offset on, with the rest of this input's bounds.
     pub fn within<'t>(&self, text: &'t [u8], at: usize) -> Input<'t> {
         Input {
             bytes: text,

@@ -26,7 +26,7 @@ fn keep_number(
     keep(input, elements, number.to_string().as_bytes())
 }
 
-/// That the elements end here, and are as many as the head says.
+/// Checks that the elements end here, and are as many as the head says.
 fn ended(input: &Input<'_>, elements: &[Vec<u8>], count: u16) -> Result<(), RdbError> {
     if !input.is_empty() {
         return Err(input.wrong("bytes behind packed elements"));

@@ -1,4 +1,4 @@
-//! Streams as Redis serialises them: entries in listpacks under the id of the first, then what the stream remembers, and
+//! Streams as Redis serialises them: entries in listpacks under the id of the first, then the stream's counters, and
 //! its groups.
 //!
 //! An entry of a listpack says its id less that of the listpack, and whether it has the fields of the listpack's head. A

@@ -140,7 +140,7 @@ pub(super) fn reply_of(
     .value(value, 0)
 }
 
-/// As processors make whole numbers of floats: the least one of what is none.
+/// Converts a float to an integer as processors do: a float without an integer becomes the least one.
 fn truncated(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match (-LIMIT..LIMIT).contains(&number) {
@@ -186,7 +186,7 @@ impl Answered<'_> {
         taken.map_err(|stop: Stop| Failure::Said(format!("ERR {stop}")).of_function())
     }
 
-    /// A text, of which what is no UTF-8 takes three bytes each.
+    /// A text, in which each byte that is not UTF-8 takes three bytes.
     fn text(&self, value: &mlua::String) -> Result<String, Failure> {
         let bytes = value.as_bytes();
         self.take(0, bytes.len().saturating_mul(3))?;

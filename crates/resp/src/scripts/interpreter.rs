@@ -1,8 +1,8 @@
-//! An interpreter of Lua, with what scripts find in it, and the run of one.
+//! An interpreter of Lua, the functions for scripts in it, and the run of a script.
 //!
-//! `prelude.lua` has what is written in Lua. Commands run in the state of the script's transaction, with which the
-//! function `call` is made anew for each run. Errors of commands are values of Lua; what the engine says, and that a
-//! script has run for too long, goes through all of its handlers.
+//! `prelude.lua` has the functions written in Lua. Commands run in the state of the script's transaction, for which
+//! the function `call` is made anew for each run. Errors of commands are values of Lua. Errors of the engine, and of a
+//! script that has run for too long, pass through all of its handlers.
 
 use super::convert::{general, reply_of, value_of};
 use super::library::{functions, stopped};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Between two looks at what is left: some instructions take long, such as those that join long texts.
+/// The steps between two checks of the bounds: some instructions take long, such as those that join long texts.
 pub(super) const HOOK_STEPS: u32 = 500;
 /// The most memory of an interpreter, in bytes.
 const MEMORY_BYTES_MAX: usize = 128 << 20;
@@ -39,7 +39,7 @@ const ERROR_BYTES_MAX: usize = 64 << 10;
 const COMPILED_MAX: usize = 500;
 /// So many libraries stay loaded, each of which is held.
 const LIBRARIES_MAX: usize = 100;
-/// Under this name the interpreter has what runs the commands of a script.
+/// The name under which the interpreter has the function that runs the commands of a script.
 pub(super) const CALL: &str = "call";
 const PRELUDE_NAME: &str = "=prelude";
 /// The name of a script's text in errors.
@@ -52,7 +52,7 @@ pub(super) struct Interpreter {
     is_clean: Function,
     pub limits: Arc<Limits>,
     compiled: HashMap<Digest, Function>,
-    /// Runs the code of a library. Returns what it has registered.
+    /// Runs the code of a library. Returns its registrations.
     load: Function,
     /// Calls a function of a library.
     call: Function,
@@ -171,7 +171,7 @@ impl Interpreter {
         Ok(compiled)
     }
 
-    /// The function of a text, or what is wrong with the text.
+    /// The function of a text, or the error in the text.
     fn chunk(&self, body: &[u8], name: &str) -> Result<Function, String> {
         let chunk = self.lua.load(body);
         let chunk = chunk.set_name(format!("@{name}")).set_mode(ChunkMode::Text);
@@ -371,7 +371,7 @@ impl Interpreter {
     }
 }
 
-/// That a script is ended by its bounds.
+/// The error of a script that is ended by its bounds.
 fn over(limits: &Limits, digest: &str) -> String {
     match limits.is_late() {
         true => format!(
@@ -410,7 +410,7 @@ struct Calls<'c, 'd, S> {
 }
 
 impl<S: State> Calls<'_, '_, S> {
-    /// Runs a command. Returns the answer, and the text of one that says what is wrong.
+    /// Runs a command. Returns the answer, and the text of an error answer.
     fn call(
         &mut self,
         lua: &Lua,
@@ -521,7 +521,7 @@ impl<S: State> Calls<'_, '_, S> {
 }
 
 impl<S> Calls<'_, '_, S> {
-    /// Shows a command to clients that are shown what all do.
+    /// Shows a command to monitoring clients.
     fn show(&self, command: &Command, line: &Line) {
         let shared = self.data.shared;
         if shared.clients.are_watched() && !command.is(ADMIN) {

@@ -1,4 +1,4 @@
-//! JSON as the library `cjson` reads and writes it: what is wrong is said in its words.
+//! JSON as the library `cjson` reads and writes it, with its texts of errors.
 
 use super::convert::general;
 use super::limits::{Gathered, Limits, Stop};
@@ -171,7 +171,7 @@ struct Reader<'r> {
     at: usize,
 }
 
-/// Inside: what is wrong with the text. Outside: there is no memory.
+/// The inner error is one in the text; the outer one is a lack of memory.
 type Read<T> = mlua::Result<Result<T, String>>;
 
 impl Reader<'_> {

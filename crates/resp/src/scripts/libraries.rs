@@ -1,4 +1,4 @@
-//! Libraries of functions: what the first line of their code says, what the code registers, and calls of its functions.
+//! Libraries of functions: the first line of their code, the registrations of the code, and calls of the functions.
 //!
 //! An interpreter keeps the libraries that it has run, by the digests of their codes. A library's local variables live as
 //! long as the interpreter: they are no place for data, which keys are.

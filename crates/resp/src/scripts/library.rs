@@ -1,7 +1,8 @@
 //! Functions of the program's that `prelude.lua` is given, and the errors that they raise.
 //!
-//! Each takes steps by what it looks at, and holds few values of Lua at once: those that take any number of arguments are
-//! given a table of them. The interpreter can hold some thousands ([`HELD_MAX`](super::interpreter)), no more.
+//! Each takes steps by the bytes and values that it reads, and holds few values of Lua at once. Functions with any
+//! number of arguments take a table of them. The interpreter can hold some thousands of values
+//! ([`HELD_MAX`](super::interpreter)), no more.
 
 use super::convert::general;
 use super::interpreter::{CALL, HOOK_STEPS, NAME, too_long};
@@ -16,10 +17,10 @@ use std::sync::atomic::Ordering;
 /// An error that a script gets: a whole answer, or a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Raised {
-    /// Of a command, with its code.
+    /// The error of a command, with its code.
     #[error("{0}")]
     Answer(String),
-    /// Of a library's function, with where it was called.
+    /// The error of a library's function, with the place of the call.
     #[error("{0}")]
     Sentence(String),
 }

@@ -1,11 +1,11 @@
 //! Bounds of a script: steps, time, and the memory that the program takes for it besides its interpreter's.
 //!
-//! Steps are taken by instructions, commands, and whatever functions of the program do, by the bytes and values that they
-//! look at. Those of all scripts of a transaction count together, and so does the time. Time is looked at by the hook
-//! and before each command, so that a script ends soon behind its deadline.
+//! Steps are taken by instructions, by commands, and by all functions of the program, by the bytes and values that
+//! they read. The steps of all scripts of a transaction count together, and so does the time. The hook checks the
+//! time, as does each command before it runs, so that a script ends soon behind its deadline.
 //!
-//! Invariants: once a script is over, it stays so, whatever it catches; no text that the program makes for a script has
-//! more than [`BYTES_MAX`] bytes.
+//! Invariants: once a script is over, it stays so, even if it catches the error; no text that the program makes for a
+//! script has more than [`BYTES_MAX`] bytes.
 
 use crate::data::Spent;
 use sardonyx_base::random::Random;

@@ -1,12 +1,12 @@
-//! Scripts in Lua 5.1: `EVAL`, `EVALSHA`, and what `SCRIPT` keeps of them. A script is a part of its transaction.
+//! Scripts in Lua 5.1: `EVAL`, `EVALSHA`, and the scripts kept for them. A script is a part of its transaction.
 //!
 //! [`Scripts`] has the texts, by their digests, and interpreters that are idle. A script runs in an [`Interpreter`] of its
 //! own meanwhile, so that one that reads beside a long transaction delays no other. Sources that came by `EVAL` are kept
 //! for `EVALSHA` up to bounds, the oldest are forgotten; those of `SCRIPT LOAD` are kept until they are flushed. None
 //! survives the program.
 //!
-//! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's memory
-//! (I10, I15); what it has written or posted is undone if it ends by an error.
+//! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's
+//! memory (I10, I15). If it ends by an error, its writes and messages are undone.
 
 mod convert;
 mod interpreter;
@@ -39,7 +39,7 @@ const BYTES_MAX: usize = 16 << 20;
 /// A script that is kept takes so many bytes besides its text: twice its digest, and its places in lists.
 const EACH_BYTES: usize = 256;
 
-/// Of a digest.
+/// The digits of a digest.
 const DIGITS: usize = 40;
 
 /// A digest of a script, in hexadecimal.
@@ -52,7 +52,7 @@ pub(crate) struct Script {
     /// Behind the line that says how it is to be run.
     pub body: Vec<u8>,
     pub only_reads: bool,
-    /// Of one with flags: whether it may add data beyond `maxmemory`.
+    /// For a script with flags: true if it may add data beyond `maxmemory`.
     pub allows_more: Option<bool>,
 }
 

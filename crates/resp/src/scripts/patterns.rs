@@ -72,7 +72,7 @@ pub(super) struct Matcher<'m> {
 }
 
 impl<'m> Matcher<'m> {
-    /// That takes at most so many steps. For `gmatch` no pattern is anchored.
+    /// A matcher that takes at most so many steps. For `gmatch` no pattern is anchored.
     pub fn new(text: &'m [u8], pattern: &'m [u8], anchors: bool, steps: i64) -> Self {
         let end = pattern.iter().position(|byte| *byte == 0);
         let pattern = &pattern[..end.unwrap_or(pattern.len())];
@@ -127,8 +127,8 @@ impl<'m> Matcher<'m> {
         }
     }
 
-    /// The text with at most so many matches replaced, in which `%` and a digit stand for captures. Returns how many
-    /// there were.
+    /// The text with at most so many matches replaced, in which `%` and a digit are replaced by captures. Returns the
+    /// number of matches.
     pub fn replaced(&mut self, by: &[u8], most: i64) -> Matched<(Vec<u8>, i64)> {
         let (mut written, mut count, mut at) = (Vec::new(), 0, 0);
         while count < most {
@@ -406,7 +406,7 @@ impl<'m> Matcher<'m> {
         Ok(found)
     }
 
-    /// Behind what was captured, if it is here again.
+    /// The position behind a repetition of a captured text, if it is repeated here.
     fn captured_again(&mut self, s: usize, digit: u8) -> Matched<Option<usize>> {
         let number = digit.checked_sub(b'1').map(usize::from);
         match number.and_then(|number| self.captures.get(number)) {

@@ -96,7 +96,8 @@ impl Session {
 }
 
 impl Session {
-    /// Refuses what may add data if the process takes more than `maxmemory`. Scripts say for themselves what they add.
+    /// Refuses commands that may add data if the process takes more than `maxmemory`. Scripts declare themselves if
+    /// they add data.
     fn check_memory(&self, command: &Command, line: &Line) -> Result<(), Failure> {
         let adds =
             |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);

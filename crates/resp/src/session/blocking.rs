@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A session's wait.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Of the command that is asked, or that waits.
+    /// The place of the command that runs, or that waits.
     place: Option<Arc<Place>>,
     /// Until when, in milliseconds since 1970.
     until: Option<i64>,

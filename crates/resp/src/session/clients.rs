@@ -1,4 +1,4 @@
-//! `CLIENT`: what a client says of itself, who else is there, and what is asked of them.
+//! `CLIENT`: properties of a client, information about others, and requests to them.
 
 use super::{Session, Version};
 use crate::clients::{Activity, Client, Pause};
@@ -145,7 +145,7 @@ impl Session {
         self.client.rename(|identity| identity.name = name);
     }
 
-    /// Notes what the client does, for others that ask.
+    /// Notes the client's activity, for clients that ask.
     pub(super) fn note(&self, command: &'static Command, line: &Line, now: i64) {
         let activity = Activity {
             at: now,
@@ -265,7 +265,7 @@ impl Session {
         is_answered
     }
 
-    /// Keeps what a client's library says of itself.
+    /// Keeps the name or version that a client's library gives.
     fn set_library(&mut self, line: &Line) -> Result<Reply, Failure> {
         let (word, text) = (line.part(2), line.part(3));
         let name = match ["lib-name", "lib-ver"]

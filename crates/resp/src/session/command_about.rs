@@ -1,4 +1,4 @@
-//! `COMMAND`: what commands there are, and what is said of each.
+//! `COMMAND`: the list of commands, and information about each.
 
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::pattern::matches;
 use crate::reply::Reply;
 
-/// `COMMAND` and what is behind it.
+/// `COMMAND` and its subcommands.
 pub(super) fn about(line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
     let named = || {
@@ -163,7 +163,7 @@ fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Vec<usize>,
         .collect())
 }
 
-/// The keys with what the command does to them.
+/// The keys, each with the command's access to it.
 fn keys_and_flags_of(line: &Line) -> Result<Reply, Failure> {
     let keys = keys_of(line)?;
     let command =

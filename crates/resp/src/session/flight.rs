@@ -1,4 +1,4 @@
-//! Flights: commands that were received together, and what is left of the one before.
+//! Flights: commands that were received together, and the rest of the flight before.
 
 use crate::command;
 use crate::command::line::Line;
@@ -38,7 +38,7 @@ impl Flight {
         self.rest.is_empty() && self.lines.is_empty()
     }
 
-    /// The name of its first command: one of ours, so that it tells nothing of what was sent.
+    /// The name of its first command: one of the known names, so that it reveals nothing of the received text.
     pub fn first_name(&self) -> &'static str {
         let first = self.lines.first();
         let command = first.and_then(|line| command::find(line.part(0)));

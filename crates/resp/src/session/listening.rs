@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Hears of what is sent to a name that is none of a channel.
+    /// Listens to a name that is not a client's channel.
     pub(super) fn hear_of(&mut self, address: Arc<[u8]>) {
         let enter = || self.keyspace.inbox();
         let inbox = self.listens.inbox.get_or_insert_with(enter);
@@ -232,8 +232,8 @@ impl Session {
         }
     }
 
-    /// Writes why the client is ended, if it is: more messages wait for it than are kept, or it is not known whether what it
-    /// was served is durable. Then close the connection.
+    /// Writes the reason if the client is ended. Either more messages wait for it than are kept, or it is unknown if
+    /// the elements that it was served are durable. Then close the connection.
     ///
     /// It is silently ended by `CLIENT KILL`.
     pub fn refuse_over(&self, output: &mut BytesMut) -> bool {

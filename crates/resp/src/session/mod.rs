@@ -59,7 +59,7 @@ use std::time::Instant;
 pub enum Continue {
     /// It does.
     More,
-    /// Send what was written, then close it.
+    /// Send the output, then close the connection.
     Close,
 }
 
@@ -83,7 +83,7 @@ pub struct Session {
     queue: Option<Queue>,
     watched: Option<Watched>,
     listens: Listens,
-    /// While it is shown what others do.
+    /// While it is monitoring.
     monitoring: Option<Monitoring>,
     answers: Answers,
     waits: Waits,
@@ -115,7 +115,7 @@ enum Planned {
 /// The first classification of a command.
 enum Plan {
     Planned(Planned),
-    /// One of the connection, for which somebody may have to be waited.
+    /// One of the connection, which may have to be awaited.
     OfConnection(&'static Command, Line),
 }
 
@@ -165,9 +165,9 @@ impl Session {
         self.id
     }
 
-    /// Takes the whole commands from the front of the input: as many as have arrived, up to the bounds of
-    /// [`SessionOptions`], and up to the one by which a client authenticates. An empty flight asks for more bytes. If
-    /// the flight is full there may be more commands; run it and take again.
+    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`], and up to the one
+    /// by which a client authenticates. An empty flight asks for more bytes. If the flight is full there may be more
+    /// commands; run it and take again.
     ///
     /// A client that waits for elements is answered before more commands are taken: then the flight is empty. The
     /// flight is also empty while all clients are paused.
@@ -267,7 +267,7 @@ impl Session {
         }
     }
 
-    /// Says of a bound that is another one for who is known that it is.
+    /// Turns the bound of unauthenticated clients into its own error.
     fn of_unknown(&self, error: ProtocolError) -> ProtocolError {
         match error {
             ProtocolError::Command { limit } if !self.is_known() => {
@@ -304,7 +304,7 @@ impl Session {
         rest && flight.lines.iter().all(line_reads)
     }
 
-    /// Writes the answer to what was no command.
+    /// Writes the answer to bytes that are no command.
     pub fn refuse(&self, error: &ProtocolError, output: &mut BytesMut) {
         Reply::Error(format!("ERR {error}")).write(self.version, output);
     }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The user that a client is who gives no name.
+/// The user of a client that gives no name.
 pub(super) const DEFAULT_USER: &str = "default";
 
 /// The permission of an authenticated client.
@@ -25,7 +25,7 @@ pub enum Permission {
 /// A pending authentication.
 pub type Authenticated<'a> = Pin<Box<dyn Future<Output = Option<Permission>> + Send + 'a>>;
 
-/// Tells who may do what by name and password.
+/// Determines permissions by name and password.
 pub trait Authenticate: Send + Sync {
     /// The permission of this user; `None` if there is no such user, or the password is wrong. A client that gives no
     /// name is `default`. The session's task awaits the result: run slow checks on a thread of their own, and in a
@@ -33,7 +33,7 @@ pub trait Authenticate: Send + Sync {
     fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a>;
 }
 
-/// Tells the time.
+/// A source of the time.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970-01-01 00:00 UTC.
     fn now(&self) -> i64;
@@ -60,7 +60,7 @@ pub(crate) fn system_time() -> i64 {
 pub struct SessionOptions {
     /// The most bytes of one command (default 32 MiB).
     pub command_bytes_max: usize,
-    /// The same before the client has said who it is (default 16 KiB), where that is asked.
+    /// The same before the client has authenticated (default 16 KiB), if that is required.
     pub unknown_bytes_max: usize,
     /// The most commands of a flight (default 1,024): while they run, other sessions' wait.
     pub flight_commands_max: usize,

@@ -21,7 +21,7 @@ impl Queue {
     /// Keeps a command.
     ///
     /// # Errors
-    /// That would be more than so many bytes, or there is no memory for it: `EXEC` will be refused.
+    /// The queue would exceed its bound in bytes, or there is no memory for the command: `EXEC` will be refused.
     pub fn push(
         &mut self,
         call: Call,

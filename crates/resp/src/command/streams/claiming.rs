@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::number::{integer, parse_integer};
 use crate::reply::Reply;
 
-/// A number behind a word; what is said if it is none.
+/// Parses a number behind a word; `wrong` is the error's text.
 fn number(text: &[u8], wrong: &'static str) -> Result<i64, Failure> {
     integer(text).map_err(|_| Failure::Told(wrong))
 }
@@ -160,7 +160,7 @@ pub(super) fn xautoclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
     let (now, room) = (data.now, data.room);
     let mut from = Some(start);
     let next = loop {
-        // One after the other: what is claimed changes the index.
+        // One after the other, as each claim changes the index.
         let Some(mut pending) = first_pending(data, group.number, from)? else {
             break EntryId::MIN;
         };

@@ -40,7 +40,7 @@ pub(super) struct Trim {
     limit: Option<u64>,
 }
 
-/// The words of `XADD` and `XTRIM` that say what is deleted, as they are read.
+/// The words of `XADD` and `XTRIM` about deletion, as they are read.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct TrimWords {
     bound: Option<(Bound, bool)>,

@@ -1,7 +1,7 @@
-//! Groups of a stream's consumers: up to where each has read, and its consumers.
+//! Groups of a stream's consumers: their read positions, and their consumers.
 //!
-//! A group has a number of its own from the keys' ids, under which its consumers and its pending entries stand. So what
-//! is left of a group that was deleted can be deleted later, and another group may have its name meanwhile.
+//! A group has a number of its own from the keys' ids, under which its consumers and its pending entries are stored.
+//! So the rest of a deleted group can be deleted later, and another group may have its name meanwhile.
 
 use super::EntryId;
 use crate::data::tables::PRIMARY;
@@ -30,7 +30,7 @@ mod consumer {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Group {
     at: Address,
-    /// Under which its consumers and pending entries stand.
+    /// The number under which its consumers and pending entries are stored.
     pub number: u64,
     /// The last entry that was delivered.
     pub last: EntryId,
@@ -192,13 +192,13 @@ impl Live<'_, '_> {
         Ok(self.state.rows_of(table)?.delete_at(group.at)?)
     }
 
-    /// Deletes a group: what it has, a bounded number of rows at once, and the rest later.
+    /// Deletes a group: a bounded number of its rows at once, and the rest later.
     pub fn delete_group(&mut self, group: &Group) -> Result<(), Failure> {
         self.delete_group_row(group)?;
         self.remove_group_rows(group.number)
     }
 
-    /// Deletes what a group has that is there no more, as many rows at most. Returns how many.
+    /// Deletes the rows of a deleted group: `most` rows at most. Returns their number.
     pub(in crate::data) fn delete_group_rows(
         &mut self,
         group: u64,

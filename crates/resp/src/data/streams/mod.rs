@@ -62,7 +62,7 @@ impl EntryId {
         }
     }
 
-    /// Of the columns at a number and behind it.
+    /// The id in the columns at a number and behind it.
     fn at(row: &(impl ReadRow + ?Sized), column: usize) -> Result<EntryId, Failure> {
         Ok(EntryId {
             ms: whole(engine(row.value_at(column))?) as u64,
@@ -135,7 +135,7 @@ impl Stream {
         value
     }
 
-    /// Under which its entries stand.
+    /// The id under which its entries are stored.
     pub fn id(&self) -> u64 {
         self.entry.id
     }
@@ -278,7 +278,7 @@ impl Live<'_, '_> {
         })
     }
 
-    /// Writes what a stream's key says.
+    /// Writes the value of a stream's key.
     pub fn keep_stream(&mut self, key: &[u8], stream: &Stream) -> Result<(), Failure> {
         let value = stream.value();
         if !stream.is_there {

@@ -61,8 +61,8 @@ impl<S: State> Data<'_, S> {
         row.map(|row| Pending::of(&row)).transpose()
     }
 
-    /// Calls `each` with the pending entries of a group, or of one of its consumers, from one id to another, both included,
-    /// in their order or against it, until it returns false.
+    /// Calls `each` with the pending entries of a group, or of one of its consumers. They are between two ids, both
+    /// included, in their order or against it; `each` returns false to stop.
     pub fn walk_pending(
         &mut self,
         group: u64,
@@ -114,7 +114,7 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Writes a pending entry, or what is said of it if it has a row.
+    /// Inserts a pending entry's row, or changes the one that it has.
     pub fn keep_pending(&mut self, group: u64, pending: &Pending) -> Result<(), Failure> {
         let mut row = RowWriter::new(DELIVERIES + 1);
         row.set(CONSUMER, ValueRef::Bytes(&pending.consumer));
