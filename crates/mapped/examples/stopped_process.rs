@@ -72,7 +72,7 @@ fn main() -> Fallible {
         .spawn()?;
     let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let errors = AtomicU64::new(0);
-    // The longest that this process' thread stood still during a stop, in microseconds.
+    // The longest delay of this process' thread during a stop, in microseconds.
     let longest = AtomicU64::new(0);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! The segment: what a program opens.
+//! The segment that a program opens.
 
 use crate::conflicts::Conflicts;
 use crate::error::SegmentError;
@@ -196,7 +196,7 @@ impl Segment {
         Snapshot::new(self.session()?, self.clone())
     }
 
-    /// A session of one's own, for who wants to begin and commit by hand.
+    /// A new session, for programs that begin and commit by hand.
     pub fn session(&self) -> Result<Session, SegmentError> {
         let mut open = self.inner.open.lock();
         if let Some(session) = open.idle.pop() {
@@ -207,7 +207,7 @@ impl Segment {
         Session::new(state, self.inner.mechanism, self.inner.ready)
     }
 
-    /// Gives a session back for the next one who asks.
+    /// Gives a session back for reuse.
     pub fn give_back(&self, session: Session) {
         let mut open = self.inner.open.lock();
         if !session.is_running() && open.state.is_some() {
@@ -352,7 +352,7 @@ fn back_off(attempt: u32) {
     }
 }
 
-/// That this thread is running a transaction on a segment.
+/// Marks this thread as running a transaction on a segment.
 struct Inside(*const Inner);
 
 impl Inside {

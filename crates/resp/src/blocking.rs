@@ -1,10 +1,10 @@
-//! Clients that wait for elements, or for entries of streams: which wait for which keys, in the order in which they began.
+//! Clients that wait for elements, or for entries of streams: the queue of each key, in the order in which they began.
 //!
-//! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]), and is run
-//! again in the transaction that fills one of its keys, on behalf of its client: clients are served in FIFO order, and no
-//! other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When the transaction
-//! commits, the answer is put into the client's [`Place`] ([`Claim::serve`]). When the transaction is durable, the session gets
-//! a message that names the place.
+//! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]). It is
+//! run again, on behalf of its client, in the transaction that fills one of its keys: clients are served in FIFO
+//! order, and no other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When
+//! the transaction commits, the answer is put into the client's [`Place`] ([`Claim::serve`]). When the transaction is
+//! durable, the session gets a message that names the place.
 //!
 //! Invariants: a client waits at most once. Dropping a client's place ends its wait. The thread that claims a client answers
 //! it. A time-out or `CLIENT UNBLOCK` during the claim is noted; it takes effect if the claim is dropped, since the

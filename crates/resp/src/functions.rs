@@ -1,7 +1,7 @@
 //! Other functions that `FCALL` calls: a session has them besides those that are registered with the keyspace.
 //!
 //! A server puts its database's procedures behind this interface, which hides them from the commands. A call is a part
-//! of the transaction of its command, or of its `EXEC`: its effects outside of the tables do not count before that
+//! of the transaction of its command, or of its `EXEC`. Its effects outside of the tables do not count before that
 //! commits.
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! HyperLogLog: about how many different elements there were, in 12 KiB at most.
 //!
-//! A string has the registers as Redis writes them, so that it can be read and set as a string: 16,384 registers of six bits
-//! each, or while few of them are set, their runs. The estimate is Redis', to the last bit.
+//! A string has the registers as Redis writes them, so that it can be read and set as a string. It has 16,384
+//! registers of six bits each or, while few of them are set, their runs. The estimate is Redis', to the last bit.
 //!
 //! Source: Redis 7.0's documentation of the format; Ertl, New cardinality estimation algorithms for HyperLogLog sketches
 //! (arXiv:1702.01284); MurmurHash64A.

@@ -40,8 +40,9 @@ pub(crate) struct Function {
 /// stored in tables that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of
 /// it.
 ///
-/// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
-/// that were registered in either. When all are closed, their functions are forgotten, and it can be opened anew.
+/// Several parts of a program may open it, each for itself: as long as one is open, the next is the same. Functions
+/// registered in any of them are available in all. When all are closed, their functions are forgotten, and it can be
+/// opened anew.
 #[derive(Debug)]
 pub struct Keyspace {
     store: Store,
@@ -196,8 +197,8 @@ impl Keyspace {
         matches!(self.store, Store::Followed(_))
     }
 
-    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error, whichever, or
-    /// panics; within an `EXEC` all of that is. One of the same name is replaced.
+    /// Lets clients call a function by `FCALL`. A call is a transaction on any tables, and is undone if it returns an
+    /// error or panics; within an `EXEC`, all of that is undone. A function of the same name is replaced.
     pub fn register_function(
         &self,
         name: &str,

@@ -72,8 +72,8 @@ pub(crate) fn float(text: &[u8]) -> Result<f64, Failure> {
     parse_float(text).filter(is_meant).ok_or(Failure::NotFloat)
 }
 
-/// Appends a float as Redis 7.2 writes scores: the shortest text that is read as the same number, with an exponent where
-/// its digits are far from the point.
+/// Appends a float as Redis 7.2 writes scores: the shortest text that is read as the same number. If its digits are
+/// far from the point, the text has an exponent.
 pub(crate) fn push_float(text: &mut Vec<u8>, number: f64) {
     if number.is_infinite() {
         text.extend_from_slice(if number > 0.0 { b"inf" } else { b"-inf" });

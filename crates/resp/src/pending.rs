@@ -1,4 +1,4 @@
-//! Answers of a session that wait to be sent: how many bytes they take, and when the rest of a flight is to wait for them.
+//! Answers of a session that wait to be sent: their bytes, and the bound at which the rest of a flight waits for them.
 //!
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.

@@ -1,7 +1,7 @@
 //! Answers, and their encoding in either version of the protocol.
 //!
-//! A command's answer is one value. A map is written as a map or as a list of pairs: that is decided when it is
-//! written, since the client may have changed versions in between.
+//! A command's answer is one value. Whether a map is written as a map or as a list of pairs is decided when it is
+//! written: the client may have changed versions in between.
 //!
 //! Source: the Redis serialization protocol specification, RESP2 and RESP3.
 

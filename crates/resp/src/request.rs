@@ -5,8 +5,8 @@
 //! The keys' states at `WATCH` are filled in while the batch runs, so that `WATCH`, `MULTI` and `EXEC` may come in one
 //! flight.
 //!
-//! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
-//! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
+//! Invariants: a command that is refused leaves nothing behind. Alone it is undone. Among others of an `EXEC`, it has
+//! changed nothing if Redis' rules refuse it; if the engine refuses it, the whole `EXEC` is undone.
 
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};

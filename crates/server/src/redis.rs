@@ -27,9 +27,9 @@ use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
 use tracing::Instrument;
 
-/// The user that a client means who gives a password alone, and that everybody is where there are no users.
+/// The user of a client that gives a password alone, and of all clients if there are no users.
 pub const DEFAULT_USER: &str = "default";
-/// Whose slow commands are: sessions know what a client may, not who it is.
+/// The name for slow commands: sessions know a client's permission, not its user.
 const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
 const SWEEP_PAUSE: Duration = Duration::from_millis(100);
@@ -102,7 +102,7 @@ pub async fn serve(
     };
     let mut session = Session::new(keyspace, options);
     let mut output = BytesMut::new();
-    // Until when the client is to have said who it is.
+    // The end of the time in which the client must authenticate.
     let mut until = None;
     loop {
         let limit = shared.options.limits.greeting;
@@ -165,7 +165,7 @@ pub async fn serve(
         let received = match until {
             Some(until) => match timeout_at(until, receiver.receive()).await {
                 Ok(received) => received?,
-                // As of PostgreSQL's clients: without a word.
+                // Closed without a message, as for PostgreSQL's clients.
                 Err(_) => return Ok(()),
             },
             None => tokio::select! {
@@ -183,7 +183,7 @@ pub async fn serve(
                 }
             },
         };
-        // Nor by going on to say what is wrong.
+        // Commands that fail do not prolong the time, either.
         if until.is_some_and(|until| until <= tokio::time::Instant::now()) {
             return Ok(());
         }

@@ -17,8 +17,8 @@ use crate::place::P;
 
 /// Entries in a leaf, and leaves in a directory.
 const FAN_OUT: u64 = PAGE / 8;
-/// Pages that the map may need at once: a leaf and a directory for each end of a run, for the high
-/// water, and for the end of the map's own pages after that.
+/// Pages that the map may need at once: a leaf and a directory for each of four places. These are both ends of a run,
+/// the high water, and the end of the map's own pages after that.
 const MAP_PAGES_AT_ONCE: u64 = 8;
 /// Leaves that are added before they are needed: as many as there are, up to this (128 MiB).
 const LEAVES_AHEAD_MAX: u64 = 64;

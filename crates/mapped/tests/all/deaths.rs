@@ -232,8 +232,8 @@ const ELSEWHERE: [Step; 4] = [
 #[test]
 fn a_process_dies_at_each_step_of_every_critical_section() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
-        // All of them where the environment asks for more runs; else the mechanisms share the steps, which they
-        // have in common, and one pass is enough if somebody dies at it.
+        // All steps if the environment asks for more runs. Else the mechanisms share the steps, which they have in
+        // common, and one pass is enough if a process dies at its step.
         let all = common::runs(0) > 0;
         let passes: &[u64] = match mechanism {
             MechanismKind::Asynchronous => &[40, 0],

@@ -1,5 +1,5 @@
-//! Segments with a log: what was acknowledged is there after any death and after a restart; of what
-//! was not, each transaction is there whole or not at all (I1, I8, I9).
+//! Segments with a log: acknowledged transactions exist after any death and after a restart; each other transaction is
+//! there whole or not at all (I1, I8, I9).
 
 use crate::common::{
     self, Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,

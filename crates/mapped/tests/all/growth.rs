@@ -1,5 +1,5 @@
-//! A committed growth of a segment is there when it is opened again, whether a byte was written up
-//! there or not: from the log alone, from a checkpoint alone, and after deaths.
+//! A committed growth of a segment is there when it is opened again, even if no byte was written up there. It is
+//! recovered from the log alone, from a checkpoint alone, and after deaths.
 
 use crate::common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
 use sardonyx_mapped::heap::Heap;

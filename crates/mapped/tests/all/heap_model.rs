@@ -1,5 +1,5 @@
-//! The heap against a model: whatever is allocated keeps its bytes, whatever is set as a root is
-//! found, an abort undoes all of it, and the heap is whole all the time.
+//! The heap against a model: allocations keep their bytes, roots are found, an abort undoes all of it, and the heap is
+//! whole all the time.
 
 use proptest::prelude::*;
 use sardonyx_mapped::heap::{HeapError, Root};

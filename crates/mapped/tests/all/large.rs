@@ -1,5 +1,5 @@
-//! Transactions whose records are larger than the ring, and than a segment of the log: they commit like any
-//! other, old snapshots do not see them, and their memory is given back.
+//! Transactions whose records are larger than the ring, and than a segment of the log. They commit like any other, old
+//! snapshots do not see them, and their memory is given back.
 
 use crate::common::{MECHANISMS, PAGE, options, unique, word};
 use sardonyx_mapped::memory::GrowError;

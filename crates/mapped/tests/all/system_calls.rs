@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 
 const PAGES: u64 = 24;
 
-/// A segment in which a session's view is not right without being made so: another session has changed
-/// its pages since, and an old snapshot keeps some of the changes from being folded.
+/// A segment in which a session's view must be made right first. Another session has changed its pages since, and an
+/// old snapshot keeps some of the changes from being folded.
 struct Changed {
     segment: Segment,
     old: Option<Snapshot>,

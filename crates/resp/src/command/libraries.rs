@@ -1,8 +1,9 @@
 //! Libraries of functions in Lua: `FUNCTION`, which loads and lists them, and the call of one of their functions.
 //!
-//! A library is loaded by running its code once, which registers its functions. Both are rows ([`crate::data::libraries`]), so
-//! that a load is a part of its transaction, durable when it is answered, and seen by snapshots and followers as any data.
-//! No two functions have one name: neither of two libraries, nor of one and the program or a procedure of SQL.
+//! A library is loaded by running its code once, which registers its functions. Both are rows
+//! ([`crate::data::libraries`]). So a load is a part of its transaction, durable when it is answered, and seen by
+//! snapshots and followers as any data. No two functions have one name: neither of two libraries, nor of one and the
+//! program or a procedure of SQL.
 
 use super::line::Line;
 use super::words::{Words, is};

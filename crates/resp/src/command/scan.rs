@@ -1,8 +1,8 @@
 //! Walking over keys and elements a part at a time: `SCAN` and its family; and `KEYS`, which takes all.
 //!
-//! `SCAN`'s cursor is an id, so that it holds across restarts and needs no memory: keys that are there from the
-//! beginning of a scan to its end are returned once, renamed ones included. A scan of a value returns a small one whole;
-//! for a large one see [`Cursors`](crate::cursors::Cursors).
+//! `SCAN`'s cursor is an id, so that it holds across restarts and needs no memory. A key that exists from the
+//! beginning of a scan to its end is returned once, also if it is renamed. A scan of a value returns a small one
+//! whole; for a large one see [`Cursors`](crate::cursors::Cursors).
 
 use super::line::Line;
 use super::words::{Words, is};

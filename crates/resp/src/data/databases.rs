@@ -6,9 +6,9 @@
 //! …
 //! ```
 //!
-//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same way
-//! in each. Ids are those of all databases: to move a key moves none of its elements, and to exchange two databases
-//! exchanges the names of their tables.
+//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same
+//! way in each. All databases share one sequence of ids. So moving a key moves none of its elements, and exchanging
+//! two databases exchanges the names of their tables.
 //!
 //! Invariants: a pair stays a pair; a table's kept number is used only while the table has the name. So neither a
 //! transaction that is undone nor an older snapshot meets the keys of another database.

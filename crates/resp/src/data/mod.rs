@@ -45,8 +45,7 @@ use sardonyx::Error;
 use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
 
-/// The longest key of a row of `kv`, and the longest field or member, in bytes; shorter if they have zero bytes, each of
-/// which counts twice.
+/// The longest key of a row of `kv`, and the longest field or member, in bytes. A zero byte counts twice.
 pub const KEY_BYTES_MAX: usize = 4000;
 
 /// The kinds of values.

@@ -1,9 +1,9 @@
 //! The last known places of elements' rows: hints, by which a row is found without its index.
 //!
-//! An index has a row's first eight bytes of key, and elements of one key often have these in common: to find an
-//! element by the index means to look at a row at every step. A hint is a word: the row's address and a part of the
-//! hash of its key and name. Each element has one place for its hint, shared with others. The reader of a hint checks
-//! that the row is one of the table and has the name. So a hint may be wrong, or of a row that was deleted, or of a
+//! An index has a row's first eight bytes of key, and elements of one key often have these in common. So finding an
+//! element by the index means reading a row at every step. A hint is a word: the row's address and a part of the hash
+//! of its key and name. Each element has one place for its hint, shared with others. The reader of a hint checks that
+//! the row is one of the table and has the name. So a hint may be wrong, or of a row that was deleted, or of a
 //! transaction that was undone.
 //!
 //! Invariant: nothing that a command answers depends on hints.

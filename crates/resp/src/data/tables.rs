@@ -18,16 +18,18 @@
 //!
 //! These tables of keys and of their times are database 0's: [`super::databases`] has the others'.
 //!
-//! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
-//! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
-//! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
-//! again while a row has it: after a restart ids go on behind the greatest that any row has. Ids grow with time, which makes them the cursor of `SCAN`.
+//! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of all other
+//! values are rows of a table of their kind, under the key's `id`. So renaming a key moves none of them. Removing a
+//! key with many elements only notes its id in `kv_removed`; later they are deleted a bounded number at a time. An id
+//! is not used again while a row has it: after a restart, new ids are greater than every row's. Ids grow with time,
+//! which makes them the cursor of `SCAN`.
 //!
 //! A stream's groups are stored under its id. The consumers and pending entries of a group are stored under the
 //! group's `number`, which is an id, too.
 //!
-//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none but a stream is empty; the
-//! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
+//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string. No value but a stream
+//! is empty. The elements of a list have consecutive positions from `first` on. `kv_expiry` has a row for each key
+//! that expires.
 
 use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;

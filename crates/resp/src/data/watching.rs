@@ -1,6 +1,6 @@
 //! The state of a key at `WATCH`, to be compared at `EXEC`.
 //!
-//! It is a digest of the key's rows, so that nothing is written or kept for unwatched keys, and a change by SQL is
+//! The state is a digest of the key's rows. So nothing is written or kept for unwatched keys, and a change by SQL is
 //! seen like any other. A key that was changed and changed back is the same again: the transaction could as well have
 //! run after both.
 

@@ -1,7 +1,7 @@
 //! The records of an RDB file: keys with their times and values, and libraries of functions.
 //!
-//! A file begins with `REDIS` and its version, and ends with a mark and the checksum of all before it, which older
-//! ones do not have. Records that are not data are skipped: facts of the server, sizes, and times of use.
+//! A file begins with `REDIS` and its version, and ends with a mark and the checksum of all before it. Older files
+//! have no checksum. Records that are not data are skipped: facts of the server, sizes, and times of use.
 //!
 //! The checksum is at the end: a reader of [`Records`] has read records before it is known.
 

@@ -4,7 +4,7 @@
 //! they read. The steps of all scripts of a transaction count together, and so does the time. The hook checks the
 //! time, as does each command before it runs, so that a script ends soon behind its deadline.
 //!
-//! Invariants: once a script is over, it stays so, even if it catches the error; no text that the program makes for a
+//! Invariants: once a script is over, it stays so, even if it catches the error. No text that the program makes for a
 //! script has more than [`BYTES_MAX`] bytes.
 
 use crate::data::Spent;

@@ -1,9 +1,9 @@
 //! Scripts in Lua 5.1: `EVAL`, `EVALSHA`, and the scripts kept for them. A script is a part of its transaction.
 //!
-//! [`Scripts`] has the texts, by their digests, and interpreters that are idle. A script runs in an [`Interpreter`] of its
-//! own meanwhile, so that one that reads beside a long transaction delays no other. Sources that came by `EVAL` are kept
-//! for `EVALSHA` up to bounds, the oldest are forgotten; those of `SCRIPT LOAD` are kept until they are flushed. None
-//! survives the program.
+//! [`Scripts`] has the texts, by their digests, and interpreters that are idle. A script runs in an [`Interpreter`] of
+//! its own meanwhile, so that one that reads beside a long transaction delays no other. Sources that came by `EVAL`
+//! are kept for `EVALSHA` up to bounds; the oldest are forgotten. Sources of `SCRIPT LOAD` are kept until they are
+//! flushed. None survives the program.
 //!
 //! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's
 //! memory (I10, I15). If it ends by an error, its writes and messages are undone.
@@ -307,8 +307,8 @@ fn digest_in(text: &[u8]) -> Option<Digest> {
     (text.len() == DIGITS).then(|| text.to_ascii_lowercase())
 }
 
-/// A script without its first line, if that says how it is to be run, whether it only reads, and, if it says so, whether it
-/// may add data beyond `maxmemory`. The end of the line is left, so that lines keep their numbers.
+/// A script without its first line, if that is a shebang. The flags say if it only reads and, if declared, if it may
+/// add data beyond `maxmemory`. The end of the line is left, so that lines keep their numbers.
 fn without_shebang(text: &[u8]) -> Result<(&[u8], bool, Option<bool>), Failure> {
     if !text.starts_with(b"#!") {
         return Ok((text, false, None));

@@ -1,7 +1,7 @@
-//! Patterns of Lua 5.1, matched within bounds: Lua's own matcher has none for its depth, nor for its steps.
+//! Patterns of Lua 5.1, matched within bounds: Lua's own matcher bounds neither its depth nor its steps.
 //!
-//! Classes, sets, the items `* + - ?`, captures, captures of places, `%b`, `%f`, anchors, and references to captures are as
-//! in Lua's library, with its errors. As there, a pattern ends before its first zero byte.
+//! Supported as in Lua's library, with its errors, are classes, sets, the items `* + - ?`, captures, captures of
+//! places, `%b`, `%f`, anchors, and references to captures. As there, a pattern ends before its first zero byte.
 //!
 //! Invariants: a match is at most [`DEPTH_MAX`] calls deep; it ends when it has taken the steps that it was given.
 //!

@@ -182,8 +182,8 @@ impl Session {
         self.listens = Listens::default();
     }
 
-    /// The refusal of a command that a client may not give while it listens: with the first version of the protocol,
-    /// it could not distinguish the answer from a message.
+    /// The refusal of a command that a client may not give while it listens. With the first version of the protocol,
+    /// the client could not distinguish the answer from a message.
     pub(super) fn check_listens(&self, command: &Command, line: &Line) -> Result<(), Failure> {
         let is_allowed = matches!(command.name, "ping" | "quit" | "reset")
             || LISTENING.iter().any(|listens| listens.name == command.name);

@@ -8,8 +8,8 @@
 //! The owner of the socket reads into a buffer, takes the whole commands, runs them, and sends the output. Nothing is
 //! written before the whole flight is on stable storage.
 //!
-//! Invariants: an answer for each command, in their order; a command on data is answered when it, and all it can have
-//! read, is durable (I1); between `MULTI` and `EXEC` commands are kept up to a bound.
+//! Invariants: an answer for each command, in their order. A command on data is answered when it, and all it can have
+//! read, is durable (I1). Between `MULTI` and `EXEC` commands are kept up to a bound.
 
 mod admission;
 mod answers;
@@ -165,15 +165,14 @@ impl Session {
         self.id
     }
 
-    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`], and up to the one
-    /// by which a client authenticates. An empty flight asks for more bytes. If the flight is full there may be more
-    /// commands; run it and take again.
+    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`] and to a command
+    /// that authenticates. An empty flight asks for more bytes. If the flight is full there may be more commands; run
+    /// it and take again.
     ///
     /// A client that waits for elements is answered before more commands are taken: then the flight is empty. The
     /// flight is also empty while all clients are paused.
     ///
-    /// If the answers of the flight before were so large that some of its commands wait for them to be sent, those
-    /// commands are the flight.
+    /// If large answers of the flight before made some of its commands wait, those commands are the flight.
     ///
     /// # Errors
     /// The bytes are no command. The call before has taken the commands before them. Send [`ProtocolError`]'s text
@@ -517,8 +516,8 @@ fn may_wait(line: &Line) -> bool {
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
 ///
-/// A web page of any site can make a browser send such a request to a port on the user's own machine, with commands as
-/// its body. Redis ends the connection at the same two words.
+/// A web page of any site can make a browser send such a request, with commands as its body, to a port on the user's
+/// own machine. Redis ends the connection at the same two words.
 fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
     let is_http = |line: &Line| {
         let word = line.part(0);

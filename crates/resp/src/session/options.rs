@@ -28,8 +28,8 @@ pub type Authenticated<'a> = Pin<Box<dyn Future<Output = Option<Permission>> + S
 /// Determines permissions by name and password.
 pub trait Authenticate: Send + Sync {
     /// The permission of this user; `None` if there is no such user, or the password is wrong. A client that gives no
-    /// name is `default`. The session's task awaits the result: run slow checks on a thread of their own, and in a
-    /// time that does not reveal which users exist.
+    /// name is `default`. The session's task awaits the result: run slow checks on a thread of their own. The time
+    /// must not reveal which users exist.
     fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a>;
 }
 

@@ -1,5 +1,5 @@
-//! Reading beside a long transaction that has the serial stage: each command that only reads is answered from what was
-//! committed before, and the rest waits for its turn.
+//! Reading beside a long transaction that has the serial stage: each command that only reads is answered from the
+//! state committed before, and the rest waits for its turn.
 
 use crate::common::{START, SetClock, encode, text::answers};
 use bytes::{Bytes, BytesMut};
@@ -302,7 +302,7 @@ fn shapes() -> [Shape; 2] {
     [Shape::Coalesced, pipelined]
 }
 
-/// The names of all commands that only read, as `COMMAND` tells them.
+/// The names of all commands that only read, as `COMMAND` reports them.
 fn names_of_reads(world: &World) -> BTreeSet<String> {
     let mut session = world.session();
     let mut input = BytesMut::from(&b"COMMAND\r\n"[..]);
@@ -320,7 +320,7 @@ fn names_of_reads(world: &World) -> BTreeSet<String> {
         }
         other => panic!("no text: {other:?}"),
     };
-    // Of these the subcommands read.
+    // Commands of which some subcommands read.
     let mut names = BTreeSet::from(["function", "object", "memory", "xinfo"].map(str::to_string));
     for command in &commands {
         let BytesFrame::Array(facts) = command else {
@@ -372,7 +372,7 @@ fn what_has_expired_is_absent_and_stays() {
     let mut session = world.session();
     assert_eq!(world.ask(&mut session, "GET expired"), "nil");
     assert_eq!(world.ask(&mut session, "EXISTS expired later"), ":1");
-    // It is counted until somebody deletes it, as everywhere.
+    // It is counted until a command or a sweep deletes it, as everywhere.
     assert_eq!(world.ask(&mut session, "DBSIZE"), ":10");
     long.commit();
 }

@@ -34,7 +34,7 @@ fn so_many_keys_are_watched_and_no_more() {
         ask(session, &["EXEC"])
     };
     assert_eq!(exec(&mut session), "[+OK]");
-    // One that is named twice counts once, in one command and in several; what was seen first counts.
+    // A key that is named twice counts once, in one command and in several; the first state seen counts.
     assert_eq!(
         ask(&mut session, &words(&["WATCH"], 20_000, |_| "k1".into())),
         "+OK"
@@ -175,7 +175,7 @@ fn commands_that_wait_count_among_the_memory_of_all() {
     let aborted = "-EXECABORT Transaction discarded because of previous errors.";
     assert_eq!(ask(&mut other, &["EXEC"]), aborted);
     assert_eq!(ask(&mut one, &["EXEC"]), "[+OK +OK]");
-    // A large answer that there is no memory for is refused; what was taken is given back.
+    // A large answer that there is no memory for is refused; the memory taken is given back.
     memory.set_bytes_max(512 << 10);
     let refused =
         "-OOM answers and rows of all clients take as much memory as they may, 524288 bytes";

@@ -1,4 +1,4 @@
-//! Databases: what is of one is not of another, whatever happens to their tables.
+//! Databases: keys of one are not keys of another, through all changes of their tables.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};

@@ -196,7 +196,7 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
             format!("-NOPERM User has no permissions to run the '{name}' command")
         );
     }
-    // It would end what another client waits for.
+    // It would end another client's wait.
     let unblock = "-NOPERM User has no permissions to run the 'client|unblock' command";
     assert_eq!(ask(&["CLIENT", "UNBLOCK", "1"]), unblock);
     assert!(ask(&["CLIENT", "ID"]).starts_with(':'));
@@ -236,7 +236,7 @@ fn who_has_not_said_who_it_is_may_say_little() {
         assert_eq!(answers(&answer), [expected]);
         assert_eq!(goes_on, Continue::Close);
     }
-    // The answers to what came before stand before it.
+    // The answers to the earlier commands are before the error.
     let both = [encode(&["PING"]), encode(&["ECHO", &long])].concat();
     let said = answers(&send(&mut session(), &both).0);
     assert_eq!(said, ["-NOAUTH Authentication required.", refused]);
@@ -249,7 +249,7 @@ fn who_has_not_said_who_it_is_may_say_little() {
         let said = answers(&send(&mut session(), &sent).0);
         assert_eq!(said[1..], ["+OK"]);
     }
-    // And of somebody who is not, behind a wrong one.
+    // The commands behind a wrong password are of a client that is not authenticated.
     let sent = [encode(&["AUTH", "shut"]), encode(&["SET", "a", &long])].concat();
     let said = answers(&send(&mut session(), &sent).0);
     assert_eq!(said[1..], [refused]);
@@ -270,7 +270,7 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     assert!(ask(&words("SSCAN s 99")).starts_with("-ERR the cursor is none of this value"));
     assert_eq!(ask(&words("DEL s")), ":1");
     assert_eq!(ask(&words("SADD s new")), ":1");
-    // A small value is returned whole, whatever the cursor.
+    // A small value is returned whole, for any cursor.
     assert_eq!(ask(&words("SSCAN s 1")), "[\"0\" [\"new\"]]");
     let rows = || {
         let tables = world.keyspace.tables().expect("of its own");

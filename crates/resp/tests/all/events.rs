@@ -238,7 +238,7 @@ fn an_event_is_a_part_of_its_transaction() {
     assert_eq!(heard(&mut listener), [""; 0]);
     ask(&mut one, "EXEC");
     assert_eq!(heard(&mut listener), ["set a", "incrby a"]);
-    // Of a client that waits, too.
+    // For a client that waits, too.
     let mut waits = world.session();
     ask(&mut waits, "BLPOP l 0");
     ask(&mut one, "RPUSH l x");

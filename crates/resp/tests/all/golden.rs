@@ -62,8 +62,8 @@ fn words(line: &str) -> Vec<Vec<u8>> {
     words
 }
 
-/// Runs a transcript; returns it with the answers of `ask`: the answer to a command, if it is answered at once, or,
-/// without a command, the next message that a client receives.
+/// Runs a transcript; returns it with the answers of `ask`. With a command, that is the answer, if it is given at
+/// once; without one, it is the next message that a client receives.
 fn run(
     transcript: &str,
     mut ask: impl FnMut(u32, Option<&[Vec<u8>]>, bool) -> Option<String>,

@@ -1,4 +1,4 @@
-//! A server that is killed while clients write: what was answered is there afterwards, and each transaction whole.
+//! A server that is killed while clients write: answered transactions exist afterwards, and each is whole.
 //!
 //! The server is this program itself, in a process of its own, which runs the ignored test `a_server`.
 
@@ -115,7 +115,7 @@ fn start(directory: &Path) -> (Server, String) {
     let output = BufReader::new(server.stdout.take().expect("its output"));
     let mut lines = output.lines().map(|line| line.expect("a line"));
     let address = lines.find_map(|line| line.strip_prefix("listening at ").map(str::to_string));
-    // Whatever else it says is not waited for.
+    // The rest of its output is discarded.
     std::thread::spawn(move || lines.for_each(drop));
     (Server(server), address.expect("it listens"))
 }

@@ -38,7 +38,7 @@ fn a_library_is_durable_and_its_functions_run_as_transactions() {
     let world = world.restart(Faults::default());
     let mut session = world.session();
     assert_eq!(ask(&mut session, &["FCALL", "put", "1", "k", "v"]), "\"v\"");
-    // In whatever case, and by the command that only reads if it does.
+    // With any case, and by the command that only reads if the function does.
     assert_eq!(ask(&mut session, &["FCALL_RO", "look", "1", "k"]), "\"v\"");
     assert_eq!(
         ask(&mut session, &["FCALL_RO", "put", "1", "k", "v"]),

@@ -1,5 +1,5 @@
-//! Messages on channels beyond the transcripts: the third version of the protocol, what is undone, and clients that do
-//! not read.
+//! Messages on channels beyond the transcripts: the third version of the protocol, undone transactions, and clients
+//! that do not read.
 
 use crate::common::{World, encode, send};
 use bytes::BytesMut;

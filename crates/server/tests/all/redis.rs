@@ -224,7 +224,7 @@ fn who_does_not_say_who_it_is_is_sent_away() {
     let running = Running::start(options);
     let mut known = Client::of(&running);
     assert_eq!(known.ask("AUTH ada ada"), "+OK");
-    // One says nothing; the other goes on to say what it may not.
+    // One sends nothing; the other goes on to send commands that are refused.
     let (mut silent, mut busy) = (Client::of(&running), Client::of(&running));
     let mut said = 0;
     while let Ok(()) = busy.0.get_mut().write_all(b"GET a\r\n") {

@@ -199,7 +199,7 @@ impl<W: Words> LockTable<W> {
         let Some(chain) = self.chain(swapped) else {
             return;
         };
-        // Of a chain that another node is collecting the last cells may be used elsewhere already.
+        // If another node is collecting the chain, its last cells may be in use elsewhere already.
         let whole = chain.iter().skip(1).take_while(|&&(cell, claim)| {
             let of = self.cell(cell, coding::CHAIN).load(Ordering::Acquire);
             of == swapped.0 && claim.state() == State::More

@@ -150,7 +150,7 @@ impl EntryWord {
     }
 }
 
-/// Of the head's first words, so that one which is not whole is found.
+/// The checksum of the head's first words, by which an incomplete head is detected.
 pub(super) fn check(words: &[u64]) -> u64 {
     let fold = |sum: u64, &word: &u64| {
         (sum ^ word)

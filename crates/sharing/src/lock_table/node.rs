@@ -244,7 +244,7 @@ impl<W: Words> TableNode<W> {
         }
         for (n, &cell) in chain.iter().enumerate().skip(1) {
             table.make(cell, State::More);
-            // Of no entry while it is written.
+            // It belongs to no entry while it is written.
             store(cell, coding::CHAIN, 0);
             store(cell, coding::LINKS, coding::links(0, after(n), place));
             for at in 0..IN_OVERFLOW {

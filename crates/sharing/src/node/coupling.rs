@@ -1,6 +1,6 @@
 //! The difference between closely and loosely coupled nodes, below one [shell](super::shell) and one
-//! [member](super::member): the protocol's machine, the ways to other nodes and to storage, and what they need of the
-//! process.
+//! [member](super::member). It consists of the protocol's machine, the ways to other nodes and to storage, and their
+//! needs of the process.
 //!
 //! Everything else is written once. A coupling is known at compile time: no call of a transaction is dispatched at run
 //! time because of it.

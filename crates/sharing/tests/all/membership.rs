@@ -1,6 +1,6 @@
 //! The membership alone: nodes join, die, stop and suspect each other at random, and messages and accesses to the
-//! register come late. Checked: a node is recovered only when every member refuses its messages and its log is closed;
-//! one node recovers at a time; in the end all know the register's view, and every failed node is recovered.
+//! register come late. Checked: a node is recovered only when every member refuses its messages and its log is closed.
+//! One node recovers at a time. In the end all know the register's view, and every failed node is recovered.
 //! `exploration` checks the effect on transactions.
 
 use crate::world::random::Random;
@@ -341,7 +341,7 @@ fn the_side_with_more_members_asks_first() {
     // One member, whichever it is, is cut off from the two others.
     assert!(!asks(3, 0, 1, &[b, c]) && !asks(3, 2, 2, &[a, b]));
     assert!(asks(3, 1, 1, &[a]) && asks(3, 0, 1, &[c]));
-    // Of two equal sides the one with the coordinator.
+    // Of two equal sides, the one with the coordinator asks.
     assert!(asks(4, 1, 1, &[c, d]) && !asks(4, 2, 1, &[a, b]));
     // At last each asks: it may be that nothing is awaited of it.
     assert!(asks(3, 2, 3, &[a, b]) && asks(4, 2, 3, &[a, b]));

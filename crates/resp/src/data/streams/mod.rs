@@ -146,8 +146,8 @@ impl Stream {
     }
 }
 
-/// The fields and values of an entry as its row has them: of each its length, in groups of 7 bits from the lowest on, and
-/// its bytes.
+/// The fields and values of an entry as its row has them. Each has its length, in groups of 7 bits from the lowest on,
+/// and its bytes.
 pub(crate) struct Fields;
 
 impl Fields {

@@ -118,7 +118,7 @@ pub(super) struct Dropped {
     pub trees: Vec<u32>,
 }
 
-/// That there is something else of this name.
+/// The error for another definition under this name.
 #[cold]
 pub(super) fn differs(name: &str, text: &str) -> NodeError {
     TableError::SchemaDiffers {
@@ -128,7 +128,7 @@ pub(super) fn differs(name: &str, text: &str) -> NodeError {
     .into()
 }
 
-/// That there is no such table.
+/// The error for an unknown table.
 #[cold]
 pub(super) fn unknown(name: &str) -> NodeError {
     let table = name.to_string();

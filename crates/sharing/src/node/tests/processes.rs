@@ -46,7 +46,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Of this process, if it is a worker.
+    /// The role of this process, if it is a worker.
     pub fn here() -> Option<Told> {
         let directory = std::env::var_os(DIRECTORY)?;
         let memory = std::env::var_os(MEMORY).unwrap();

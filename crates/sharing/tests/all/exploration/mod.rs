@@ -1,11 +1,10 @@
 //! Thousands of seeded runs of the toy shell, in which anything may happen between any two steps.
 //!
-//! In each run transactions of several nodes read and change a few pages. Checked at every step, by
-//! the world: mutual exclusion; every grant names the newest committed version and is right about
-//! where it is; no update is lost; storage never goes backwards. At the end: nothing waits
-//! (deadlocks are found as long as waiting transactions are suspected), and no lock is left; and what a backup and all
-//! logs have is what was committed, as it is at any moment at which everything fails. A run repeated has the same
-//! outputs (I11).
+//! In each run transactions of several nodes read and change a few pages. The world checks at every step: mutual
+//! exclusion; every grant names the newest committed version and its right place; no update is lost; storage never
+//! goes backwards. At the end nothing waits (deadlocks are found as long as waiting transactions are suspected), and
+//! no lock is left. A backup and all logs together have the committed state, as they have at any moment at which
+//! everything fails. A run repeated has the same outputs (I11).
 //!
 //! Each case is run twice: with nodes that write pages, and with a checkpointer that merges the nodes' logs.
 //!

@@ -1,8 +1,8 @@
-//! The nodes' logs, and who brings what is in them to storage.
+//! The nodes' logs, and the keepers that bring their groups to storage.
 //!
 //! A commit group has byte ranges with page sequence numbers, encoded as a node's log has them. Under
-//! [`Keeper::Nodes`] they are read at a recovery only; under [`Keeper::Checkpointer`] all logs are merged into the
-//! checkpointer's pages as they grow, nodes write no pages, and "written" means that these pages have a version.
+//! [`Keeper::Nodes`] they are read at a recovery only. Under [`Keeper::Checkpointer`] all logs are merged into the
+//! checkpointer's pages as they grow. Nodes write no pages then, and "written" means that these pages have a version.
 //! The checkpointer may begin again from its backup, for which it needs no log from before [`Merge::needed_from`].
 
 use super::random::Random;

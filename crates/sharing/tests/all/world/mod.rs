@@ -1,10 +1,10 @@
-//! A toy shell around the protocols' machines: nodes with page buffers, transactions that read and
-//! change page contents, a network, a global lock table and a storage whose writes take time.
+//! A toy shell around the protocols' machines. It has nodes with page buffers, transactions that read and change page
+//! contents, a network, a global lock table and a storage whose writes take time.
 //!
-//! Everything under way is an [`Event`] in a pool. The driver picks one after another: in order for
-//! a schedule written by hand, or at random, which lets messages overtake each other and everything
-//! happen between any two steps of anything else. The world knows the truth (what was committed,
-//! who holds what) and checks every grant, read and write against it.
+//! Everything under way is an [`Event`] in a pool. The driver picks one after another, in order for a schedule written
+//! by hand, or at random. At random, messages overtake each other, and everything may happen between any two steps of
+//! anything else. The world knows the truth (the committed state, the holders of locks) and checks every grant, read
+//! and write against it.
 //!
 //! A commit writes byte ranges to the log of its node (`logs`), and is durable with that. How they come to storage is
 //! one of two [`Keeper`]s' business: the nodes write whole pages, or a checkpointer merges all logs into its pages and

@@ -161,7 +161,7 @@ fn a_frame_with_any_damaged_byte_is_refused() {
     for letter in letters() {
         let mut bytes = Vec::new();
         frame(&letter).encode(&mut bytes);
-        // Of a page not each.
+        // Not every place of a page.
         let step = 1 + bytes.len() / 400;
         for place in (4..bytes.len()).step_by(step) {
             for damage in [1, 0x80, 0xff] {

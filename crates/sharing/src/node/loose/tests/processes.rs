@@ -55,7 +55,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Of this process, if it is a worker.
+    /// The role of this process, if it is a worker.
     pub fn here() -> Option<Told> {
         let members = std::env::var_os(MEMBERS)?;
         Some(Told {

@@ -182,7 +182,7 @@ impl NodeTables<'_> {
             .ok_or_else(|| unknown(name))
     }
 
-    /// That no other table refers to this one's rows.
+    /// Checks that no other table refers to this one's rows.
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
         for other in self.tables.all().filter(|other| other.number != number) {
             let mut keys = other.format.schema().foreign_keys.iter();

@@ -52,7 +52,7 @@ pub fn options(memory: &Path) -> NodeOptions {
     }
 }
 
-/// Of closely coupled nodes.
+/// A place with closely coupled nodes.
 pub struct Close {
     pub nodes: Option<Nodes>,
     options: NodeOptions,
@@ -98,7 +98,7 @@ pub fn serve(directory: &Path, pages: u64, storage: StorageOptions) -> Serving {
     Serving::start(server, listener, None).unwrap()
 }
 
-/// Of loosely coupled nodes.
+/// A place with loosely coupled nodes.
 pub struct Loose {
     pub server: Option<Serving>,
     storage: StorageOptions,

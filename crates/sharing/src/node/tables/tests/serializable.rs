@@ -126,7 +126,7 @@ fn client(
                     .map(|(step, found)| micro(step, Some(found)));
                 at.note(&mut events, "ok", process, &Json::Array(done.collect()));
             }
-            // Of the torn ones some meet another's row at their place.
+            // Some torn ones meet another's row at their place.
             Err(NodeError::Rows(_)) => at.note(&mut events, "fail", process, &asked),
             Err(error) => panic!("{error}"),
         }
