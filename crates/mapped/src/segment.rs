@@ -122,8 +122,7 @@ impl Segment {
 
     /// Runs a transaction, again and again until it commits, and returns when it is durable.
     ///
-    /// The closure must bear being run several times: what it does outside of the segment is not
-    /// undone.
+    /// The closure must bear being run several times: its effects outside of the segment are not undone.
     ///
     /// # Errors
     /// The closure's error, after its effects were undone; [`SegmentError`].
@@ -213,7 +212,7 @@ impl Segment {
         if !session.is_running() && open.state.is_some() {
             open.idle.push(session);
         } else {
-            // It may be the last one who has the segment: closing is not done under the lock.
+            // The caller may be the last user of the segment: closing is not done under the lock.
             drop(open);
             drop(session);
         }
@@ -265,7 +264,7 @@ impl Segment {
         }
     }
 
-    /// A ticket for what a session's commit returned.
+    /// A ticket for the position that a session's commit returned.
     pub fn ticket(&self, position: Option<u64>) -> Ticket {
         Ticket::new(self.state().ok(), position)
     }
@@ -302,9 +301,9 @@ impl Segment {
         self.state().ok()?.slowest_reader()
     }
 
-    /// On which pages this process' transactions conflicted with others, since it opened the segment, with
-    /// whatever handle; nothing, if it is closed. Transactions conflict by page: what different threads
-    /// or processes change should be on different ones ([`Spread`](crate::Spread)).
+    /// The pages on which this process' transactions conflicted with others, since it opened the segment, with any
+    /// handle; nothing, if it is closed. Transactions conflict by page: data that different threads or processes
+    /// change should be on different pages ([`Spread`](crate::Spread)).
     pub fn conflicts(&self) -> Conflicts {
         self.state()
             .map_or_else(|_| Conflicts::default(), |state| state.conflicts.read())

@@ -1,4 +1,4 @@
-//! The map: what every page is, and the high water above which no page was handed out.
+//! The map: the kind of every page, and the high water above which no page was handed out.
 //!
 //! It has an entry of 8 bytes for each page, 512 in a page of the map (a leaf). A leaf is found
 //! through a page of 512 leaves (a directory) and the root of 16384 directories. The inside of a
@@ -144,7 +144,7 @@ pub(super) fn entry<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Entry, 
     ))
 }
 
-/// Says what a page is. Its leaf must be there.
+/// Sets a page's kind. Its leaf must exist.
 pub(super) fn set_entry<M: Memory + ?Sized>(
     memory: &mut M,
     page: u64,

@@ -103,7 +103,7 @@ fn bank(mechanism: MechanismKind, name: &str) -> Shared {
     shared
 }
 
-/// The sum is right, and a process has done what it said, or one transaction more.
+/// The sum is right, and a process has done the transfers that it reported, or one more.
 fn check(segment: &Segment, number: u64, said: u64) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
@@ -276,7 +276,7 @@ fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
     };
     let burying = Step::ALL[step] == Step::Burying;
     if burying {
-        // Somebody whom the victim finds dead, and no survivor who may find him first.
+        // A process that the victim finds dead, and no survivor that may find it first.
         let mut dead = start("transfer", 2, ["2", "6"]);
         dead.goes_on(1);
         check(&shared.segment, 2, dead.end(true));

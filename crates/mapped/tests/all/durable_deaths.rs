@@ -80,7 +80,7 @@ fn open(mechanism: MechanismKind, directory: &Path) -> Segment {
     segment
 }
 
-/// The sum is right, and each worker's count is what it said, or one more.
+/// The sum is right, and each worker's count is the reported one, or one more.
 fn check(segment: &Segment, said: &[u64]) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(

@@ -1,5 +1,4 @@
-//! Damaged heaps: whatever bytes stand there, nothing panics and nothing goes round for ever, and
-//! `check` finds what contradicts.
+//! Damaged heaps: with any bytes, nothing panics and nothing goes round for ever, and `check` finds contradictions.
 
 use proptest::prelude::*;
 use sardonyx_mapped::memory::PlainMemory;

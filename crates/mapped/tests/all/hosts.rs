@@ -97,7 +97,7 @@ fn fork(mechanism: MechanismKind, how: &str) {
                 + 2 * i32::from(!snapshot_too)
                 + 4 * i32::from(!works)
                 + 8 * i32::from(!plain);
-            // SAFETY: ends the child at once, without what its parent's libraries do at the end.
+            // SAFETY: ends the child at once, without the exit handlers of its parent's libraries.
             unsafe { libc::_exit(code) };
         }
         pid => {
@@ -248,7 +248,7 @@ static OURS: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn chained(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
-    // SAFETY: what `nested` found to be installed, with SA_SIGINFO.
+    // SAFETY: the handler that `nested` found to be installed, with SA_SIGINFO.
     let ours: Handler = unsafe { std::mem::transmute(OURS.load(Ordering::SeqCst)) };
     ours(signal, info, context);
 }
@@ -297,7 +297,7 @@ fn nested(mechanism: MechanismKind, step: &str, how: &str) {
         _ => sardonyx_mapped::planted::Step::TurnTaken,
     });
     for round in 2..12 {
-        // An old snapshot keeps what comes from being folded: pages are to be made, not only shown.
+        // An old snapshot keeps later commits from being folded: pages are to be made, not only shown.
         let old = segment.snapshot().unwrap();
         change(round);
         session.begin(Default::default()).unwrap();
@@ -338,7 +338,7 @@ fn a_signals_handler_that_touches_the_segment_never_meets_a_half_made_change() {
     }
 }
 
-/// A SIGSEGV that somebody sends is none of the library's, whatever it looks like.
+/// A SIGSEGV sent by a program is none of the library's, with any look.
 fn sent(mechanism: MechanismKind, how: &str) {
     let handler = match how {
         "ignored" => libc::SIG_IGN,

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 const PAGES: u64 = 1024;
-/// With their records, twice what the smallest ring takes of one transaction.
+/// With their records, twice as much as the smallest ring takes of one transaction.
 const BYTES: usize = 1 << 20;
 
 fn fill(segment: &Segment, bytes: usize, value: u8) -> Result<(), RunError<GrowError>> {

@@ -74,7 +74,7 @@ fn what_killed_processes_left_is_found_and_removed_also_by_the_next_opening() {
         found.iter().all(|leftover| leftover.bytes > 1 << 20),
         "{found:?}"
     );
-    // A file of somebody else's is left alone.
+    // A file of another program is left alone.
     let foreign = shared.path().join("sardonyx-of-somebody");
     std::fs::write(&foreign, [7; 100]).unwrap();
     // Opening any database there removes leftovers that no process needs.

@@ -3,8 +3,7 @@
 //! more (I8). Transactions that conflict in the model must fail with a conflict; the number of commits is checked over
 //! all runs.
 //!
-//! The ring is as small as it gets, and pages are written whole, so that it wraps and views fall
-//! behind what is still in it.
+//! The ring is as small as it gets, and pages are written whole, so that it wraps and views fall behind its records.
 
 use crate::common::{PAGE, first_seed, options, runs};
 use sardonyx_mapped::{
@@ -30,7 +29,7 @@ fn hot(random: &mut Random) -> u64 {
     chunk * 512 + [1, 2, 3, 511][random.below(4) as usize]
 }
 
-/// A transaction that runs, and what the model knows of it.
+/// A transaction that runs, and its state in the model.
 struct Running {
     // Before the session that it borrows.
     transaction: Transaction<'static>,
@@ -127,7 +126,7 @@ impl World {
         }
     }
 
-    /// Reads outside of a transaction: what is read is anything, the next transaction is right.
+    /// Reads outside of a transaction: the value is arbitrary, the next transaction is right.
     fn peek(&mut self, actor: usize) {
         let page = hot(&mut self.random);
         let allowed = self.mechanism == MechanismKind::Asynchronous;
@@ -324,7 +323,7 @@ impl Running {
         };
         let range = page * PAGE..(page + pages) * PAGE;
         self.transaction.touch(range, access).unwrap();
-        // It may commit although others changed what was only announced, or not: as if it was read.
+        // It may commit or not if others changed a page that was only announced: as if the page was read.
         self.check(page);
     }
 

@@ -43,7 +43,7 @@ fn child() {
     });
 }
 
-/// One client: runs its transactions and says what it asked for and what came back.
+/// One client: runs its transactions and reports its requests and their results.
 fn client_of(
     segment: &Segment,
     lists: bool,

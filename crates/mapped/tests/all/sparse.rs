@@ -1,5 +1,4 @@
-//! A segment of which little is used: memory, and what an opening looks at, follow what is used and not how
-//! long it is.
+//! A segment of which little is used: memory, and the work of an opening, follow the used pages and not its length.
 
 use crate::common::{self, Fallible, MECHANISMS, PAGE, alone, role, say, spawn};
 use sardonyx_mapped::memory::GrowError;
@@ -78,7 +77,7 @@ fn an_opening_takes_memory_for_what_is_used() {
             );
             write_all(&segment);
             drop(segment);
-            // From the log alone, or from what the orderly end left; then from a checkpoint.
+            // From the log alone, or from the state that the orderly end left; then from a checkpoint.
             for _ in 0..2 {
                 let path = |path: &Path| path.to_str().unwrap().to_owned();
                 let (database, shared) = (path(directory.path()), path(shared_memory.path()));
@@ -113,7 +112,7 @@ fn open_and_tell(role: &[String]) {
     };
     assert_eq!(segment.length(), LENGTH);
     say(allocated(shared_memory));
-    // Not `ru_maxrss`, which begins with what the parent had.
+    // Not `ru_maxrss`, which begins with the parent's.
     say(status_bytes("VmHWM"));
     say(usage.ru_minflt);
     let snapshot = segment.snapshot().unwrap();

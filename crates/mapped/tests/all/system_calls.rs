@@ -1,5 +1,5 @@
-//! System calls that read from a view: `write(2)` and `send(2)` of what a transaction sees. The kernel
-//! cannot make a page right, so pages that others changed have to be right before.
+//! System calls that read from a view: `write(2)` and `send(2)` of a transaction's data. The kernel cannot make a page
+//! right, so pages that others changed have to be right before.
 
 use crate::common::{self, MECHANISMS, PAGE, options, word};
 use sardonyx_mapped::{Access, MechanismKind, Memory, MemoryAccess, Segment, Snapshot};
@@ -170,7 +170,7 @@ fn outside_of_a_transaction_the_memory_can_be_read_by_system_calls_where_that_wa
             let mut file = tempfile::tempfile().unwrap();
             assert_eq!(file.write(memory).unwrap_or(0), length, "{mechanism:?}");
         }
-        // And what was read there is not what the next transaction goes by.
+        // And the next transaction does not rely on the content read there.
         session.begin(Default::default()).unwrap();
         for page in 0..PAGES {
             // SAFETY: as above.
