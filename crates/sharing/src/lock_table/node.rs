@@ -255,8 +255,7 @@ impl<W: Words> TableNode<W> {
         new
     }
 
-    /// Swaps what is built in. The new cells are the entry's then, and the old ones this node's to
-    /// collect.
+    /// Swaps in the entry that was built. The new cells are the entry's then, and the old ones this node's to collect.
     pub(super) fn publish(&mut self, built: &Built) -> bool {
         let swap = self.table.slot(self.slot, SLOT_SWAP);
         swap.store(built.old.0, Ordering::Release);

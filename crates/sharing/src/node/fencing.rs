@@ -28,8 +28,8 @@ impl Fence {
         }
     }
 
-    /// Looks which of the processes are stopped, and kills who has been for too long. `waits`: some transaction here
-    /// waits.
+    /// Looks which of the processes are stopped, and kills one that has been for too long. `waits`: some transaction
+    /// here waits.
     pub fn look(&mut self, processes: &[(u32, OwnedFd)], waits: bool) {
         let is_there = |process: u32| processes.iter().any(|(other, _)| *other == process);
         self.found.retain(|process| waits && is_there(process));

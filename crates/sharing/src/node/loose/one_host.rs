@@ -97,8 +97,8 @@ impl OneHost {
     }
 
     /// The same; this node counts as failed when its process has been stopped for so long, and at least
-    /// [`STOPPED_PROCESS_WAIT_MIN`]. After half of that it stops itself when it goes on, as it cannot know what others
-    /// did.
+    /// [`STOPPED_PROCESS_WAIT_MIN`]. After half of that it stops itself when it goes on, as it cannot know the others'
+    /// actions.
     #[must_use]
     pub fn with_stopped_process_wait(self, wait: Duration) -> Self {
         OneHost {

@@ -14,7 +14,7 @@ use sardonyx_storage::journal::{JournalError, JournalPosition, RowRange};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many bytes of rows, of whatever journal, are looked at for one answer, and the row that goes beyond.
+/// Bytes of rows, of all journals, that are read for one answer, not counting the row that goes beyond.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// The bytes of an answer beside a row's own.
