@@ -162,8 +162,8 @@ impl<W: Words> LockTable<W> {
         }
     }
 
-    /// Frees all cells that a node had beside, if it is dead or has left: the cells that it had swapped out and not
-    /// collected, and then the ones that it held. May be repeated, also by another process, if this one dies.
+    /// Frees all cells that a node had beside, if it is dead or has left. First are the cells that it had swapped out
+    /// and not collected, then the ones that it held. May be repeated, also by another process, if this one dies.
     ///
     /// `during`: the slot's state meanwhile. If another was faster, and the slot has a new node, nothing of that node
     /// is touched. A claim that was read while the slot still had this state is not the new node's; if it is by now,

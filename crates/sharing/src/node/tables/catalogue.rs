@@ -202,7 +202,7 @@ pub(super) fn first_dropped(view: &View<'_>) -> Result<Option<Dropped>, NodeErro
     }
 }
 
-/// Notes what is left of a table that was dropped; nothing, if nothing is.
+/// Notes the rest of a dropped table; nothing, if nothing is left.
 pub(super) fn note_dropped(view: &mut View<'_>, dropped: &Dropped) -> Result<(), NodeError> {
     let catalogue = space::prepare(view)?.catalogue;
     let key = key_of_dropped(dropped.number);

@@ -1,4 +1,4 @@
-//! Every message survives its way through a frame, and everything else is refused, whatever byte is damaged.
+//! Every message survives its way through a frame, and everything else is refused, with any byte damaged.
 
 use crate::node::loose::call::Question;
 use crate::node::loose::coding::{Letter, decode, encode};
@@ -201,7 +201,7 @@ fn a_content_that_no_encoder_made_is_refused() {
         longer.content.push(0);
         assert!(decode(&longer).is_err(), "{letter:?} with a byte more");
         for _ in 0..300 {
-            // Signed by whom it may be: it is a letter or an error, and what comes back is encoded alike.
+            // With any kind: it is a letter or an error, and encodes to the same bytes.
             let mut other = whole.clone();
             other.kind = random.below(40) as u8;
             if !other.content.is_empty() {

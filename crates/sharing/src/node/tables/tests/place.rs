@@ -1,4 +1,4 @@
-//! A database that nodes of one process share, of either coupling: what a test says of nodes' tables it says of both.
+//! A database that nodes of one process share, of either coupling: so tests of nodes' tables run on both.
 
 use crate::node::loose::tests::register;
 use crate::node::loose::{LooseNode, LooseOptions, PageServer, Serving};
@@ -146,7 +146,7 @@ impl Place for Loose {
     }
 }
 
-/// Makes a test for each coupling of functions that say what is so of a [`Place`].
+/// Makes a test for each coupling of functions that test a [`Place`].
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod close {

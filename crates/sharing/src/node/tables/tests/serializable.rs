@@ -16,7 +16,7 @@ const TRANSACTIONS: u64 = 40;
 
 type Step = (bool, u64, u64);
 
-/// Events in the order of a counter: what a transaction asks for before it begins, what came of it after its end.
+/// Events in the order of a counter: a transaction's requests before it begins, its results after its end.
 #[derive(Default)]
 struct Recorder(AtomicU64);
 
