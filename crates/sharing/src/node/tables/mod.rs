@@ -18,7 +18,7 @@
 //! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
 //! - `entries`: a tree's entries; `change`: the change of a row and its indexes;
 //! - `catalogue`: the definitions of tables; `known`: all of them, and the ones that a node keeps; `dropping`: dropped
-//! ones;
+//!   ones;
 //! - `store`: all of it as a store of rows, with the constraints and changes of schemas that all stores have;
 //! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
