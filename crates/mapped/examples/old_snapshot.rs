@@ -1,15 +1,15 @@
-//! What an old reader costs a writer. The same transactions run alternately on two segments: on the
-//! one nobody looks; on the other a snapshot of this process, or an idle transaction of another
-//! process, was begun before the first of them and is still there at the last.
+//! The cost of an old reader for a writer. The same transactions run alternately on two segments. One has no reader.
+//! On the other, a snapshot of this process, or an idle transaction of another process, begins before the first
+//! transaction and is open until after the last.
 //!
 //! ```text
 //! old_snapshot [PAGES] [WORDS] [COMMITS] [snapshot|idle|sessions] [asynchronous|signal|explicit]
 //! ```
 //!
-//! Each transaction changes `WORDS` scattered words in each of `PAGES` pages. `sessions`: as
-//! `snapshot`, and two sessions commit in turn, so that each sees the pages that the other changed.
-//! At the end the reader goes, and what the commits after it cost is shown. Times are of this thread's
-//! processor, so that other programs on the machine matter little.
+//! Each transaction changes `WORDS` scattered words in each of `PAGES` pages. `sessions`: as `snapshot`, and two
+//! sessions commit in turn, so that each sees the pages that the other changed. At the end the reader closes, and the
+//! cost of the commits after it is shown. Times are of this thread's processor, so that other programs on the machine
+//! matter little.
 
 use sardonyx_mapped::{Begin, MechanismKind, Memory, Options, Segment, Session, Transaction};
 use std::io::{BufRead, BufReader};

@@ -1,11 +1,11 @@
-//! Transactions of several processes that change rows of 40 bytes, each a row chosen at random:
-//! packed, a hundred to a page; one to a page; and in regions, a process' own rows on pages of their own.
+//! Transactions of several processes that change rows of 40 bytes, each a row chosen at random. The layouts: packed, a
+//! hundred to a page; one to a page; and in regions, a process' own rows on pages of their own.
 //!
-//! Once with what is read found out by the mechanism, and once said by the program (`Explicit`).
+//! The mechanism detects the reads once, and the program declares them once (`Explicit`).
 //!
 //! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES [WORK [EACH]]]]]`:
-//! 1,000 rows, 3 seconds, 4 changes in a transaction, which works for 100 microseconds between reading and
-//! changing; every EACH-th (100th) transaction is waited for until it is durable. It starts itself again for
+//! 1,000 rows, 3 seconds, 4 changes in a transaction. A transaction works for 100 microseconds between reading and
+//! changing. The process waits until every EACH-th (100th) transaction is durable. The program starts itself again for
 //! each process.
 
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment, Spread};
@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 type Row = [u64; 5];
 
-/// Where the rows begin.
+/// The address of the first row.
 const START: u64 = 4096;
 
-/// How rows are laid out and chosen.
+/// The layout and the choice of rows.
 #[derive(Clone, Copy)]
 struct Layout {
     name: &'static str,
     per_page: u64,
-    /// Whether each process has rows of its own.
+    /// True if each process has rows of its own.
     regions: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What it takes to grow, to fill sparsely and to open a segment of 4 GiB in which one word of each MiB is
-//! used, and how much memory: `cargo run --release -p sardonyx-mapped --example sparse_segment [DIRECTORY]`.
+//! Time and memory to grow, to fill sparsely and to open a segment of 4 GiB. One word of each MiB is used: `cargo run
+//! --release -p sardonyx-mapped --example sparse_segment [DIRECTORY]`.
 //!
 //! It starts itself again for each opening, so that each has a process of its own.
 

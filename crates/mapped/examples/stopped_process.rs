@@ -1,5 +1,5 @@
-//! How often, and for how long, a process that is stopped (SIGSTOP) at a random instant holds the others
-//! up. Two processes commit all the time; one of them is stopped for a while, again and again.
+//! Delays of a process by another one that is stopped (SIGSTOP) at random instants: their number and duration. Two
+//! processes commit all the time; one of them is stopped for a while, again and again.
 //!
 //! ```text
 //! stopped_process [STOPS] [MILLISECONDS] [SEED] [volatile|DIRECTORY]
@@ -72,7 +72,7 @@ fn main() -> Fallible {
         .spawn()?;
     let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let errors = AtomicU64::new(0);
-    // The longest that this process' thread stood still during a stop, in microseconds.
+    // The longest delay of this process' thread during a stop, in microseconds.
     let longest = AtomicU64::new(0);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -99,7 +99,7 @@ fn main() -> Fallible {
                 let before = done.load(Ordering::Relaxed);
                 signal(&child, libc::SIGSTOP)?;
                 std::thread::sleep(time);
-                // Whether it is still in the same one shows in how far it has come.
+                // The count of commits shows if this process is still in the same transaction.
                 let after = done.load(Ordering::Relaxed);
                 signal(&child, libc::SIGCONT)?;
                 std::thread::sleep(Duration::from_millis(2));

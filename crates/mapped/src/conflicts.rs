@@ -8,7 +8,7 @@
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_base::sync::futex::Mutex;
 
-/// The number of distinguished pages: enough to see what is hot, and some hundred KiB.
+/// The number of distinguished pages: enough to show contended pages, and some hundred KiB.
 const PAGES_MAX: usize = 4096;
 
 /// The number of repeated transactions of this process, by the page that another one had changed.

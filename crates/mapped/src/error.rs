@@ -116,8 +116,8 @@ pub enum SegmentError {
         /// For how long.
         seconds: u64,
     },
-    /// A process that is stopped holds what is needed. Nothing was done: a transaction that was to be
-    /// committed has no effect.
+    /// A process that is stopped holds a needed lock. Nothing was done: a transaction that was to be committed has no
+    /// effect.
     #[error(
         "process {process} is stopped (state {state}) and has held {holds} for {seconds} s, which \
          nobody can take from it: continue it (`kill -CONT {process}`) or end it \
@@ -148,7 +148,7 @@ pub enum SegmentError {
         /// For how long it has been found stopped.
         seconds: u64,
     },
-    /// Writing the log failed; what was not acknowledged may or may not be there after a restart.
+    /// Writing the log failed; unacknowledged transactions may or may not exist after a restart.
     #[error(
         "the log is poisoned: {cause}; what was waited for may be lost: open the database again"
     )]

@@ -20,7 +20,7 @@ use sardonyx_storage::ticket::DurableLog;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The least growth: what a segment's memory is allocated by.
+/// The least growth: the unit in which a segment's memory is allocated.
 const STEP_BYTES: u64 = 2 << 20;
 
 /// The place of the counter of transactions.
@@ -53,9 +53,9 @@ fn options(stripes: u32) -> StorageOptions {
 /// The expected result of recovery.
 #[derive(Clone, Copy, Default, Debug)]
 struct Model {
-    /// The length, the counter, and what the last large transaction wrote, of what was acknowledged.
+    /// The acknowledged length and counter, and the byte written by the last acknowledged large transaction.
     acknowledged: (u64, u64, u8),
-    /// Of everything that was submitted and may be there.
+    /// The same of all submitted transactions, which may have taken effect.
     submitted: (u64, u64, u8),
 }
 
@@ -245,7 +245,7 @@ impl World {
     }
 }
 
-/// A life, one that crashes at a step, and one that must find what was acknowledged.
+/// A life, one that crashes at a step, and one that must find all acknowledged transactions.
 fn explore(seed: u64, crash_at: u64) -> bool {
     let mut world = World {
         disk: SimulatedDisk::new(seed, Faults::default()),

@@ -1,9 +1,9 @@
 //! Shared memories that dead processes left: found and removed.
 //!
-//! A process on a shared memory holds a lock on its place in the file for as long as it lives, however it ends,
-//! and in whatever container. So a file without a locked place has no user. That of a database is then
-//! worthless: the next opening recovers the database from its directory. One that nothing durable belongs to
-//! has what was committed last, until it is opened again or removed here.
+//! A process on a shared memory holds a lock on its place in the file for as long as it lives, however it ends, and in
+//! any container. So a file without a locked place has no user. A database's file is then worthless: the next opening
+//! recovers the database from its directory. A file without a durable database has the last committed state, until it
+//! is opened again or removed here.
 //!
 //! A process that attaches to such a file just then is kept from working on one without a name: see
 //! `Region::attach`.

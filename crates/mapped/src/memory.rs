@@ -169,8 +169,8 @@ pub trait MemoryAccess: Memory {
     /// As the trait says.
     #[inline]
     fn get_mut<T: Resident>(&mut self, place: P<T>) -> Result<&mut T, PlaceError> {
-        // Checked first, so that the error can look at the memory: the borrow of what is returned
-        // cannot end in one branch only.
+        // Checked first, so that the error can look at the memory: the borrow of the returned range cannot end in one
+        // branch only.
         check(self, place, 1)?;
         self.range_mut(place.offset(), size_of::<T>() as u64)
             .and_then(resident::from_bytes_mut)
@@ -252,7 +252,7 @@ pub trait MemoryAccess: Memory {
         Ok(())
     }
 
-    /// Two values at once, to change: what a `Box`-less structure needs to relink two nodes.
+    /// Two values at once, to change: a structure without `Box` needs this to relink two nodes.
     ///
     /// # Errors
     /// As the trait says; [`PlaceError::Overlap`] if they share bytes.

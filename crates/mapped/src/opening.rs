@@ -155,7 +155,7 @@ impl Opening<'_> {
         })
     }
 
-    /// Makes the shared memory of what was recovered.
+    /// Makes the shared memory of the recovered pages.
     fn make(
         &self,
         directory: &Path,
@@ -239,7 +239,7 @@ impl Opening<'_> {
     }
 }
 
-/// Gives the shared memory the pages of what was recovered that hold anything, in runs.
+/// Gives the shared memory the recovered pages that are not zero, in runs.
 fn fill(region: &Region, store: &PageStore) -> Result<(), SegmentError> {
     let bytes = |run: &Range<u64>| {
         let (start, end) = (run.start as usize, run.end as usize);

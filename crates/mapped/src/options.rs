@@ -33,9 +33,9 @@ pub(crate) const ADDRESS_SPACE_BYTES_MAX: u64 = ADDRESSABLE_BYTES / 2;
 /// The address space of a process, with page tables of four levels.
 const ADDRESSABLE_BYTES: u64 = 128 << 40;
 
-/// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints'
-/// copies each take as much of what the process may have. So little that all sessions that a segment may
-/// have fit into the 128 TiB that a process can address, with a quarter of it left for everything else.
+/// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints' copies each take
+/// as much of the process' address space. It is so little that all sessions of a segment fit into the 128 TiB that a
+/// process can address, with a quarter of it left for everything else.
 fn usual_address_space() -> u64 {
     const USUAL: u64 = 96 << 30;
     const _: () = assert!(USUAL * SLOTS as u64 <= ADDRESSABLE_BYTES / 4 * 3);
@@ -119,19 +119,19 @@ impl Options {
         self
     }
 
-    /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
-    /// last, and for the log. A transaction whose records would take more than a quarter has memory of its
-    /// own for them, until they are durable and every snapshot has them. Rounded up to a power of
-    /// two; at most 1 TiB. It counts when the shared memory is made.
+    /// Bytes of redo records kept in memory: for snapshots that are older than the last commit, and for the log. A
+    /// transaction whose records would take more than a quarter has memory of its own for them, until they are durable
+    /// and every snapshot has them. Rounded up to a power of two; at most 1 TiB. It counts when the shared memory is
+    /// made.
     pub fn versions_bytes(mut self, bytes: u64) -> Self {
         self.versions_bytes = bytes;
         self
     }
 
-    /// The most bytes of redo records that a transaction of this process may have: what it changes, and 8
-    /// bytes for each range of consecutive bytes that it changes. Unless chosen, as much as there is memory
-    /// for, and the log can take: its largest size (the storage's `log_bytes_max`, 2 GiB unless chosen) but
-    /// for two segments. At most 4 GiB less a page.
+    /// The most bytes of redo records that a transaction of this process may have: its changed bytes, and 8 bytes for
+    /// each range of consecutive changed bytes. Unless chosen, as much as there is memory for, and the log can take:
+    /// its largest size (the storage's `log_bytes_max`, 2 GiB unless chosen) but for two segments. At most 4 GiB less
+    /// a page.
     ///
     /// If a chosen bound is larger than the log can take, it raises `log_bytes_max` for this opening. While such
     /// a transaction commits, its records are in memory beside the pages. They are once in shared memory and,
@@ -141,11 +141,11 @@ impl Options {
         self
     }
 
-    /// The most bytes that the segment can have. Address space only: every view reserves as much; at most 64
-    /// TiB. Unless chosen: 96 GiB, so that one process can have all 1,024 sessions. It is twice the present size
-    /// of a database, if that is more; or a sixteenth of the process's limit (`ulimit -v`), if that is less. It
-    /// counts when the shared memory is made. A database has no more than its storage's `memory_bytes_max`
-    /// either: what the checkpoints could not take in is refused when growing.
+    /// The most bytes that the segment can have. Address space only: every view reserves as much; at most 64 TiB.
+    /// Unless chosen: 96 GiB, so that one process can have all 1,024 sessions. It is twice the present size of a
+    /// database, if that is more; or a sixteenth of the process's limit (`ulimit -v`), if that is less. It counts when
+    /// the shared memory is made. A database has no more than its storage's `memory_bytes_max` either: a growth that
+    /// the checkpoints could not take in is refused.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = Some(bytes);
         self
@@ -264,7 +264,7 @@ impl Options {
         })
     }
 
-    /// The storage's options, with what transactions of the size that was asked for need of the log.
+    /// The storage's options, adapted to the log that transactions of the requested size need.
     fn storage_options(&self) -> StorageOptions {
         let mut storage = self.storage.clone();
         if self.transaction_bytes > 0 {

@@ -1,8 +1,8 @@
 //! Places: typed pointers that mean the same in every process and in every view of a segment.
 //!
-//! Each session sees the segment at an address of its own, so a link inside it is the offset of
-//! what it links to. Like all that is resident, a place may hold any number: it is checked where
-//! it is used, by [`MemoryAccess`](crate::memory::MemoryAccess), not where it is made.
+//! Each session sees the segment at an address of its own, so a link inside it is the offset of its target. Like all
+//! resident values, a place may hold any number: it is checked at its use, by
+//! [`MemoryAccess`](crate::memory::MemoryAccess), not when it is made.
 
 use crate::resident::Resident;
 use std::cmp::Ordering;
@@ -22,7 +22,7 @@ use std::ops::Range;
 #[repr(transparent)]
 pub struct P<T> {
     offset: u64,
-    /// Says `T` without owning one: a place may go to any thread whatever `T` is.
+    /// Names `T` without owning one: a place may go to any thread, for any `T`.
     of: PhantomData<fn() -> T>,
 }
 
@@ -132,7 +132,7 @@ pub struct Slice<T> {
     pub length: u64,
 }
 
-// SAFETY: `repr(C)` of two `u64`, whatever `T` is: no padding, every bit pattern a value.
+// SAFETY: `repr(C)` of two `u64`, for any `T`: no padding, every bit pattern a value.
 unsafe impl<T: 'static> Resident for Slice<T> {}
 
 impl<T> Slice<T> {

@@ -70,7 +70,7 @@ steps! {
     Gathered,
     /// Growing: the lock is held.
     GrowthLocked,
-    /// Growing: what the pages need is there, the length is the old one.
+    /// Growing: the needed pages are allocated, the length is the old one.
     Allocated,
     /// Growing: the length is the new one, the lock is held.
     Grown,
@@ -182,7 +182,7 @@ pub fn raise_at(step: Step) {
     RAISE_AT.store(step as u32 + 1, Ordering::Relaxed);
 }
 
-/// From now on transactions of this process commit whatever others changed.
+/// From now on transactions of this process commit regardless of others' changes.
 #[cfg(feature = "planted-faults")]
 pub fn skip_validation() {
     SKIP_VALIDATION.store(true, Ordering::Relaxed);

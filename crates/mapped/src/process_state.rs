@@ -1,5 +1,4 @@
-//! This process' part in a segment: the shared memory, the log below it, and what is held in common
-//! by its sessions.
+//! This process' part in a segment: the shared memory, the log below it, and the state that its sessions share.
 
 use crate::awaiting::Awaiting;
 use crate::conflicts::ConflictCounts;
@@ -222,8 +221,8 @@ impl ProcessState {
         self.log.is_some()
     }
 
-    /// True if the ring has room for a transaction's records, now or after tidying up. Waits for the log if
-    /// that is what is behind. The caller holds the commit lock.
+    /// True if the ring has room for a transaction's records, now or after tidying up. Waits for the log if the log is
+    /// behind. The caller holds the commit lock.
     pub(crate) fn has_room(&self, records: usize) -> Result<bool, SegmentError> {
         let region = &*self.region;
         if let Some(log) = &self.log {
@@ -241,7 +240,7 @@ impl ProcessState {
         Ok(true)
     }
 
-    /// Frees what dead readers keep, and tells the program of the reader that keeps most old versions.
+    /// Frees dead readers' versions, and reports to the program the reader that keeps most old versions.
     pub(crate) fn tell_of_slow_reader(&self, slot: usize) {
         self.region.bury_the_dead();
         if let Some(callback) = &self.policies.slow_reader

@@ -177,8 +177,8 @@ unsafe impl<T: Resident> Resident for Wrapping<T> {}
 // SAFETY: `repr(transparent)` over `T`.
 unsafe impl<T: Resident> Resident for Saturating<T> {}
 
-// SAFETY: `repr(transparent)` over a `u64`, whatever `T` is. `T` need not be resident here, so
-// that a type can link to itself; it must be where the place is used.
+// SAFETY: `repr(transparent)` over a `u64`, for any `T`. `T` need not be resident here, so that a type can link to
+// itself; it must be at the place's use.
 unsafe impl<T: 'static> Resident for P<T> {}
 
 /// The value of all zero bytes.
@@ -212,8 +212,8 @@ pub fn from_bytes<T: Resident>(bytes: &[u8]) -> Option<&T> {
 #[inline]
 pub fn from_bytes_mut<T: Resident>(bytes: &mut [u8]) -> Option<&mut T> {
     let fits = bytes.len() == size_of::<T>() && bytes.as_ptr().cast::<T>().is_aligned();
-    // SAFETY: as in `from_bytes`; the borrow is exclusive, and what is written is initialised
-    // because a resident type has no padding.
+    // SAFETY: as in `from_bytes`; the borrow is exclusive, and the written bytes are initialised because a resident
+    // type has no padding.
     fits.then(|| unsafe { &mut *bytes.as_mut_ptr().cast::<T>() })
 }
 

@@ -1,4 +1,4 @@
-//! The segment: what a program opens.
+//! The segment that a program opens.
 
 use crate::conflicts::Conflicts;
 use crate::error::SegmentError;
@@ -122,8 +122,7 @@ impl Segment {
 
     /// Runs a transaction, again and again until it commits, and returns when it is durable.
     ///
-    /// The closure must bear being run several times: what it does outside of the segment is not
-    /// undone.
+    /// The closure must bear being run several times: its effects outside of the segment are not undone.
     ///
     /// # Errors
     /// The closure's error, after its effects were undone; [`SegmentError`].
@@ -196,7 +195,7 @@ impl Segment {
         Snapshot::new(self.session()?, self.clone())
     }
 
-    /// A session of one's own, for who wants to begin and commit by hand.
+    /// A new session, for programs that begin and commit by hand.
     pub fn session(&self) -> Result<Session, SegmentError> {
         let mut open = self.inner.open.lock();
         if let Some(session) = open.idle.pop() {
@@ -207,13 +206,13 @@ impl Segment {
         Session::new(state, self.inner.mechanism, self.inner.ready)
     }
 
-    /// Gives a session back for the next one who asks.
+    /// Gives a session back for reuse.
     pub fn give_back(&self, session: Session) {
         let mut open = self.inner.open.lock();
         if !session.is_running() && open.state.is_some() {
             open.idle.push(session);
         } else {
-            // It may be the last one who has the segment: closing is not done under the lock.
+            // The caller may be the last user of the segment: closing is not done under the lock.
             drop(open);
             drop(session);
         }
@@ -265,7 +264,7 @@ impl Segment {
         }
     }
 
-    /// A ticket for what a session's commit returned.
+    /// A ticket for the position that a session's commit returned.
     pub fn ticket(&self, position: Option<u64>) -> Ticket {
         Ticket::new(self.state().ok(), position)
     }
@@ -302,9 +301,9 @@ impl Segment {
         self.state().ok()?.slowest_reader()
     }
 
-    /// On which pages this process' transactions conflicted with others, since it opened the segment, with
-    /// whatever handle; nothing, if it is closed. Transactions conflict by page: what different threads
-    /// or processes change should be on different ones ([`Spread`](crate::Spread)).
+    /// The pages on which this process' transactions conflicted with others, since it opened the segment, with any
+    /// handle; nothing, if it is closed. Transactions conflict by page: data that different threads or processes
+    /// change should be on different pages ([`Spread`](crate::Spread)).
     pub fn conflicts(&self) -> Conflicts {
         self.state()
             .map_or_else(|_| Conflicts::default(), |state| state.conflicts.read())
@@ -352,7 +351,7 @@ fn back_off(attempt: u32) {
     }
 }
 
-/// That this thread is running a transaction on a segment.
+/// Marks this thread as running a transaction on a segment.
 struct Inside(*const Inner);
 
 impl Inside {

@@ -83,7 +83,7 @@ pub struct Session {
     conflicts: u32,
     /// Transactions that are to have exact sets.
     exact: u32,
-    /// The transaction was begun checked: what it leaves in the view is looked at until the next one.
+    /// The transaction was begun checked: its writes left in the view are found until the next one.
     lent: bool,
     /// The mechanism learns of the last transaction's end when the next one begins.
     unended: bool,
@@ -169,7 +169,7 @@ impl Session {
     }
 
     /// The view's first byte: the address of offset 0 of the segment, for as long as the session lives.
-    /// [`crate::Transaction`] says what may be done there.
+    /// [`crate::Transaction`] documents the allowed accesses.
     pub fn address(&self) -> *mut u8 {
         self.view.base()
     }
@@ -179,11 +179,11 @@ impl Session {
         self.view.mapped() * PAGE_SIZE as u64
     }
 
-    /// The next so many transactions know exactly which pages they read: what the one before them
-    /// read is forgotten, and so has to be found out again, page by page. Otherwise pages that were
-    /// read once stay known as read until others change them, which costs nothing and may make a
-    /// transaction be run again that need not. After a conflict a session does this by itself for a
-    /// while. Only the asynchronous mechanism makes a difference; the others are always exact.
+    /// The next so many transactions know exactly which pages they read. The reads of the transaction before are
+    /// forgotten, and so have to be detected again, page by page. Otherwise pages that were read once stay known as
+    /// read until others change them, which costs nothing and may make a transaction run again needlessly. After a
+    /// conflict a session does this by itself for a while. Only the asynchronous mechanism makes a difference; the
+    /// others are always exact.
     pub fn read_exactly(&mut self, transactions: u32) {
         self.exact = transactions;
     }
@@ -192,7 +192,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SegmentError::InsideTransaction`] if one is running, or if this thread runs an exclusive one
-    /// and this would be another; [`SegmentError::Forked`]; what the operating system refuses.
+    /// and this would be another; [`SegmentError::Forked`]; errors of the operating system.
     pub fn begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
         if self.shared.region.was_forked() {
             return Err(SegmentError::Forked);
@@ -327,7 +327,7 @@ impl Session {
         Ok(())
     }
 
-    /// Maps what the segment got since.
+    /// Maps the pages by which the segment has grown.
     fn map_more(&mut self) -> Result<(), SegmentError> {
         if self.view.mapped() == self.shared.region.pages() {
             return Ok(());
@@ -410,13 +410,12 @@ impl Session {
         self.mechanism.note_write(&self.view, offset, length);
     }
 
-    /// Ends the transaction and makes what it did visible to all. Returns the end of its records in the
-    /// ring, the position to wait for if it is to be durable. `None` if it changed nothing, and did not
-    /// request a length that a log has to know.
+    /// Ends the transaction and makes its changes visible to all. Returns the end of its records in the ring, the
+    /// position to wait for if it is to be durable. `None` if it changed nothing, and did not request a length that a
+    /// log has to know.
     ///
     /// # Errors
-    /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
-    /// it again.
+    /// With any error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run it again.
     pub fn commit(&mut self) -> Result<Option<u64>, SegmentError> {
         let begin = self.running()?;
         self.steadily(|session| {
@@ -441,8 +440,8 @@ impl Session {
     /// The end of a transaction, however it ended. An error here does not change its outcome; the view
     /// is then made anew.
     fn end(&mut self, begin: Begin, ended: Result<(), SegmentError>) {
-        // Published transactions have done so already. First the view, since a fault in it is handled by
-        // what the slot keeps.
+        // Published transactions have done so already. First the view, since a fault in it is handled by the slot's
+        // pins.
         self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         if begin.exclusive {
@@ -488,14 +487,13 @@ impl Session {
         Ok(())
     }
 
-    /// True if the transaction can no longer commit, whatever it does: its snapshot kept versions for
-    /// too long.
+    /// True if the transaction can no longer commit in any case: its snapshot kept versions for too long.
     pub fn is_doomed(&self) -> bool {
         self.slot().doomed.load(Ordering::SeqCst) != 0
     }
 
-    /// The most bytes of redo records that a transaction with these changes can have: a bound for
-    /// those who choose how much to do in one.
+    /// The most bytes of redo records that a transaction with these changes can have: a bound for programs that choose
+    /// the size of their transactions.
     pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
         let heads = ranges.saturating_mul(encoded_bytes(0) as u64);
         heads.saturating_add(bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX))

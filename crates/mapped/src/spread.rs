@@ -15,8 +15,8 @@ use sardonyx_storage::page::PAGE_SIZE;
 
 const PAGE: u64 = PAGE_SIZE as u64;
 
-/// The places of values that are spread over pages, so many on each. It says where they are and holds
-/// nothing: make it again from the same numbers, in whatever process.
+/// The places of values that are spread over pages, so many on each. It computes their places and holds nothing: make
+/// it again from the same numbers, in any process.
 ///
 /// ```
 /// use sardonyx_mapped::{Heap, MemoryAccess, Options, Spread};
@@ -49,8 +49,8 @@ impl<T> Clone for Spread<T> {
 impl<T> Copy for Spread<T> {}
 
 impl<T: Resident> Spread<T> {
-    /// `length` values from `start` on, a page's start, `per_page` on each page: at least one, and at most
-    /// what fits. A value that is larger than a page has as many pages as it takes.
+    /// `length` values from `start` on, a page's start, `per_page` on each page: at least one, and at most as many as
+    /// fit. A value that is larger than a page has as many pages as it takes.
     pub const fn new(start: P<T>, length: u64, per_page: u64) -> Self {
         let fitting = PAGE / Self::value_bytes();
         let most = if fitting == 0 { 1 } else { fitting };

@@ -40,7 +40,7 @@ impl<'a> Transaction<'a> {
         Ok(ManuallyDrop::new(Transaction { session }))
     }
 
-    /// Ends it and makes what it did visible to all. See [`Session::commit`].
+    /// Ends it and makes its changes visible to all. See [`Session::commit`].
     pub fn commit(self) -> Result<Option<u64>, SegmentError> {
         self.session.commit()
     }
@@ -51,8 +51,8 @@ impl<'a> Transaction<'a> {
         self.session.touch(range, access)
     }
 
-    /// Runs a part that can fail alone: if it returns an error, what it did is undone, and the
-    /// transaction goes on as if the part had not been.
+    /// Runs a part that can fail alone: if it returns an error, its changes are undone, and the transaction goes on as
+    /// if the part had not been.
     pub fn nested<R, E>(
         &mut self,
         part: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
@@ -75,12 +75,12 @@ impl<'a> Transaction<'a> {
         self.session.savepoint()
     }
 
-    /// Goes back: what was written since is undone. Savepoints made since must not be used any more.
+    /// Goes back: the changes since are undone. Savepoints made since must not be used any more.
     pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
         self.session.roll_back_to(savepoint)
     }
 
-    /// True if it can no longer commit, whatever it does, because its snapshot kept versions for too long. It sees its
+    /// True if it can no longer commit in any case, because its snapshot kept versions for too long. It sees its
     /// snapshot still.
     pub fn is_doomed(&self) -> bool {
         self.session.is_doomed()
@@ -98,7 +98,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Session {
-    /// Lends the running transaction to a part of it, for who begins and ends it by hand. It goes on
+    /// Lends the running transaction to a part of it, for programs that begin and end it by hand. It goes on
     /// afterwards.
     ///
     /// # Errors
@@ -122,15 +122,14 @@ impl Drop for Transaction<'_> {
 }
 
 impl Memory for Transaction<'_> {
-    /// The whole view. The [explicit](crate::mechanism::Explicit) mechanism does not see what is read
-    /// through it.
+    /// The whole view. The [explicit](crate::mechanism::Explicit) mechanism does not see reads through it.
     #[inline]
     fn bytes(&self) -> &[u8] {
         bytes(self.session)
     }
 
-    /// The whole view, to change; nothing, if the transaction was begun to read only. The [explicit](crate::mechanism::Explicit) mechanism does not see
-    /// what is written through it, and such stores are lost.
+    /// The whole view, to change; nothing, if the transaction was begun to read only. The
+    /// [explicit](crate::mechanism::Explicit) mechanism does not see writes through it, and such stores are lost.
     #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         if self.session.is_read_only() {

@@ -7,8 +7,8 @@
 //! session depends on nothing shared. So a slow reader costs its own process memory, at most one copy
 //! of each page that others change, and never another process any, beyond the ring (I10).
 //!
-//! A transaction that may write is treated alike, and cannot commit any more: what it has read was
-//! changed, or cannot be judged. It sees its consistent snapshot to its end, and is then run again.
+//! A transaction that may write is treated alike, and cannot commit any more: its reads were changed, or cannot be
+//! judged. It sees its consistent snapshot to its end, and is then run again.
 
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::region::Region;
@@ -120,7 +120,7 @@ impl Shared {
         let mut seen = control.alarm.load(Ordering::SeqCst);
         while !self.stopping.load(Ordering::SeqCst) {
             self.look_after_all();
-            // Whatever ends the wait, we look again.
+            // After any end of the wait, we look again.
             let _ = futex::wait(
                 &control.alarm,
                 futex::Flags::empty(),
@@ -162,7 +162,7 @@ impl Shared {
             .pin
             .load(Ordering::SeqCst)
             .max(slot.immune.load(Ordering::SeqCst));
-        // First of all, so that what the session reads from now on is not judged by its commit.
+        // First of all, so that the session's reads from now on are not judged by its commit.
         slot.doomed.store(1, Ordering::SeqCst);
         let mut pages = BTreeSet::new();
         // SAFETY: the slot pins the ring from `pin` on, or from where it is immune; the session does

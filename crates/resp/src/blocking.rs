@@ -1,10 +1,10 @@
-//! Clients that wait for elements, or for entries of streams: which wait for which keys, in the order in which they began.
+//! Clients that wait for elements, or for entries of streams: the queue of each key, in the order in which they began.
 //!
-//! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]), and is run
-//! again in the transaction that fills one of its keys, on behalf of its client: clients are served in FIFO order, and no
-//! other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When the transaction
-//! commits, the answer is put into the client's [`Place`] ([`Claim::serve`]). When the transaction is durable, the session gets
-//! a message that names the place.
+//! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]). It is
+//! run again, on behalf of its client, in the transaction that fills one of its keys: clients are served in FIFO
+//! order, and no other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When
+//! the transaction commits, the answer is put into the client's [`Place`] ([`Claim::serve`]). When the transaction is
+//! durable, the session gets a message that names the place.
 //!
 //! Invariants: a client waits at most once. Dropping a client's place ends its wait. The thread that claims a client answers
 //! it. A time-out or `CLIENT UNBLOCK` during the claim is noted; it takes effect if the claim is dropped, since the
@@ -31,7 +31,7 @@ pub(crate) struct Blocked {
     waiting: Mutex<Waiting>,
     /// The number of the newest place.
     places: AtomicU64,
-    /// Where sessions are told.
+    /// Posts the messages that wake sessions.
     posting: Arc<Posting>,
 }
 
@@ -55,11 +55,11 @@ struct Client {
     /// The number of the place.
     at: u64,
     is_claimed: bool,
-    /// By which answer its wait ends if the claim is dropped.
+    /// The answer that ends the client's wait if the claim is dropped.
     noted: Option<Reply>,
 }
 
-/// What a key has, and the last id of a stream.
+/// The kind of a key's value, and the last id if the kind is a stream.
 pub(crate) type Found = Option<(Kind, EntryId)>;
 
 /// A command that waits.
@@ -74,12 +74,12 @@ pub(crate) struct WaitingCall {
     pub group: Option<Vec<u8>>,
     /// The most bytes of its answer.
     pub answer_bytes_max: usize,
-    /// What the answers of its session take.
+    /// The memory that the answers of its session take.
     pub pending: Arc<Pending>,
 }
 
 impl WaitingCall {
-    /// The same command for the key of this number alone: what the others have does not matter.
+    /// The same command for the key of this number alone: the values of the others do not matter.
     fn line_for(&self, number: usize) -> Line {
         let key = self.keys.get(number).map_or(&b""[..], Vec::as_slice);
         let name = self.line.part(0);
@@ -95,8 +95,8 @@ impl WaitingCall {
         }
     }
 
-    /// Whether it matters to the command what its key of this number has now: a reader of a group is told, too, that there
-    /// is no stream.
+    /// True if the present value of the key of this number matters to the command. A reader of a group is also
+    /// notified when the stream is missing.
     fn is_concerned(&self, number: usize, found: Found) -> bool {
         let kind = found.map(|(kind, _)| kind);
         let wanted = match self.command.name {
@@ -130,7 +130,7 @@ impl From<Reply> for Served {
     }
 }
 
-/// Where a client waits, until it is dropped.
+/// A client's place in the queues of its keys, until it is dropped.
 pub(crate) struct Place {
     session: u64,
     number: u64,
@@ -139,7 +139,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Of a session.
+    /// A new place of a session.
     pub fn new(session: u64, blocked: &Arc<Blocked>) -> Arc<Place> {
         Arc::new(Place {
             session,
@@ -165,8 +165,8 @@ impl Place {
         *answer.unwrap_or_else(PoisonError::into_inner) = Some(served);
     }
 
-    /// Ends to wait, since the time is over. False if it waits no more, or is claimed: then the session is told what
-    /// came of that.
+    /// Ends the wait after a timeout. False if the client does not wait any more, or is claimed: then the session is
+    /// notified of the outcome.
     pub fn time_out(&self) -> bool {
         // A session has one place after another: the client may be of the next one.
         let is_own = |client: &Client| client.at == self.number;
@@ -191,8 +191,8 @@ impl std::fmt::Debug for Place {
     }
 }
 
-/// That a client is being served: nothing else answers it. If this is dropped the client waits on, where it was, unless its
-/// wait was to end meanwhile.
+/// A claim on a client that is being served: nothing else answers the client. If the claim is dropped, the client
+/// waits on at its old position, unless its wait was to end meanwhile.
 pub(crate) struct Claim {
     session: u64,
     at: u64,
@@ -203,7 +203,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The same; adds what the client's session is told, if it is there.
+    /// The same; adds the message to the client's session, if the session still exists.
     pub fn answer(self, served: Served, messages: &mut Messages) {
         let (session, place) = (self.session, self.at);
         if self.serve(served) {
@@ -215,7 +215,7 @@ impl Claim {
     pub fn serve(self, served: Served) -> bool {
         let blocked = &self.blocked;
         let taken = blocked.take(&mut blocked.locked(), self.session, self.at);
-        // Where it is dropped no lock is held.
+        // No lock is held when the place is dropped.
         let place = taken.and_then(|client| client.place.upgrade());
         place.is_some_and(|place| {
             place.put(served);
@@ -264,7 +264,7 @@ impl Waiting {
 }
 
 impl Blocked {
-    /// None, who will be told by messages that are posted there.
+    /// Returns an empty set. Clients are notified by messages posted through `posting`.
     pub fn new(posting: Arc<Posting>) -> Blocked {
         Blocked {
             count: AtomicUsize::new(0),
@@ -274,13 +274,13 @@ impl Blocked {
         }
     }
 
-    /// How many clients wait.
+    /// The number of clients that wait.
     #[inline]
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether no client waits.
+    /// True if no client waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
@@ -294,7 +294,7 @@ impl Blocked {
         for (at, key) in call.keys.iter().enumerate() {
             let key = (call.database, key.clone());
             let clients = waiting.keys.entry(key).or_default();
-            // Of a key that is named more than once the first place counts.
+            // If a key is named more than once, its first position counts.
             clients.entry(number).or_insert((place.session, at));
         }
         let client = Client {
@@ -321,8 +321,9 @@ impl Blocked {
         keys
     }
 
-    /// Claims the first client from a number on that waits for a key, is concerned by what the key has now, and is there to be
-    /// served; none that reads of a group in `barren`. Returns the number behind its own, too.
+    /// Claims the first client that waits for a key, from a number on. Skipped are clients that have left, that the
+    /// key's present value does not concern, or that read of a group in `barren`. Returns the number behind the
+    /// client's own, too.
     pub fn claim(
         self: &Arc<Self>,
         key: &(u8, Vec<u8>),
@@ -356,8 +357,8 @@ impl Blocked {
         None
     }
 
-    /// Ends the wait of a session by this answer, and tells it. False if it does not wait, or is claimed: then its wait ends
-    /// so only if it is not served.
+    /// Ends the wait of a session by this answer, and notifies the session. False if it does not wait, or is claimed:
+    /// then its wait ends so only if it is not served.
     pub fn unblock(&self, session: u64, reply: Reply) -> bool {
         let is_there = |client: &Client| client.place.strong_count() > 0;
         match self.end(session, is_there, reply) {
@@ -379,7 +380,7 @@ impl Blocked {
             return None;
         }
         if client.is_claimed {
-            // What came first counts.
+            // Only the first answer counts.
             client.noted.get_or_insert(reply);
             return None;
         }
@@ -387,8 +388,8 @@ impl Blocked {
         Some((self.take(&mut waiting, session, at)?, reply))
     }
 
-    /// Puts an answer that changes nothing in the place of a client that was taken away, and tells its session. False if
-    /// the client has left.
+    /// Puts an answer that changes nothing in the place of a client that was taken away, and notifies its session.
+    /// False if the client has left.
     fn answer_now(&self, session: u64, client: &Client, reply: Reply) -> bool {
         let Some(place) = client.place.upgrade() else {
             return false;
@@ -430,17 +431,17 @@ impl std::fmt::Debug for Blocked {
     }
 }
 
-/// Runs the commands that wait for keys that came, or changed, in this transaction: those of each key in the order in which
-/// their clients began to wait. What they move may let others come.
+/// Runs the commands that wait for keys that this transaction created or changed. For each key, they run in the order
+/// in which their clients began to wait. The elements that they move may wake further clients.
 ///
 /// # Errors
-/// What undoes the transaction.
+/// The failure, after which the transaction must be undone.
 pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), Failure> {
     let shared = data.shared;
     let own = std::mem::replace(&mut data.room, room);
-    // Who is served has read already: that a key is not there is no event.
+    // The waiting command has read already: a missing key is no event.
     data.only_reads = false;
-    // What serves a client changes no database as a whole.
+    // Commands of waiting clients change no database as a whole.
     for database in data.filled.take_whole() {
         for key in shared.blocked.keys_of(database) {
             data.filled.add(database, &key);
@@ -473,8 +474,8 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     Ok(())
 }
 
-/// Runs a command that waits, for a key that came. `None` if that is not what it waits for. What it fails by is its client's
-/// answer, and undoes what it has done, but not what let the key come.
+/// Runs a waiting command for a key that was filled. `None` if the command still finds nothing. A failure is the
+/// client's answer: it undoes the command's changes, but not the change that filled the key.
 fn run(data: &mut Live<'_, '_>, key: &[u8], claim: &Claim) -> Result<Option<Served>, Failure> {
     let call = &claim.call;
     let Some(run) = call.command.run else {

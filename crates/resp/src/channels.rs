@@ -1,8 +1,9 @@
-//! Redis' channels in a [`Hub`]: channels, patterns and shard channels are names of one room, told apart by their first
-//! byte.
+//! Redis' channels in a [`Hub`]: channels, patterns and shard channels are names in one hub, distinguished by their
+//! first byte.
 //!
-//! A message is sent to a name. Who listens to it hears the message, and so does who listens to a pattern that the name
-//! matches, once for each. The messages of a transaction are gathered, and posted when it commits ([`Sending`]).
+//! A message is sent to a name. Each listener of that name receives it, and so does each listener of a pattern that
+//! the name matches, once for each pattern. The messages of a transaction are gathered, and posted when it commits
+//! ([`Sending`]).
 
 use crate::failure::Failure;
 use crate::pattern::matches;
@@ -20,10 +21,10 @@ const EACH_BYTES: usize = 256;
 
 /// The first byte of the name to which a session that waits listens.
 const SERVED: u8 = b'w';
-/// The name to which sessions listen that are shown what all clients do.
+/// The name to which monitoring sessions listen.
 const MONITOR: &[u8] = b"m";
 
-/// What a client listens to.
+/// The kinds of names to which a client listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Channel,
@@ -51,7 +52,7 @@ impl Kind {
         address.into()
     }
 
-    /// What a channel of the hub is.
+    /// The kind and the name of a channel of the hub.
     pub fn of(address: &[u8]) -> Option<(Kind, &[u8])> {
         let (mark, name) = address.split_first()?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.mark() == *mark)?;
@@ -59,12 +60,12 @@ impl Kind {
     }
 }
 
-/// The hub's channel of sessions that are shown what all clients do.
+/// The hub's channel of monitoring sessions.
 pub(crate) fn monitor_address() -> Arc<[u8]> {
     MONITOR.into()
 }
 
-/// What such sessions are shown.
+/// The message that monitoring sessions receive.
 pub(crate) fn shown(text: Vec<u8>) -> Arc<Message> {
     Arc::new(Message {
         channel: MONITOR.into(),
@@ -75,14 +76,14 @@ pub(crate) fn shown(text: Vec<u8>) -> Arc<Message> {
     })
 }
 
-/// The hub's channel of a session that waits for elements: it is told there that it was served.
+/// The hub's channel of a session that waits for elements; it carries the session's answers.
 pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
     let mut address = vec![SERVED];
     address.extend(session.to_be_bytes());
     address.into()
 }
 
-/// That a session was served while it waited at the place of this number.
+/// The message to a session that was served at the place of this number.
 pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     Arc::new(Message {
         channel: served_address(session)[..].into(),
@@ -93,7 +94,7 @@ pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     })
 }
 
-/// The number of the place that a session was served at, if that is what a message says.
+/// The number of the place at which a session was served, if the message is of that kind.
 pub(crate) fn served_place(message: &Message) -> Option<u64> {
     match message.channel.first() {
         Some(&SERVED) => message.payload[..].try_into().ok().map(u64::from_be_bytes),
@@ -101,7 +102,7 @@ pub(crate) fn served_place(message: &Message) -> Option<u64> {
     }
 }
 
-/// Where messages are posted, which does not keep the tables open.
+/// The posting of messages, which does not keep the tables open.
 pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
     let is_durable = move || {
         let tables = tables.upgrade()?;
@@ -117,7 +118,7 @@ pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
     Posting::new(move || is_durable().is_some(), runs)
 }
 
-/// The names of a kind that somebody listens to.
+/// The names of a kind that have listeners.
 pub(crate) fn names(hub: &Hub, kind: Kind, wanted: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
     hub.look(|channels| {
         let mark = [kind.mark()];
@@ -161,7 +162,7 @@ fn matching_in(
     payload: &[u8],
 ) -> (Vec<Arc<Message>>, usize) {
     let (mut messages, mut count) = (Vec::new(), 0);
-    // Made for the first who hears it, and shared.
+    // Made for the first listener, and shared.
     let mut content: Option<[Arc<[u8]>; 2]> = None;
     let mut send = |channel: &[u8], is_pattern: bool, listeners: usize| {
         let [name, payload] = content.get_or_insert_with(|| [name.into(), payload.into()]);
@@ -190,7 +191,7 @@ fn matching_in(
     (messages, count)
 }
 
-/// A message as its listener is told.
+/// A message as the reply that its listener receives.
 pub(crate) fn told(message: &Message) -> Option<Reply> {
     let bulk = |bytes: &[u8]| Reply::Bulk(bytes.to_vec());
     if &message.channel[..] == MONITOR {
@@ -228,7 +229,8 @@ impl Messages {
         };
         let channels = messages.iter().map(|message| message.channel.len());
         let more = last.bytes() + channels.map(|bytes| bytes + EACH_BYTES).sum::<usize>();
-        // One alone takes less than what its listeners' names do already: no pattern of theirs refuses who sends it.
+        // A single message takes less than its listeners' names do already: so other clients' patterns cannot make a
+        // sender fail.
         if self.bytes > 0 && self.bytes.saturating_add(more) > SENT_BYTES_MAX {
             return Err(Failure::Said(format!(
                 "ERR the messages of a transaction have at most {SENT_BYTES_MAX} bytes"
@@ -239,8 +241,8 @@ impl Messages {
         Ok(())
     }
 
-    /// Adds those of an event, as far as there is room: the change that it tells of is made, and does not fail for who
-    /// listens to it. A listener to which so much is sent is ended.
+    /// Adds the messages of an event, as far as there is room: the change is made, and does not fail because of its
+    /// listeners. A listener to which too much is sent is disconnected.
     pub fn add_event(&mut self, messages: Vec<Arc<Message>>) {
         let content = |message: &Message| message.bytes() - message.channel.len();
         let mut bytes = self.bytes + messages.first().map_or(0, |first| content(first));
@@ -270,7 +272,7 @@ impl Messages {
         self.bytes = bytes;
     }
 
-    /// Whether there are none.
+    /// True if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -295,7 +297,7 @@ impl Sending {
         self.0.into_iter().for_each(Posted::durable);
     }
 
-    /// It is, whatever becomes of those before it: it has only read what is durable.
+    /// The message is sent regardless of the ones before: its transaction has only read durable data.
     pub fn durable_alone(self) {
         self.0.into_iter().for_each(Posted::durable_alone);
     }
@@ -379,7 +381,7 @@ mod tests {
             .collect();
         assert!(alone.add(heard.clone()).is_ok() && alone.bytes > SENT_BYTES_MAX);
         assert!(alone.add(heard).is_err());
-        // What nobody hears takes nothing.
+        // A message without listeners takes no memory.
         messages.add(Vec::new()).unwrap();
         // Events go as far as there is room.
         let count = messages.messages.len();

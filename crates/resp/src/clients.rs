@@ -1,7 +1,7 @@
-//! The clients of a keyspace: who is connected, what each does, and what is asked of one or of all of them.
+//! The clients of a keyspace: their connections, their activity, and requests to one or all of them.
 //!
-//! A session has a [`Client`], which others find here as long as it is there. What others ask of it (to end, to wait, to go
-//! on) is a flag and a wake-up: the session looks at the flag between flights.
+//! A session has a [`Client`], which others find here as long as it exists. Requests of others (to end, to wait, to go
+//! on) are a flag and a wake-up: the session reads the flag between flights.
 //!
 //! Invariants: a client leaves with its session; no lock is held while a task is woken.
 
@@ -28,11 +28,11 @@ pub(crate) struct Clients {
 pub(crate) struct Pause {
     /// In milliseconds since 1970.
     pub until: i64,
-    /// Those that read go on.
+    /// Only commands that write are paused.
     pub only_writes: bool,
 }
 
-/// What a client says of itself.
+/// The properties that a client reports of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub name: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct Identity {
     pub caller: Arc<Caller>,
 }
 
-/// What a client did last.
+/// The last activity of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Activity {
     /// In milliseconds since 1970.
@@ -52,7 +52,7 @@ pub(crate) struct Activity {
     pub version: u8,
     /// To how many channels, patterns and shard channels it listens.
     pub listens: [usize; 3],
-    /// How many commands wait for `EXEC`, and their bytes.
+    /// The number of commands that wait for `EXEC`, and their bytes.
     pub queued: Option<(usize, usize)>,
     pub watched: usize,
     pub waits: bool,
@@ -110,7 +110,7 @@ impl Clients {
         client
     }
 
-    /// Those that are there, in the order in which they came.
+    /// The connected clients, in the order in which they connected.
     pub fn all(&self) -> Vec<Arc<Client>> {
         self.locked().values().filter_map(Weak::upgrade).collect()
     }
@@ -152,7 +152,7 @@ impl Clients {
         *pause
     }
 
-    /// Whether somebody is shown what others do.
+    /// True if a client monitors the commands of others.
     #[inline]
     pub fn are_watched(&self) -> bool {
         self.monitors.load(Ordering::Relaxed) > 0
@@ -164,7 +164,7 @@ impl Clients {
 }
 
 impl Client {
-    /// What it did last.
+    /// Stores the client's last activity.
     pub fn note(&self, activity: Activity) {
         self.known().1 = activity;
     }
@@ -174,7 +174,7 @@ impl Client {
         self.known().1.waits = waits;
     }
 
-    /// Whether it waits: for elements, or for the end of a pause.
+    /// True if the client waits for elements, or for the end of a pause.
     pub fn is_waiting(&self) -> bool {
         self.known().1.waits
     }
@@ -188,7 +188,8 @@ impl Client {
         self.known().0.clone()
     }
 
-    /// Who it is and what it does, as a line of text. Clients read all fields: those that say nothing here are 0.
+    /// The client's identity and activity, as a line of text. Client libraries read all fields; unsupported fields are
+    /// 0.
     pub fn line(&self, now: i64) -> String {
         let (identity, activity) = self.known().clone();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -218,7 +219,7 @@ impl Client {
         )
     }
 
-    /// Where it comes from.
+    /// The client's address as text.
     pub fn address_text(&self) -> String {
         match self.address {
             Some(address) => address.to_string(),
@@ -226,7 +227,7 @@ impl Client {
         }
     }
 
-    /// Whether it listens to channels.
+    /// True if the client listens to channels.
     pub fn listens(&self) -> bool {
         self.known().1.listens.iter().any(|count| *count > 0)
     }
@@ -237,7 +238,7 @@ impl Client {
         self.wake();
     }
 
-    /// Whether its connection is to be closed.
+    /// True if the client's connection is to be closed.
     #[inline]
     pub fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Acquire)
@@ -306,7 +307,7 @@ impl Activity {
     }
 }
 
-/// That a client is shown what others do, until it is dropped.
+/// A client's monitoring of other clients' commands, until it is dropped.
 pub(crate) struct Monitoring(Arc<Clients>);
 
 impl Monitoring {

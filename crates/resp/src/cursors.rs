@@ -1,8 +1,8 @@
-//! Where scans of large values go on.
+//! Positions of scans of large values.
 //!
-//! A client sends a number and nothing else to go on with `HSCAN`, `SSCAN` and `ZSCAN`, and the place in a value is a
-//! name of any length. So the names are kept, a bounded number of them: the one that was used the longest ago goes. Its
-//! scan is then told to begin anew.
+//! To continue `HSCAN`, `SSCAN` and `ZSCAN`, a client sends only a number, but the position in a value is a name of
+//! any length. So a bounded number of names is kept, and the least recently used one is dropped. Its scan then begins
+//! anew.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Events of keys, of which clients are told that listen to `__keyspace@0__:key` or `__keyevent@0__:event`.
+//! Events of keys, for clients that listen to `__keyspace@0__:key` or `__keyevent@0__:event`.
 //!
-//! An event is a message of the transaction in which it happens: it is told when that is durable, and not if it is undone.
-//! It fails no command: beyond the bound of a transaction's messages it is told to fewer listeners, or to none.
-//! By default there are none (`notify-keyspace-events`), and to find that out costs a look at a number.
+//! An event is a message of the transaction in which it happens: it is sent when that is durable, and not if that is
+//! undone. It fails no command: beyond the bound of a transaction's messages, it is sent to fewer listeners, or to
+//! none. By default there are none (`notify-keyspace-events`), and finding that out costs one read of a number.
 
 use crate::channels::{Kind, matching};
 use crate::data::{Data, State};
@@ -43,7 +43,7 @@ pub(crate) const MISSED: Classes = Classes(1 << 10);
 pub(crate) const NEW: Classes = Classes(1 << 11);
 const BY_KEY: Classes = Classes(1 << 12);
 const BY_EVENT: Classes = Classes(1 << 13);
-/// Those that `A` means: all but those of keys that are missed or new.
+/// The classes that `A` means: all but missed keys and new keys.
 const ALL: Classes = Classes((1 << 10) - 1);
 
 impl Classes {
@@ -87,10 +87,10 @@ impl std::fmt::Display for Classes {
 }
 
 impl<S: State> Data<'_, S> {
-    /// Something happens to a key of the database.
+    /// Sends an event of a key of the database.
     ///
     /// # Errors
-    /// None: what is behind a change does not fail.
+    /// None: an event does not fail the change before it.
     #[inline]
     pub fn event(
         &mut self,
@@ -105,10 +105,10 @@ impl<S: State> Data<'_, S> {
         Ok(())
     }
 
-    /// The same of what changes the elements of a key, which goes with the last.
+    /// The same for a change of a key's elements, which deletes the key with the last one.
     ///
     /// # Errors
-    /// None: what is behind a change does not fail.
+    /// None: an event does not fail the change before it.
     #[inline]
     pub fn changed(
         &mut self,
@@ -124,10 +124,10 @@ impl<S: State> Data<'_, S> {
         }
     }
 
-    /// The key is not there: whoever reads it is told so.
+    /// Sends an event for a key that is missing, if the command only reads.
     ///
     /// # Errors
-    /// None: what is behind a change does not fail.
+    /// None if the transaction changes anything: an event does not fail a change.
     #[inline]
     pub fn missed(&mut self, key: &[u8]) -> Result<(), Failure> {
         match self.only_reads {

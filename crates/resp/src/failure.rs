@@ -6,7 +6,7 @@
 use sardonyx::Error;
 use sardonyx_base::memory::Exhausted;
 
-/// Why a command is not done. Its text is what is answered.
+/// The failure of a command. Its text is the answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -25,7 +25,7 @@ pub enum Failure {
     /// Anything else, as it is answered.
     #[error("{0}")]
     Told(&'static str),
-    /// The same, with what it is about.
+    /// The same, with its subject.
     #[error("{0}")]
     Said(String),
     /// The command has another number of arguments.
@@ -34,7 +34,7 @@ pub enum Failure {
     /// A function that may write is called by a command that only reads.
     #[error("ERR Can not execute a script with write flag using *_ro command.")]
     Writes,
-    /// What a registered function says.
+    /// The message of a registered function.
     #[error("ERR {0}")]
     Function(String),
     /// The engine's.
@@ -43,7 +43,7 @@ pub enum Failure {
     /// An answer of more than so many bytes.
     #[error("ERR more than {0} bytes would be gathered for the answer: ask for less at once")]
     AnswerBytes(usize),
-    /// There is no memory for an answer, or for what is to be stored.
+    /// There is no memory for an answer, or for data to store.
     #[error("OOM {0}")]
     Memory(#[from] Exhausted),
     /// Any of the others, of a registered function, which may have written before.
@@ -51,13 +51,13 @@ pub enum Failure {
     OfFunction(Box<Failure>),
 }
 
-/// What is said of a command that may add data, beyond `maxmemory`.
+/// The refusal of a command that may add data, beyond `maxmemory`.
 pub(crate) const NO_MEMORY: Failure =
     Failure::Told("OOM command not allowed when used memory > 'maxmemory'.");
 
 impl Failure {
-    /// Whether something may be half done, so that the whole transaction must be undone: what the engine or a function
-    /// refuses, and that an answer is too large, is found on the way, what Redis refuses before.
+    /// True if a command may be half done, so that the whole transaction must be undone. The engine, a function or the
+    /// bound of answers fails a command while it runs; Redis' rules fail it before.
     pub fn undoes(&self) -> bool {
         matches!(
             self,
@@ -69,7 +69,7 @@ impl Failure {
         )
     }
 
-    /// The same as what a registered function says: with its text, but it undoes.
+    /// The same as a failure of a registered function: with its text, but it undoes.
     pub(crate) fn of_function(self) -> Failure {
         match self.undoes() {
             true => self,

@@ -1,8 +1,8 @@
-//! The keys of a database that another program has open: commands that read are answered from what that program has
-//! committed, and none changes anything.
+//! The keys of a database that another program has open: commands that read are answered from that program's commits;
+//! commands that change anything are refused.
 //!
-//! The tables of the keys may come, and be made anew, while they are read. So they are looked up in each state, and what
-//! goes with them, such as where a `SCAN` stands, is of the tables with these numbers.
+//! The tables of the keys may be created, and recreated, while they are read. So they are looked up in each state.
+//! Dependent data, such as the position of a `SCAN`, belongs to the tables with these numbers.
 
 use crate::data::Numbers;
 use crate::data::databases::{Counts, counts};
@@ -32,7 +32,7 @@ impl FollowedKeys {
         }
     }
 
-    /// The newest state, with what runs commands in it.
+    /// The newest state, and the commands that run in it.
     fn reach(&self) -> Result<(Committed, Arc<Commands>), Failure> {
         let committed = (self.take)().map_err(|reason| {
             // As a replica of Redis says it that does not know its master's state.

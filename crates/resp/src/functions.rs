@@ -1,7 +1,8 @@
-//! Functions of others that `FCALL` calls: what a session is given besides those that are registered with the keyspace.
+//! Other functions that `FCALL` calls: a session has them besides those that are registered with the keyspace.
 //!
-//! A server has its database's procedures behind this interface, which the commands know nothing of. A call is a part of the
-//! transaction of its command, or of its `EXEC`: nothing that it did outside of the tables counts before that commits.
+//! A server puts its database's procedures behind this interface, which hides them from the commands. A call is a part
+//! of the transaction of its command, or of its `EXEC`. Its effects outside of the tables do not count before that
+//! commits.
 
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -13,47 +14,50 @@ pub trait Functions: Send + Sync {
     /// Calls a function as a part of the transaction; `None` if there is none of this name.
     ///
     /// # Errors
-    /// Why it is not done, in Redis' words. What [undoes](Failure::undoes) has the whole transaction undone; with others
-    /// nothing may have been written. [`Failure::Writes`] if [`FunctionCall::only_reads`] and it does not.
+    /// The failure of the call, in Redis' words. A failure that [undoes](Failure::undoes) undoes the whole
+    /// transaction; with others nothing may have been written. [`Failure::Writes`] if [`FunctionCall::only_reads`] and
+    /// the function does not.
     fn call(
         &self,
         call: &FunctionCall<'_>,
         transaction: &mut Transaction<'_>,
     ) -> Result<Option<Called>, Failure>;
 
-    /// Calls a function that [only reads](FunctionCall::only_reads) in what was committed before a long transaction;
-    /// `None` if there is none of this name. Nothing is to be done when it has read.
+    /// Calls a function that [only reads](FunctionCall::only_reads) in the state committed before a long transaction;
+    /// `None` if there is no function of this name. Nothing is to be done after the call.
     ///
     /// # Errors
-    /// Those of [`Functions::call`].
+    /// The errors of [`Functions::call`].
     fn read(
         &self,
         call: &FunctionCall<'_>,
         committed: &Committed,
     ) -> Result<Option<Reply>, Failure>;
 
-    /// Whether there is a function of this name: of a call whose number of keys is wrong, that is told first.
+    /// True if there is a function of this name. If the number of keys is wrong as well, a missing function is
+    /// reported first.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The functions cannot be read.
     fn has(&self, name: &[u8], within: &Within<'_, '_>) -> Result<bool, Failure>;
 
-    /// Whether a call of the function of this name may take long. Others read meanwhile what was committed before.
+    /// True if a call of the function of this name may take long. Meanwhile other commands read the state committed
+    /// before.
     fn may_take_long(&self, name: &[u8]) -> bool;
 
-    /// What `FUNCTION LIST` says of them, in the order of their names.
+    /// The functions' entries in `FUNCTION LIST`, in the order of their names.
     ///
     /// # Errors
-    /// Why they cannot be listed.
+    /// The functions cannot be listed.
     fn list(&self, within: &Within<'_, '_>) -> Result<Vec<Listed>, Failure>;
 }
 
-/// Where a function is called.
+/// The state in which a function is called.
 #[derive(Debug)]
 pub enum Within<'w, 'a> {
     /// In a transaction.
     Transaction(&'w Transaction<'a>),
-    /// In what was committed before a long one.
+    /// In the state committed before a long transaction.
     Committed(&'w Committed),
 }
 
@@ -65,23 +69,23 @@ pub struct FunctionCall<'c> {
     pub name: &'c [u8],
     /// The keys, then the arguments, that the client gave.
     pub given: &'c [&'c [u8]],
-    /// How many of them are keys.
+    /// The number of arguments that are keys.
     pub keys: usize,
-    /// Who calls: as the client said, or `default`.
+    /// The caller: the name that the client gave, or `default`.
     pub user: &'c str,
     /// It is to be done only if it changes nothing.
     pub only_reads: bool,
     /// The time, in milliseconds since 1970.
     pub now: i64,
-    /// Where its random numbers begin.
+    /// The seed of its random numbers.
     pub seed: [u64; 2],
 }
 
-/// What a function did.
+/// The result of a function.
 pub struct Called {
-    /// What is answered.
+    /// The answer.
     pub reply: Reply,
-    /// What is to be done once the transaction commits, in the serial stage; not if it is undone.
+    /// An action to run once the transaction commits, in the serial stage; not if it is undone.
     pub committed: Option<Box<dyn FnOnce()>>,
 }
 
@@ -93,11 +97,11 @@ impl std::fmt::Debug for Called {
     }
 }
 
-/// What is said of a function.
+/// A function's entry in `FUNCTION LIST`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
     /// Its name.
     pub name: String,
-    /// What runs it, such as `SQL`.
+    /// The engine that runs it, such as `SQL`.
     pub engine: &'static str,
 }

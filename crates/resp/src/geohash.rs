@@ -1,4 +1,4 @@
-//! Places on the earth as numbers whose order keeps near what is near: the scores of sorted sets of places.
+//! Places on the earth as numbers whose order keeps near places near: the scores of sorted sets of places.
 //!
 //! A number has 26 bits of the latitude and 26 of the longitude, which take turns. Places within a distance of one are in at
 //! most nine cells around it ([`areas`]), each of which is a range of numbers.
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub latitude: f64,
 }
 
-/// What is looked for around a place, in meters.
+/// The area of a search around a place, in meters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Shape {
     Circle(f64),

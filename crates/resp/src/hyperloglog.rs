@@ -1,7 +1,7 @@
 //! HyperLogLog: about how many different elements there were, in 12 KiB at most.
 //!
-//! A string has the registers as Redis writes them, so that it can be read and set as a string: 16,384 registers of six bits
-//! each, or while few of them are set, their runs. The estimate is Redis', to the last bit.
+//! A string has the registers as Redis writes them, so that it can be read and set as a string. It has 16,384
+//! registers of six bits each or, while few of them are set, their runs. The estimate is Redis', to the last bit.
 //!
 //! Source: Redis 7.0's documentation of the format; Ertl, New cardinality estimation algorithms for HyperLogLog sketches
 //! (arXiv:1702.01284); MurmurHash64A.
@@ -39,7 +39,7 @@ pub(crate) struct HyperLogLog {
 }
 
 impl HyperLogLog {
-    /// Of no elements.
+    /// A new one without elements.
     pub fn new() -> HyperLogLog {
         HyperLogLog {
             registers: vec![0; REGISTERS].into(),
@@ -47,20 +47,20 @@ impl HyperLogLog {
         }
     }
 
-    /// What a string has.
+    /// Reads the registers from a string.
     ///
     /// # Errors
-    /// It is none.
+    /// The string is no HyperLogLog.
     pub fn read(text: &[u8]) -> Result<HyperLogLog, Wrong> {
         let mut read = HyperLogLog::new();
         read.merge(text)?;
         Ok(read)
     }
 
-    /// Adds what a string has.
+    /// Adds the registers from a string.
     ///
     /// # Errors
-    /// It is none; a part of it may have been added.
+    /// The string is no HyperLogLog; a part of it may have been added.
     pub fn merge(&mut self, text: &[u8]) -> Result<(), Wrong> {
         let (header, rest) = text.split_at_checked(HEADER_BYTES).ok_or(Wrong::Kind)?;
         if !header.starts_with(MAGIC) {

@@ -36,23 +36,25 @@ pub(crate) struct Function {
     pub only_reads: bool,
 }
 
-/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys, which stand in tables
-/// that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of it.
+/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys. They are
+/// stored in tables that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of
+/// it.
 ///
-/// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
-/// that were registered in either. When all are closed, their functions are forgotten, and it can be opened anew.
+/// Several parts of a program may open it, each for itself: as long as one is open, the next is the same. Functions
+/// registered in any of them are available in all. When all are closed, their functions are forgotten, and it can be
+/// opened anew.
 #[derive(Debug)]
 pub struct Keyspace {
     store: Store,
     shared: Arc<Shared>,
 }
 
-/// The tables that keys stand in.
+/// The tables of the keys.
 #[derive(Debug)]
 enum Store {
-    /// Of this process.
+    /// Tables of this process.
     Own(Own),
-    /// Of another program.
+    /// Tables of another program.
     Followed(FollowedKeys),
 }
 
@@ -67,22 +69,22 @@ struct Own {
 /// The state that the commands of all sessions share.
 pub(crate) struct Shared {
     pub numbers: Numbers,
-    /// Where the keys of each database stand.
+    /// The tables of each database.
     pub databases: Databases,
-    /// Of the newest key.
+    /// The id of the newest key.
     ids: AtomicU64,
     functions: RwLock<HashMap<Vec<u8>, Function>>,
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
-    /// Who is connected.
+    /// The connected clients.
     pub clients: Arc<Clients>,
     /// Commands that took long.
     pub slow: SlowLog,
     pub settings: Settings,
-    /// Who waits for elements.
+    /// The clients that wait for elements.
     pub blocked: Arc<Blocked>,
-    /// Where messages are posted, and who listens.
+    /// The hub to which messages are posted, and its listeners.
     pub posting: Arc<Posting>,
     #[cfg(feature = "lua")]
     pub scripts: crate::scripts::Scripts,
@@ -119,7 +121,7 @@ impl Shared {
 
     /// An id that no row has.
     pub fn next_id(&self) -> u64 {
-        // Only who holds the tables takes one.
+        // Only the transaction that holds the tables takes one.
         self.ids.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -144,11 +146,11 @@ impl Shared {
     }
 }
 
-/// What becomes of requests.
+/// The outcome of a batch of requests.
 enum Asked {
-    /// They ran, or will; the ticket tells when that is durable.
+    /// They ran, or will; the ticket reports when that is durable.
     Submitted(BatchTicket<Answer, Failure>),
-    /// They read; the ticket tells when what they read is durable.
+    /// They have read; the ticket reports when the data read is durable.
     Read(Outcomes, Ticket<()>),
 }
 
@@ -165,7 +167,7 @@ impl Keyspace {
         ));
         let commands = tables.register_or_share(Commands::new(shared))?;
         let shared = Arc::clone(commands.procedure().shared());
-        // Whoever shares it asks, too: the first may not have come to it.
+        // Each sharer of the tables asks, too: the first may not have come to it.
         tables.run(|tx| {
             let newest = newest_id(tx)?;
             shared.ids.fetch_max(newest, Ordering::Relaxed);
@@ -181,8 +183,8 @@ impl Keyspace {
         }))
     }
 
-    /// The keyspace of a database that another program has open, of which this takes the states to be read. What would
-    /// change something is refused.
+    /// The keyspace of a database that another program has open; `take` takes the states to be read. Changes are
+    /// refused.
     pub fn follow(take: TakesState) -> Arc<Keyspace> {
         Arc::new(Keyspace {
             store: Store::Followed(FollowedKeys::new(take)),
@@ -195,8 +197,8 @@ impl Keyspace {
         matches!(self.store, Store::Followed(_))
     }
 
-    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error, whichever, or
-    /// panics; within an `EXEC` all of that is. One of the same name is replaced.
+    /// Lets clients call a function by `FCALL`. A call is a transaction on any tables, and is undone if it returns an
+    /// error or panics; within an `EXEC`, all of that is undone. A function of the same name is replaced.
     pub fn register_function(
         &self,
         name: &str,
@@ -226,12 +228,12 @@ impl Keyspace {
         functions.insert(name.as_bytes().to_vec(), Function { body, only_reads });
     }
 
-    /// Deletes keys whose time has come at `now`, in milliseconds since 1970, and what is left of large keys that were
-    /// deleted: at most so many rows, in one transaction. Returns how many; call it again while that is `most`, and
-    /// otherwise from time to time. Returns when it has run, not when it is durable: it tells nobody anything.
+    /// Deletes keys that have expired at `now`, in milliseconds since 1970, and the rest of large deleted keys: at
+    /// most `most` rows, in one transaction. Returns their number. Call it again while that is `most`, and otherwise
+    /// from time to time. Returns when the transaction has run, not when it is durable, as no client waits for it.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's errors.
     pub fn sweep(&self, now: i64, most: usize) -> Result<usize, Error> {
         let Some(tables) = self.tables() else {
             return Ok(0);
@@ -261,7 +263,7 @@ impl Keyspace {
         for (claim, served) in served {
             claim.answer(served, &mut messages);
         }
-        // They are told that a time has come, which no failure takes back.
+        // The messages only report an expiry, which no failure takes back.
         messages.post(&self.shared.posting).durable_alone();
         Ok(swept)
     }
@@ -274,7 +276,7 @@ impl Keyspace {
         }
     }
 
-    /// How many keys there are, without waiting for a long transaction.
+    /// The numbers of keys of the databases, without waiting for a long transaction.
     pub(crate) fn counts(&self) -> Result<Vec<Counts>, Failure> {
         let own = match &self.store {
             Store::Own(own) => own,
@@ -393,8 +395,8 @@ impl Own {
         Asked::Submitted(turn.submit_batch(&self.commands, requests, begun))
     }
 
-    /// Runs requests that only read: in a turn, or in what was committed before a long transaction that has it. A call
-    /// that may take long holds nobody up.
+    /// Runs requests that only read: in a turn, or in the state committed before a long transaction that has the turn.
+    /// A call that may take long blocks no other request.
     fn read(&self, requests: Vec<Request>) -> Result<Asked, Error> {
         let shared = &self.shared;
         let is_long = requests

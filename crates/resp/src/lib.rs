@@ -1,7 +1,7 @@
 //! Redis' protocol, data types and commands on Sardonyx's tables, without sockets.
 //!
-//! [`Keyspace`] is a database as Redis' clients see it; [`Session`] is one connection's side of the protocol. A listener
-//! reads bytes, hands them to its session, and sends what the session wrote:
+//! [`Keyspace`] is a database as Redis' clients see it; [`Session`] is one connection's side of the protocol. A
+//! listener reads bytes, hands them to its session, and sends the session's output:
 //!
 //! ```
 //! use bytes::BytesMut;
@@ -23,15 +23,15 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(talk()).unwrap();
 //! ```
 //!
-//! **A reply means durable.** Each command is a transaction of its own, `MULTI … EXEC` one; the commands of a flight are
-//! requests of one batch, so that a pipeline shares a commit group, and connections share groups. A command that reads
-//! is answered when all that it can have read is durable, which costs no sync when nothing is pending.
+//! **A reply means durable.** Each command is a transaction of its own; so is `MULTI … EXEC`. The commands of a flight
+//! are requests of one batch, so that a pipeline shares a commit group, and connections share groups. A command that
+//! reads is answered when all that it can have read is durable, which costs no sync when nothing is pending.
 //!
-//! Values stand in tables that SQL shows: `data::tables` says how. `docs/redis.md` in the repository has a quick start
-//! and what differs from Redis.
+//! Values are stored in tables that SQL shows: see `data::tables`. `docs/redis.md` in the repository has a quick start
+//! and the differences from Redis.
 //!
-//! Rooms: `command::line` takes commands from bytes; [`Reply`] writes answers; `session` plans a flight; `request` runs
-//! it in the database; `command` has the commands, `data` the rows that they are made of, `channels` the messages.
+//! Modules: `command::line` takes commands from bytes; [`Reply`] writes answers; `session` plans a flight; `request`
+//! runs it in the database. `command` has the commands, `data` their rows, `channels` the messages.
 
 #![forbid(unsafe_code)]
 

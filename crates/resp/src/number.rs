@@ -66,14 +66,14 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// A float argument. Digits that are too large for one are none; infinity is meant by who says so.
+/// A float argument. Digits that are too large for a float are an error; infinity must be written as such.
 pub(crate) fn float(text: &[u8]) -> Result<f64, Failure> {
     let is_meant = |number: &f64| number.is_finite() || !text.iter().any(u8::is_ascii_digit);
     parse_float(text).filter(is_meant).ok_or(Failure::NotFloat)
 }
 
-/// Appends a float as Redis 7.2 writes scores: the shortest text that is read as the same number, with an exponent where
-/// its digits are far from the point.
+/// Appends a float as Redis 7.2 writes scores: the shortest text that is read as the same number. If its digits are
+/// far from the point, the text has an exponent.
 pub(crate) fn push_float(text: &mut Vec<u8>, number: f64) {
     if number.is_infinite() {
         text.extend_from_slice(if number > 0.0 { b"inf" } else { b"-inf" });

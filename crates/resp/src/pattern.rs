@@ -2,10 +2,10 @@
 //!
 //! A pattern is matched in time of its length times the text's at most: of several stars only the last is tried again.
 
-/// Whether a text matches a pattern.
+/// True if a text matches a pattern.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on if what follows the last star does not match.
+    // The positions to continue from if the text does not match behind the last star.
     let mut star: Option<(usize, usize)> = None;
     loop {
         if pattern.get(p) == Some(&b'*') {
@@ -32,7 +32,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// How long the first element of a pattern is, if a byte matches it.
+/// The length of the first element of a pattern, if a byte matches it.
 fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'?', ..] => Some(1),
@@ -46,7 +46,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// How long a set is, its end included, and whether a byte is in it. A set without an end ends with the pattern.
+/// The length of a set, its end included, and true if a byte is in it. A set without an end ends with the pattern.
 fn in_set(set: &[u8], byte: u8) -> (usize, bool) {
     let negated = set.first() == Some(&b'^');
     let (mut at, mut found) = (usize::from(negated), false);

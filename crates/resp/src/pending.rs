@@ -1,4 +1,4 @@
-//! Answers of a session that wait to be sent: how many bytes they take, and when the rest of a flight is to wait for them.
+//! Answers of a session that wait to be sent: their bytes, and the bound at which the rest of a flight waits for them.
 //!
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.
@@ -15,7 +15,7 @@ pub(crate) const SMALL_BYTES: usize = 64 << 10;
 /// An answer takes its bytes twice: as a value, and as it is sent.
 pub(crate) const COPIES: usize = 2;
 
-/// What the answers of a session take.
+/// The memory that the answers of a session take.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// From so many bytes on the rest of a flight waits.
@@ -40,7 +40,7 @@ impl Pending {
         }
     }
 
-    /// Whether the answers so far are to be sent before more commands run.
+    /// True if the answers so far are to be sent before more commands run.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) >= self.full
@@ -56,12 +56,12 @@ impl Pending {
         self.bounded_room(most)
     }
 
-    /// The same beside a long transaction: what is gathered there is counted while it is gathered.
+    /// The same beside a long transaction: memory is counted while it is gathered.
     pub fn counted_room(&self, most: usize) -> Room {
         Room::counted(most, self.memory())
     }
 
-    /// A part of what the answers of all sessions take: nothing yet.
+    /// A new, empty share of the memory for the answers of all sessions.
     pub fn memory(&self) -> Share {
         Share::of(self.budget.clone())
     }
@@ -108,7 +108,7 @@ impl Pending {
         self.has_slow.store(true, Ordering::Release);
     }
 
-    /// Those that did since this was asked last, if any.
+    /// The slow commands since the last call, if any.
     #[inline]
     pub fn take_slow(&self) -> Option<Vec<(Line, i64)>> {
         if !self.has_slow.load(Ordering::Acquire) {
@@ -147,7 +147,7 @@ mod tests {
         let refused = room.check().expect_err("no memory").to_string();
         assert!(refused.starts_with("OOM answers and rows"), "{refused}");
         assert!(pending.room(8 << 20).take(1 << 20));
-        // What the session has taken already counts.
+        // Memory that the session has taken already counts.
         pending.take(1 << 20).expect("memory");
         assert!(!pending.room(8 << 20).take(1 << 20));
         assert!(pending.room(8 << 20).take(1000 << 10));

@@ -1,4 +1,4 @@
-//! What the process takes, as Linux says it: memory, and the time of processors.
+//! The memory and the processor time that the process takes, as reported by Linux.
 
 use std::fs::read_to_string;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A look at the process' memory serves for so long.
 const LOOK_LASTS: Duration = Duration::from_millis(100);
-/// Ticks of `/proc` in a second: Linux has so many for programs, whatever the kernel's own are.
+/// Ticks of `/proc` in a second: the same for all programs on Linux, with any tick rate of the kernel.
 const TICKS: f64 = 100.0;
 
 /// The memory of the process that nothing else can hold: its own, and that shared with others; 0 where it cannot be read.
@@ -15,7 +15,7 @@ pub fn memory() -> u64 {
     read_to_string("/proc/self/status").map_or(0, |status| taken(&status))
 }
 
-/// The same of a moment ago, for who asks often.
+/// The same of a moment ago, for frequent calls.
 pub(crate) fn recent_memory() -> u64 {
     static LOOKED: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
     let mut looked = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! Answers, and how they are sent in either version of the protocol.
+//! Answers, and their encoding in either version of the protocol.
 //!
-//! A command says what it answers with one value; whether a map is sent as one or as a list of pairs is decided when
-//! it is written, since the client may have changed versions in between.
+//! A command's answer is one value. Whether a map is written as a map or as a list of pairs is decided when it is
+//! written: the client may have changed versions in between.
 //!
 //! Source: the Redis serialization protocol specification, RESP2 and RESP3.
 
@@ -18,7 +18,7 @@ pub enum Version {
     Resp3,
 }
 
-/// What a command answers.
+/// A command's answer.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Reply {
@@ -28,7 +28,7 @@ pub enum Reply {
     Simple(&'static str),
     /// The same, of a text that is made.
     Status(String),
-    /// What is wrong: a code, a space, a sentence.
+    /// An error: a code, a space, a sentence.
     Error(String),
     /// An integer.
     Int(i64),
@@ -69,7 +69,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// What it takes in memory, about.
+    /// About the bytes that it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let inner = match self {
             Reply::Error(text)
@@ -112,12 +112,12 @@ impl Reply {
         Reply::Int(count.try_into().unwrap_or(i64::MAX))
     }
 
-    /// Whether it says that something is wrong.
+    /// True if it is an error.
     pub fn is_error(&self) -> bool {
         matches!(self, Reply::Error(_))
     }
 
-    /// Whether it is sent to clients that want no answers.
+    /// True if it is sent also to clients that want no answers.
     pub(crate) fn is_push(&self) -> bool {
         match self {
             Reply::Push(_) => true,

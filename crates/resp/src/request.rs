@@ -1,10 +1,12 @@
-//! What runs commands in the database: a registered procedure, each of whose requests is a transaction of its own.
+//! The procedure that runs commands in the database: it is registered, and each of its requests is a transaction of
+//! its own.
 //!
-//! A flight's commands are requests of one batch, so that they share a commit group; `MULTI … EXEC` is one request. What
-//! `WATCH` saw is filled in while the batch runs, so that `WATCH`, `MULTI` and `EXEC` may come in one flight.
+//! A flight's commands are requests of one batch, so that they share a commit group; `MULTI … EXEC` is one request.
+//! The keys' states at `WATCH` are filled in while the batch runs, so that `WATCH`, `MULTI` and `EXEC` may come in one
+//! flight.
 //!
-//! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
-//! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
+//! Invariants: a command that is refused leaves nothing behind. Alone it is undone. Among others of an `EXEC`, it has
+//! changed nothing if Redis' rules refuse it; if the engine refuses it, the whole `EXEC` is undone.
 
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
@@ -28,16 +30,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-/// A command on data with what runs it.
+/// A command on data, and its caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub command: &'static Command,
     pub line: Line,
-    /// Of a command that calls functions.
+    /// The caller, if the command calls functions.
     pub caller: Option<Arc<Caller>>,
 }
 
-/// Who calls functions, and which there are besides those of the keyspace.
+/// A caller of functions: its name, and its functions besides those of the keyspace.
 pub(crate) struct Caller {
     pub user: String,
     pub functions: Option<Arc<dyn Functions>>,
@@ -51,7 +53,7 @@ impl std::fmt::Debug for Caller {
     }
 }
 
-/// What a session's `WATCH` saw, by the databases and the keys.
+/// The keys' states at a session's `WATCH`, by the databases and the keys.
 pub(crate) type Watched = Arc<Mutex<HashMap<(u8, Vec<u8>), Seen>>>;
 
 /// The most keys that a session watches: each costs time in the serial stage, again at `EXEC`.
@@ -61,16 +63,17 @@ pub(crate) const WATCHED_KEYS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct Request {
     pub what: What,
-    /// Where it begins.
+    /// The database in which it begins.
     pub database: Selected,
     /// Milliseconds since 1970.
     pub now: i64,
     pub seed: u64,
     /// The most bytes of its answer.
     pub answer_bytes_max: usize,
-    /// What the answers of its session take.
+    /// The memory that the answers of its session take.
     pub pending: Arc<Pending>,
-    /// Where its client waits, if the command finds nothing. The session has the place: a request may outlive its answer.
+    /// The client's place in queues, if the command finds nothing. The session owns the place: a request may outlive
+    /// its answer.
     pub place: Option<Weak<Place>>,
 }
 
@@ -78,7 +81,7 @@ pub(crate) struct Request {
 #[derive(Clone, Debug)]
 pub(crate) enum Selected {
     Is(u8),
-    /// What an `EXEC` with a `SELECT` says, once it has run.
+    /// The database that an `EXEC` with a `SELECT` selects, once it has run.
     By(Arc<AtomicU8>),
 }
 
@@ -97,7 +100,7 @@ impl Selected {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Reply(Reply),
-    /// The same of what sends messages, which are given out when it is durable.
+    /// The same for a command that sends messages, which are given out when it is durable.
     Sends(Reply, Box<Sending>),
     /// It found nothing: its client waits.
     Waits,
@@ -116,7 +119,7 @@ impl Answer {
         }
     }
 
-    /// What it is an answer to is durable: its messages are given out.
+    /// Gives out the answer's messages, once their transaction is durable.
     pub fn given_out(self, give_out: fn(Sending)) -> Answer {
         match self {
             Answer::Sends(reply, sending) => {
@@ -128,14 +131,14 @@ impl Answer {
     }
 }
 
-/// What came of the requests of a batch, in their order.
+/// The outcomes of the requests of a batch, in their order.
 pub(crate) type Outcomes = Vec<Result<Answer, ProcedureError<Failure>>>;
 
 #[derive(Clone, Debug)]
 pub(crate) enum What {
     /// One command.
     One(Call),
-    /// Several, if what is watched is as it was. Where they are in another database behind them, it is said there.
+    /// Several, if the watched keys are unchanged. The last field receives the database that they select.
     All(Vec<Step>, Option<Watched>, Option<Arc<AtomicU8>>),
     /// Looks at keys.
     Watch(Line, Watched),
@@ -146,7 +149,7 @@ pub(crate) enum What {
 pub(crate) enum Step {
     /// On data.
     Call(Call),
-    /// Of the connection, which has its answer.
+    /// A step of the connection, which has its answer.
     Answered(Reply),
     /// Goes to another database.
     Select(u8),
@@ -163,7 +166,7 @@ impl Commands {
         Commands { shared }
     }
 
-    /// What the commands of all sessions share.
+    /// The state that the commands of all sessions share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -179,7 +182,8 @@ impl Procedure for Commands {
         "redis"
     }
 
-    /// What finding a command's first key reads: the misses of commands that arrived together overlap.
+    /// Prefetches the memory that finding a command's first key reads: the cache misses of commands that arrived
+    /// together overlap.
     fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
         if let What::One(call) = &request.what
             && call.line.len() > 1
@@ -259,7 +263,7 @@ impl Commands {
             ..
         } = data;
         drop(room);
-        // If there is no memory for the answer, what it is the answer to has not happened.
+        // If there is no memory for the answer, the request is undone.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
         if let (What::All(_, _, Some(after)), Reply::Array(_)) = (&request.what, &reply) {
@@ -279,8 +283,8 @@ impl Commands {
         Ok((Answer::Reply(reply), messages))
     }
 
-    /// Runs requests that [only read](What::only_reads) in what was committed before a long transaction. The messages that
-    /// they send are posted by [`Beside::sent`], if their answers count.
+    /// Runs requests that [only read](What::only_reads) in the state committed before a long transaction. Their
+    /// messages are posted by [`Beside::sent`], if their answers count.
     pub fn answer_beside(&self, requests: &[Request], committed: &Committed) -> Beside {
         let mut space: &SpaceSnapshot = committed.snapshot.space();
         let answers = requests
@@ -290,7 +294,7 @@ impl Commands {
     }
 }
 
-/// What came of requests that only read, beside a long transaction.
+/// The outcomes of requests that only read, beside a long transaction.
 #[derive(Debug)]
 pub(crate) struct Beside(Vec<Result<(Answer, Messages), Failure>>);
 
@@ -306,7 +310,7 @@ impl Beside {
 }
 
 impl What {
-    /// Whether it can be run beside a long transaction, since it changes nothing. The program's own functions want a
+    /// True if it can run beside a long transaction, since it changes nothing. The program's own functions need a
     /// transaction.
     pub fn only_reads(&self, shared: &Shared) -> bool {
         let reads = |call: &Call| call.only_reads(shared);
@@ -320,7 +324,7 @@ impl What {
         }
     }
 
-    /// Whether it calls a function that may take long.
+    /// True if it calls a function that may take long.
     pub fn may_take_long(&self, shared: &Shared) -> bool {
         let may = |call: &Call| call.command.is(CALLS) && call.may_take_long(shared);
         match self {
@@ -332,7 +336,7 @@ impl What {
         }
     }
 
-    /// Whether it takes a short time, however much data there is.
+    /// True if it takes a short time, however much data there is.
     pub fn is_fast(&self) -> bool {
         match self {
             What::One(call) => call.command.is(FAST),
@@ -340,7 +344,7 @@ impl What {
         }
     }
 
-    /// Whether it may store more than there is.
+    /// True if it may increase the data stored.
     fn stores(&self) -> bool {
         let stores = |call: &Call| call.command.is(MORE);
         match self {
@@ -356,13 +360,13 @@ impl What {
 impl Call {
     /// As [`What::only_reads`].
     pub fn only_reads(&self, shared: &Shared) -> bool {
-        // One that waits sees what comes from where it has read on: it reads where others write.
+        // A waiting command must see the entries behind its last read, so it reads in the writers' state.
         self.command.beside.is_some()
             && !(self.command.is(CALLS) && self.is_of_program(shared))
             && !popping::may_wait(self.command, &self.line)
     }
 
-    /// Whether the program registered the function with the keyspace.
+    /// True if the program registered the function with the keyspace.
     fn is_of_program(&self, shared: &Shared) -> bool {
         shared.function(self.line.part(1)).is_some()
     }
@@ -452,7 +456,7 @@ fn run_all<'t, S: State>(
                     call.command.name
                 )));
             }
-            // What it has told before is true: that a key's time has come, which it has deleted.
+            // Its earlier messages are true: they report the expiry of keys that it has deleted.
             Err(failure) => Reply::Error(failure.to_string()),
         });
     }
@@ -465,7 +469,7 @@ fn watch<S: State>(
     watched: &Watched,
 ) -> Result<Reply, Failure> {
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-    // What was seen first counts.
+    // Only the first state seen counts.
     let database = data.database;
     let is_new = |key: &&[u8]| !watched.contains_key(&(database, key.to_vec()));
     let new: BTreeSet<&[u8]> = line.parts(1).filter(is_new).collect();

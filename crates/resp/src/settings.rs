@@ -1,6 +1,6 @@
-//! What `CONFIG SET` changes, until the program ends: the settings of a Redis that have an effect here.
+//! The settings that `CONFIG SET` changes, until the program ends: the settings of a Redis that have an effect here.
 //!
-//! Others that clients ask for are said as they are here, and are taken only with the value that they have.
+//! Other settings that clients ask for are reported with fixed values, and are accepted only with these values.
 
 use crate::events::{Classes, parse_classes};
 use crate::slow::{LENGTH_LIMIT, SlowLog};
@@ -16,13 +16,13 @@ pub(crate) enum Number {
     SortedSetValue,
     SparseBytes,
     StreamEntries,
-    /// Of the process, in bytes; 0 is no bound.
+    /// The memory of the process, in bytes; 0 is no bound.
     Memory,
 }
 
 const NUMBERS: usize = 8;
 
-/// Their names, with what they are at first, in the order of [`Number`]. A second name is of earlier versions of Redis.
+/// Their names, with their defaults, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
     (
         &["hash-max-listpack-entries", "hash-max-ziplist-entries"],
@@ -40,7 +40,7 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     (&["maxmemory"], 0),
 ];
 
-/// The settings that are as they are here, whatever is asked.
+/// The settings with fixed values.
 const FIXED: [(&str, &str); 10] = [
     ("save", ""),
     ("appendonly", "yes"),
@@ -54,7 +54,7 @@ const FIXED: [(&str, &str); 10] = [
     ("cluster-enabled", "no"),
 ];
 
-/// Those that a Redis does not take either, once it runs.
+/// Settings that a running Redis does not change, either.
 const IMMUTABLE: [&str; 2] = ["databases", "cluster-enabled"];
 
 const EVENTS: &str = "notify-keyspace-events";
@@ -105,7 +105,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Which events of keys clients are told of.
+    /// The classes of events that clients receive.
     #[inline]
     pub fn events(&self) -> Classes {
         Classes(self.events.load(Ordering::Relaxed))
@@ -116,7 +116,7 @@ impl Settings {
         self.numbers[number as usize].load(Ordering::Relaxed) as u64
     }
 
-    /// Whether the process takes more than `maxmemory`: then nothing more is stored by clients of Redis.
+    /// True if the process takes more than `maxmemory`: then Redis clients can store no more.
     #[inline]
     pub fn memory_is_over(&self) -> bool {
         match self.number(Number::Memory) {
@@ -125,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// All that there are, with what they are.
+    /// All settings, with their values.
     pub fn all(&self, slow: &SlowLog) -> Vec<(&'static str, String)> {
         let fixed = FIXED.iter().map(|(name, value)| (*name, value.to_string()));
         let numbers = NAMES
@@ -142,17 +142,17 @@ impl Settings {
         all
     }
 
-    /// Whether there is a setting.
+    /// True if there is a setting of this name.
     pub fn has(&self, name: &str) -> bool {
         FIXED.iter().any(|(known, _)| *known == name)
             || NAMES.iter().any(|(names, _)| names.contains(&name))
             || [EVENTS, SLOWER_THAN, SLOW_LENGTH].contains(&name)
     }
 
-    /// What giving a setting a value changes.
+    /// The change that a new value of a setting makes.
     ///
     /// # Errors
-    /// Why it may not have the value.
+    /// The reason why the setting may not have the value.
     pub fn change(&self, name: &str, value: &str) -> Result<Change, String> {
         if let Some((_, fixed)) = FIXED.iter().find(|(known, _)| *known == name) {
             return match fixed.eq_ignore_ascii_case(value) {

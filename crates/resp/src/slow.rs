@@ -1,7 +1,7 @@
 //! Commands that took long: the newest of them, up to a number.
 //!
-//! A command is looked at while it runs in the serial stage: what it waits for before and behind that is not its own. One
-//! that is fast, whatever data there is, is looked at only if that is asked for by a time below the usual one.
+//! A command is timed while it runs in the serial stage: its waits before and behind that do not count. A command that
+//! is fast with any amount of data is timed only if the setting is below the default.
 //!
 //! Invariant: the log has no more entries than its setting says, each with a bounded part of its command.
 
@@ -71,7 +71,7 @@ impl SlowLog {
         self.locked().1.truncate(most);
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.locked().1.len()
     }

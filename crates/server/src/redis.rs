@@ -1,8 +1,8 @@
 //! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
-//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys; who does not
-//! say it in [`Limits::greeting`](crate::Limits::greeting) is sent away. Keys whose time
-//! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
+//! With configured users, a client says `AUTH user password`, and has the user's permissions on keys. A client that
+//! does not authenticate within [`Limits::greeting`](crate::Limits::greeting) is disconnected. Expired keys are
+//! deleted now and then ([`sweep`]), besides by commands that meet them.
 
 use crate::connection::{Connection, Received, Receiver};
 use crate::gate::Gate;
@@ -27,9 +27,9 @@ use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
 use tracing::Instrument;
 
-/// The user that a client means who gives a password alone, and that everybody is where there are no users.
+/// The user of a client that gives a password alone, and of all clients if there are no users.
 pub const DEFAULT_USER: &str = "default";
-/// Whose slow commands are: sessions know what a client may, not who it is.
+/// The name for slow commands: sessions know a client's permission, not its user.
 const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
 const SWEEP_PAUSE: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ impl Authenticate for Users {
     }
 }
 
-/// What sessions are given: without users, everybody may do everything.
+/// The options of sessions: without users, every client may run every command.
 pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> SessionOptions {
     let authentication = passwords.has_users().then(|| {
         let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
@@ -102,7 +102,7 @@ pub async fn serve(
     };
     let mut session = Session::new(keyspace, options);
     let mut output = BytesMut::new();
-    // Until when the client is to have said who it is.
+    // The end of the time in which the client must authenticate.
     let mut until = None;
     loop {
         let limit = shared.options.limits.greeting;
@@ -149,7 +149,7 @@ pub async fn serve(
             metrics.errors_without_code(errors);
             spans::failed_without_code(&span, errors);
             if took >= shared.slow_statement() {
-                // What was sent to the commands is nobody else's business.
+                // The words sent to commands are private to the client.
                 let text = match commands {
                     1 => first.to_uppercase(),
                     more => format!("{} and {} more commands", first.to_uppercase(), more - 1),
@@ -165,7 +165,7 @@ pub async fn serve(
         let received = match until {
             Some(until) => match timeout_at(until, receiver.receive()).await {
                 Ok(received) => received?,
-                // As of PostgreSQL's clients: without a word.
+                // Closed without a message, as for PostgreSQL's clients.
                 Err(_) => return Ok(()),
             },
             None => tokio::select! {
@@ -183,7 +183,7 @@ pub async fn serve(
                 }
             },
         };
-        // Nor by going on to say what is wrong.
+        // Commands that fail do not prolong the time, either.
         if until.is_some_and(|until| until <= tokio::time::Instant::now()) {
             return Ok(());
         }

@@ -1,15 +1,14 @@
-//! What it costs to lock a page and to unlock it in the global lock table that processes share:
+//! The cost of locking and unlocking a page in the global lock table that processes share:
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sharing --example lock_table_cost -- [PAGES [ROUNDS]]
 //! ```
 //!
-//! Two processes have the table. In each round one locks and unlocks all pages, each by four accesses (read
-//! and swap to lock, read and swap to unlock), and then the other. So with two processes the entry was last
-//! changed, and its cell last written, by the other one, on whatever processor that ran. Three things are
-//! timed: the machine of GEM locking with the table, as a node runs it; the table's accesses alone; and
-//! beside them the machine with entries in its own memory. The least time of all rounds counts, and the
-//! median.
+//! Two processes have the table. In each round one locks and unlocks all pages, each by four accesses (read and swap
+//! to lock, read and swap to unlock), and then the other. So with two processes the entry was last changed, and its
+//! cell last written, by the other one, on any processor. Three things are timed: the machine of GEM locking with the
+//! table, as a node runs it; the table's accesses alone; and the machine with entries in its own memory. The least
+//! time of all rounds counts, and the median.
 
 use sardonyx_sharing::lock_table::{Segment, SegmentOptions};
 use sardonyx_sharing::protocol::{

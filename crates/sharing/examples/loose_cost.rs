@@ -1,13 +1,13 @@
-//! What it costs a loosely coupled node to lock a page for which another process has the authority:
+//! The cost, for a loosely coupled node, of locking a page for which another process has the authority:
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sharing --example loose_cost -- [ROUNDS]
 //! ```
 //!
 //! A page server, and two nodes in processes of their own, on this host's loopback interface. Timed at one node, in
-//! transactions that only read: a lock on a page that is in its buffer (request and grant: two messages, and
-//! a release for which nobody waits); and a lock on a page that the other node has just changed, which comes with the
-//! grant from that one's buffer. Beside them the bare way there and back of a byte between two processes.
+//! transactions that only read: a lock on a page in its buffer, and a lock on a page that the other node has just
+//! changed. The first takes two messages, request and grant, and a release without waiting. In the second, the page
+//! comes with the grant from the other node's buffer. For comparison: the round trip of a byte between two processes.
 
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
@@ -31,7 +31,7 @@ fn join(members: &Path, server: SocketAddr) -> Result<LooseNode, NodeError> {
     LooseNode::join(Box::new(OneHost::open(members)?), options)
 }
 
-/// The other node: changes the pages that it is told of, and sends back bytes.
+/// The other node: changes the pages named to it, and sends back bytes.
 fn child(told: &str) -> Result<(), Box<dyn Error>> {
     let (members, server) = told.split_once('|').ok_or("a directory and an address")?;
     let node = join(Path::new(members), server.parse()?)?;

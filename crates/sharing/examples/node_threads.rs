@@ -4,10 +4,10 @@
 //! cargo run --release -p sardonyx-sharing --example node_threads -- [WORK [THREADS [TRANSACTIONS [DIRECTORY]]]]
 //! ```
 //!
-//! WORK is `read` (eight cached pages a transaction, whole), `reread` (one cached page, eight times), or `change` (eight
-//! bytes of each of four pages, debit-credit's size); all of them by default. THREADS (1, 2 and 4, unless given) share
-//! TRANSACTIONS (40,000). Each thread has pages of its own, so that locks on pages are no matter. The database is in
-//! DIRECTORY, by default in a memory file system, where a sync costs next to nothing.
+//! WORK is `read` (eight cached pages a transaction, whole), `reread` (one cached page, eight times), or `change`; all
+//! of them by default. `change` writes eight bytes of each of four pages, debit-credit's size. THREADS (1, 2 and 4,
+//! unless given) share TRANSACTIONS (40,000). Each thread has pages of its own, so that locks on pages do not matter.
+//! The database is in DIRECTORY, by default in a memory file system, where a sync costs next to nothing.
 //!
 //! Instructions of a transaction: `perf stat -e instructions:u` of one WORK and number of THREADS, with two numbers of
 //! TRANSACTIONS, and the difference.

@@ -1,8 +1,8 @@
 //! The proof that a heap is whole. Every page below the high water is of exactly one kind, and
 //! every list has exactly what the map says it must have, and nothing else.
 //!
-//! Reads arbitrary bytes. Every page number is looked up in the map's contents before it is
-//! followed, and removed from them then, so that a list can neither leave the heap nor go round.
+//! Reads arbitrary bytes. Every page number is looked up in the map's contents, and removed from them, before it is
+//! followed. So a list can neither leave the heap nor go round.
 
 use super::class::Class;
 use super::error::HeapError;
@@ -123,7 +123,7 @@ fn note_map_page(page: u64, known: &mut Known) -> Result<(), HeapError> {
     }
 }
 
-/// Goes from run to run up to the high water, and notes what is where.
+/// Goes from run to run up to the high water, and notes each page's kind.
 fn walk<M: Memory + ?Sized>(
     memory: &M,
     entries: &[(u64, Entry)],
@@ -336,7 +336,7 @@ fn check_full_slabs<M: Memory + ?Sized>(memory: &M, known: &mut Known) -> Result
     Ok(())
 }
 
-/// Counts what is in a slab, of which no bit may say that it is where no slot is.
+/// Counts the slots of a slab; a bit for a place without a slot is an error.
 fn count_slots(
     page: u64,
     slab: &Slab,

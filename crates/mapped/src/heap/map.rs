@@ -1,4 +1,4 @@
-//! The map: what every page is, and the high water above which no page was handed out.
+//! The map: the kind of every page, and the high water above which no page was handed out.
 //!
 //! It has an entry of 8 bytes for each page, 512 in a page of the map (a leaf). A leaf is found
 //! through a page of 512 leaves (a directory) and the root of 16384 directories. The inside of a
@@ -17,8 +17,8 @@ use crate::place::P;
 
 /// Entries in a leaf, and leaves in a directory.
 const FAN_OUT: u64 = PAGE / 8;
-/// Pages that the map may need at once: a leaf and a directory for each end of a run, for the high
-/// water, and for the end of the map's own pages after that.
+/// Pages that the map may need at once: a leaf and a directory for each of four places. These are both ends of a run,
+/// the high water, and the end of the map's own pages after that.
 const MAP_PAGES_AT_ONCE: u64 = 8;
 /// Leaves that are added before they are needed: as many as there are, up to this (128 MiB).
 const LEAVES_AHEAD_MAX: u64 = 64;
@@ -144,7 +144,7 @@ pub(super) fn entry<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Entry, 
     ))
 }
 
-/// Says what a page is. Its leaf must be there.
+/// Sets a page's kind. Its leaf must exist.
 pub(super) fn set_entry<M: Memory + ?Sized>(
     memory: &mut M,
     page: u64,

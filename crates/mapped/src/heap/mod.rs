@@ -326,12 +326,11 @@ impl Heap {
         })
     }
 
-    /// Walks everything and proves that each page is of exactly one kind, that nothing overlaps
-    /// and that nothing is lost. Takes time and memory in proportion to the segment, and reads all
-    /// of the heap's own data.
+    /// Walks everything and proves that each page is of exactly one kind, that nothing overlaps and that nothing is
+    /// lost. Takes time and memory in proportion to the segment, and reads all of the heap's own data.
     ///
     /// # Errors
-    /// [`HeapError::Damaged`] with the first contradiction; never panics, whatever the bytes.
+    /// [`HeapError::Damaged`] with the first contradiction; never panics, with any bytes.
     pub fn check<M: Memory + ?Sized>(self, memory: &M) -> Result<Report, HeapError> {
         Header::check(memory)?;
         check::check(memory)

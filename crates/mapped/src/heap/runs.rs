@@ -1,10 +1,10 @@
-//! Runs of pages: what is large, and whence arenas have their pages.
+//! Runs of pages: large allocations, and the source of the arenas' pages.
 //!
-//! Free runs hang in lists by size: one list for each number of pages below 8, then 8 lists for
-//! each power of two. A run is taken from the first list in which every run is large enough, found
-//! by a bitmap, or from the list of its own size if one of its first 16 runs is. So the time does
-//! not depend on the number of free runs. The rest goes back. A run that is freed is joined with
-//! the free runs before and behind it, which the map shows.
+//! Free runs are in lists by size: one list for each number of pages below 8, then 8 lists for each power of two. A
+//! run is taken from the first list in which every run is large enough, found by a bitmap. If one of the first 16 runs
+//! in the list of its own size is large enough, that run is taken. So the time does not depend on the number of free
+//! runs. The rest goes back. A run that is freed is joined with the free runs before and behind it, which the map
+//! shows.
 
 use super::error::HeapError;
 use super::layout::{

@@ -60,7 +60,7 @@ pub(super) fn allocate<M: Memory + ?Sized>(
     ))
 }
 
-/// Allocates a slot from what the arena has; `None` if it needs pages.
+/// Allocates a slot from the arena's pages; `None` if it needs more pages.
 fn allocate_here<M: Memory + ?Sized>(
     memory: &mut M,
     arena: u64,

@@ -1,6 +1,5 @@
-//! The explicit mechanism: the program says what it reads and writes, by the typed accesses of a
-//! transaction. Nothing faults and nothing is scanned or compared; ordinary stores through a pointer
-//! are not seen.
+//! The explicit mechanism: the program declares its reads and writes, by the typed accesses of a transaction. Nothing
+//! faults and nothing is scanned or compared; ordinary stores through a pointer are not seen.
 //!
 //! The bytes of a range before its write are kept, so that the transaction can be undone.
 

@@ -111,8 +111,8 @@ pub trait Mechanism: Debug + Send {
     /// The caller has the turn.
     fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
 
-    /// The transaction begins: all changes were shown by `refresh`. If it only reads, or where the program requested it
-    /// (`ready`), nothing that it may read needs a fault to be read, as far as that is possible: for system calls.
+    /// The transaction begins: all changes were shown by `refresh`. If it only reads, or if the program requested it
+    /// (`ready`), its reads need no faults, as far as possible: for system calls.
     fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError>;
 
     /// No transaction runs until the next one begins, and the program asked that nothing needs a fault to
@@ -122,7 +122,7 @@ pub trait Mechanism: Debug + Send {
     /// Forgets all that the view holds; it then shows the base pages.
     fn reset(&mut self, view: &View) -> Result<(), SegmentError>;
 
-    /// The transaction says what it is going to touch.
+    /// The transaction declares the pages that it is going to touch.
     fn advise(
         &mut self,
         view: &View,
@@ -139,8 +139,8 @@ pub trait Mechanism: Debug + Send {
     /// A page turned out to have been changed by others.
     fn invalidate(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
 
-    /// The transaction is over. With `forget`, the next one's set of read pages must not contain what
-    /// only this one read. Returns whether private pages were dropped.
+    /// The transaction is over. With `forget`, the next one's set of read pages must not contain pages that only this
+    /// one read. True if private pages were dropped.
     fn end(&mut self, view: &View, forget: bool) -> Result<bool, SegmentError>;
 
     /// The transaction reads this range, says the program.

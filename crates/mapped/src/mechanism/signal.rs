@@ -1,6 +1,6 @@
-//! The mechanism of the LIBXAC thesis. Between transactions no page of the view may be touched. The first
-//! access to one is a SIGSEGV after which it may be read, the first write another one after which it may
-//! be written. At the end what was touched is made inaccessible again.
+//! The mechanism of the LIBXAC thesis. Between transactions no page of the view may be touched. The first access to
+//! one is a SIGSEGV after which it may be read, the first write another one after which it may be written. At the end
+//! the touched pages are made inaccessible again.
 //!
 //! Differences to LIBXAC: protection is changed (`mprotect`) where that mapped another page (`mmap`),
 //! which is cheaper; the copy of a page that is written is made by the kernel. The recipe as printed
@@ -44,7 +44,7 @@ impl Mechanism for Signal {
         Ok(())
     }
 
-    /// A transaction that only reads need not know what; one that may write must.
+    /// A transaction that only reads need not know its read pages; one that may write must.
     fn settle(&mut self, view: &View, read_only: bool, _: bool) -> Result<(), SegmentError> {
         match (read_only, view.is_all_readable()) {
             (true, _) => {

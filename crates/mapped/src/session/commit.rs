@@ -181,13 +181,12 @@ impl Session {
         Address(self.length() - 1)
     }
 
-    /// Makes redo records of what was written.
+    /// Makes redo records of the changes.
     ///
-    /// If the log does not know yet that the segment is as long as this transaction saw it, the first record
-    /// says so. It is an after-image of the last byte, which recovery cannot install without making the
-    /// pages up to it. (The byte there is read at publishing: others may have written it since.) So a length
-    /// is as durable as anything that relies on it, also if another transaction grew the segment and has not
-    /// committed, or never will.
+    /// If the log does not know yet that the segment is as long as this transaction saw it, the first record says so.
+    /// It is an after-image of the last byte, which recovery cannot install without making the pages up to it. (The
+    /// byte there is read at publishing: others may have written it since.) So a length is as durable as anything that
+    /// relies on it. That holds also if another transaction grew the segment and has not committed, or never will.
     pub(super) fn gather(&mut self) -> Result<(), SegmentError> {
         self.redo.clear();
         let mut last = 0;

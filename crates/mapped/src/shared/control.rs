@@ -56,8 +56,8 @@ pub struct Control {
     pub writer: CacheLine<NamedLock>,
     /// Held while the segment grows, and while slots are given out.
     pub growth: CacheLine<NamedLock>,
-    // These are written together, by the holder of the commit lock, and read together by who begins:
-    // in one cache line, which starts here since what is before is aligned.
+    // The holder of the commit lock writes these together, and a beginning transaction reads them together: in one
+    // cache line, which starts here since the fields before are aligned.
     /// The place of the next transaction's records.
     pub tail: AtomicU64,
     /// The start of the stream's newest stretch, times two, plus one if it is in the deep ring.
@@ -91,13 +91,13 @@ pub struct Control {
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// The processes' knowledge of the log.
     pub log: CacheLine<LogState>,
-    /// Counted up when a session is to copy what keeps versions: the version keepers wait for it.
+    /// Counted up when a session is to copy the pages for which it keeps versions: the version keepers wait for it.
     pub alarm: CacheLine<AtomicU32>,
     /// Pages that the segment has.
     pub pages: CacheLine<AtomicU64>,
-    /// Pages that a record of the ring, or what was there at opening, says that the segment has;
-    /// all that there can be without a log. Stored after the tail, so it may be too small if a
-    /// process died, and then a length is logged twice; never too large.
+    /// The segment's pages according to a record of the ring, or to its state at opening; the most possible without a
+    /// log. Stored after the tail, so it may be too small if a process died, and then a length is logged twice; never
+    /// too large.
     pub logged_pages: AtomicU64,
     /// The processes.
     pub processes: [Process; PROCESSES],
@@ -127,8 +127,8 @@ pub struct Slot {
     pub pin: AtomicU64,
     /// When the transaction began, in milliseconds of the system's monotonic clock.
     pub began: AtomicU64,
-    /// Records up to here may be folded although the snapshot is older: what they change was copied
-    /// into the session's own view.
+    /// Records up to here may be folded although the snapshot is older: the pages that they change were copied into
+    /// the session's own view.
     pub immune: AtomicU64,
     /// A writer has no room: all that is to be folded up to here should be copied.
     pub copy_until: AtomicU64,

@@ -69,7 +69,7 @@ impl RegionSize {
         }
     }
 
-    /// The same, or more: what has so many pages can double.
+    /// The same, or more: a segment of so many pages can double.
     pub fn with_room_for(self, pages: u64) -> Self {
         RegionSize {
             pages_max: self.pages_max.max(pages.saturating_mul(2)),
@@ -97,8 +97,8 @@ impl RegionSize {
         (self.base_at() + self.pages_max * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES)
     }
 
-    /// Bytes of the spill area: what a transaction's records take that has written all pages, and no more
-    /// than a commit group can have.
+    /// Bytes of the spill area: the records of a transaction that has written all pages, and no more than a commit
+    /// group can have.
     fn spill_bytes(self) -> u64 {
         let pages = self
             .pages_max
@@ -474,6 +474,5 @@ impl Drop for Region {
 
 // SAFETY: the mappings belong to the region and to no thread.
 unsafe impl Send for Region {}
-// SAFETY: what is reached through `&self` is atomics, locks, and raw pointers, whose users argue for
-// themselves.
+// SAFETY: `&self` gives access to atomics, locks, and raw pointers, whose users argue for themselves.
 unsafe impl Sync for Region {}

@@ -1,5 +1,5 @@
-//! The ring of redo records: what was committed last, in commit order. It is the version store of all
-//! views, the input of the log, and the source from which base pages are brought up to date.
+//! The ring of redo records: the newest commits, in commit order. It is the version store of all views, the input of
+//! the log, and the source from which base pages are brought up to date.
 //!
 //! A transaction is one frame: a head with its owner, then its records in the form of the log. If they are
 //! too large for the ring, the number of their bytes in the [spill area](super::spill) follows instead.
@@ -45,7 +45,7 @@ pub struct Place {
 }
 
 impl Frame<'_> {
-    /// The place of what starts so many bytes behind the first record.
+    /// The place of the record that starts so many bytes behind the first record.
     pub fn place(&self, offset: usize) -> Place {
         match self.is_spilled {
             false => Place {
@@ -104,7 +104,7 @@ pub fn changes(records: &[u8]) -> impl Iterator<Item = Change<'_>> {
             }),
             Body::Journal { .. } | Body::Version { .. } => None,
         },
-        // Only sessions write here; what they wrote can be read.
+        // Only sessions write here; their records can be read.
         Err(error) => unreachable!("a record in the ring: {error}"),
     })
 }
@@ -260,8 +260,8 @@ fn publish_frame(
         std::ptr::copy_nonoverlapping(rest.as_ptr(), place.add(FRAME_HEAD_BYTES), rest.len());
     }
     planted::step(Step::FrameWritten);
-    // Before the tail: who sees a record finds the page's number high enough to look for it. If this
-    // thread dies in between, some numbers are too high, and someone looks in vain.
+    // Before the tail: a session that sees a record finds the page's number high enough to look for it. If this thread
+    // dies in between, some numbers are too high, and a session looks in vain.
     for change in changes(records) {
         region.sequence(change.page).store(end, Ordering::Relaxed);
         planted::step(Step::SequencesHalfStored);

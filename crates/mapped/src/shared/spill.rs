@@ -9,7 +9,7 @@
 //! Invariants: `spill_bytes` and `spill_end` change under the commit lock only; the memory is used again only
 //! if `reclaimed` is at `spill_end`, or no frame that was published ends there.
 //!
-//! Source: ours; the LIBXAC thesis keeps what a transaction wrote in its own pages.
+//! Source: ours; the LIBXAC thesis keeps a transaction's written pages in its own memory.
 
 use super::region::Region;
 use super::ring::{frame_bytes, tidy};
@@ -50,7 +50,7 @@ pub fn pending_bytes(region: &Region) -> u64 {
     }
 }
 
-/// Bytes that a session keeps in the spill area whose snapshot, or what it is immune to, is here.
+/// Bytes kept in the spill area by a session whose snapshot, or immune position, is here.
 pub fn kept_bytes(region: &Region, snapshot: u64) -> u64 {
     let control = region.control();
     match snapshot < control.spill_end.load(Ordering::SeqCst) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A waiting thread asks after the holder so often.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// A process that is stopped, and what it holds.
+/// A process that is stopped, and the lock that it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StoppedProcess {
@@ -25,7 +25,7 @@ pub struct StoppedProcess {
     pub state: char,
     /// The lock that it holds, in words.
     pub holds: &'static str,
-    /// For how long it has been found stopped by who waits, in milliseconds.
+    /// The time for which the waiting process has found it stopped, in milliseconds.
     pub milliseconds: u64,
 }
 
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Patience {
 }
 
 impl Patience {
-    /// The least until the program has said what it wants.
+    /// The least wait until the program has chosen one.
     pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
     pub(crate) fn new() -> Self {
@@ -107,7 +107,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Looks after the holder, unless that was done a moment ago. Called again and again by who waits.
+    /// Looks after the holder, unless that was done a moment ago. A waiting thread calls it again and again.
     ///
     /// # Errors
     /// It has been stopped for longer than the program wants to wait.

@@ -1,4 +1,4 @@
-//! Old versions: who keeps them, and what is done when there is no more room.
+//! Old versions: the sessions that keep them, and the actions when there is no more room.
 
 use super::control::IDLE;
 use super::region::Region;
@@ -101,8 +101,8 @@ pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
     asked
 }
 
-/// Asks all sessions that keep versions to let go of them: their processes' version keepers copy what their
-/// transactions may still want to see. Such a transaction cannot commit any more if it writes.
+/// Asks all sessions that keep versions to let go of them: their processes' version keepers copy the pages that their
+/// transactions may still see. Such a transaction cannot commit any more if it writes.
 pub fn ask_to_copy(region: &Region, but: usize) {
     let control = region.control();
     let tail = control.tail.load(Ordering::SeqCst);

@@ -107,9 +107,9 @@ impl View {
         Ok(())
     }
 
-    /// Outside of a transaction nothing is promised but that a page can be read; what is read is some
-    /// committed state of it. A write goes to the view alone. The next transaction makes the view anew,
-    /// and [`Session::begin_checked`](crate::Session::begin_checked) reports the write.
+    /// Outside of a transaction, the only promise is that a page can be read, as some committed state of it. A write
+    /// goes to the view alone. The next transaction makes the view anew, and
+    /// [`Session::begin_checked`](crate::Session::begin_checked) reports the write.
     fn resolve_idle(&self, page: u64) -> std::io::Result<bool> {
         let handled = match self.kind() {
             ViewKind::Asynchronous => self.resolve_idle_asynchronous(page)?,

@@ -104,7 +104,7 @@ impl Entry {
         if self.make_plain() {
             return true;
         }
-        // Another thread may have been faster; what faults again at once is a fault of the program.
+        // Another thread may have been faster; an access that faults again at once is a fault of the program.
         // SAFETY: always succeeds.
         let thread = unsafe { libc::pthread_self() as usize };
         let now = (address / PAGE_SIZE).rotate_left(32) ^ thread;
@@ -200,8 +200,8 @@ impl Drop for Registered {
 fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the structures are valid, the handler has the signature of SA_SIGINFO, and what was
-        // there before is stored before the handler can run.
+        // SAFETY: the structures are valid, the handler has the signature of SA_SIGINFO, and the previous handler is
+        // stored before this one can run.
         unsafe {
             for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
                 libc::sigaction(signal, ptr::null(), before.0.get().cast());
@@ -322,8 +322,8 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
 }
 
 /// Blocks the signals that the kernel would have blocked for a handler: those blocked at the fault, and those that the
-/// handler asks for. Faults are not blocked, as it may touch a view. It may leave by a jump that keeps what is blocked,
-/// and the kernel puts the mask back when we return.
+/// handler asks for. Faults are not blocked, as it may touch a view. It may leave by a jump that keeps the mask, and
+/// the kernel puts the mask back when we return.
 ///
 /// # Safety
 /// The context is the one that the kernel gave to a handler.

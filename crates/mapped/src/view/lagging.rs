@@ -211,7 +211,7 @@ impl Lagging {
         number.wrapping_sub(self.first as u32) as usize
     }
 
-    /// Base pages have what the first note is about.
+    /// The base pages have the first note's records.
     fn forget_first(&mut self) {
         let Some(note) = self.notes.pop_front() else {
             return;
@@ -291,9 +291,9 @@ impl Lagging {
         };
         let place = self.copies.take();
         let made = place.map_or(scratch, |place| self.copies.page(place));
-        // SAFETY: a base page exists for each mapped page, and `made` is a page that the caller, or this,
-        // has alone. The base page may be changed at the same time, by records that are applied here
-        // anyway: whatever mixture is copied, the result is the same.
+        // SAFETY: a base page exists for each mapped page, and `made` is a page that the caller, or this, has alone.
+        // The base page may be changed at the same time, by records that are applied here anyway: with any mixture
+        // copied, the result is the same.
         unsafe { ptr::copy_nonoverlapping(region.base(page), made.cast(), PAGE_SIZE) };
         let mut index = self.index(self.notes[self.index(last as u32)].next);
         loop {

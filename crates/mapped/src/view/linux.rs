@@ -114,8 +114,8 @@ impl Asked {
     }
 }
 
-/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: what
-/// a forked child has of its parent's files works on the parent's memory.
+/// The kernel's mechanisms, if this one has them all; else the reason. Asked once for the process: in a forked child,
+/// the parent's files work on the parent's memory.
 pub fn kernel() -> Result<&'static Kernel, &'static str> {
     static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
     let known = ASKED.load(Ordering::Acquire);
@@ -138,7 +138,7 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
             faster
         }
     };
-    // SAFETY: what is stored is never dropped.
+    // SAFETY: a stored answer is never dropped.
     unsafe { &*asked }.answer()
 }
 
@@ -228,8 +228,8 @@ impl Kernel {
             ioctls: 0,
         };
         let number = request(0xAA, 0x00, size_of::<Register>());
-        // SAFETY: the argument is the structure that this request takes; registering changes how
-        // faults are handled, not what the memory holds.
+        // SAFETY: the argument is the structure that this request takes; registering changes the handling of faults,
+        // not the memory's content.
         match unsafe { ioctl(&self.userfault, number, &mut register) } {
             0 => Ok(()),
             _ => Err(last("register memory for write protection")),
@@ -320,8 +320,8 @@ impl Kernel {
         }
     }
 
-    /// Frees a range of its write protection. Without that, what is dropped leaves a mark which looks like
-    /// a page that was touched.
+    /// Frees a range of its write protection. Without that, a dropped page leaves a mark which looks like a page that
+    /// was touched.
     ///
     /// The caller owns the range.
     pub fn unprotect(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
@@ -338,8 +338,8 @@ impl Kernel {
         }
     }
 
-    /// Puts a page in the place of a guarded one, for all threads at once: who touches it faults, or
-    /// finds it whole. It is write-protected. Usable in a signal handler.
+    /// Puts a page in the place of a guarded one, for all threads at once: a thread that touches it faults, or finds
+    /// it whole. It is write-protected. Usable in a signal handler.
     pub fn place(&self, to: *mut u8, page: &[u8; PAGE_SIZE]) -> io::Result<()> {
         let mut copy = Copy {
             to: to as u64,
@@ -360,9 +360,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Makes a guarded range accessible again, with what the file holds. Usable in a signal handler.
+    /// Makes a guarded range accessible again, with the file's content. Usable in a signal handler.
     pub fn unguard(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
-        // SAFETY: guard pages hold nothing; what lies between them is left alone.
+        // SAFETY: guard pages hold nothing; pages between them are left alone.
         match unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_REMOVE) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -370,12 +370,12 @@ impl Kernel {
     }
 }
 
-/// Makes a range accessible again, guarded or not, in whatever process, and if the kernel knows of guards
-/// at all. Usable in a signal handler.
+/// Makes a range accessible again, guarded or not, in any process, and if the kernel knows of guards at all. Usable in
+/// a signal handler.
 ///
 /// The caller owns the range.
 pub fn free_guards(start: *mut u8, bytes: usize) {
-    // SAFETY: guard pages hold nothing; what lies between them is left alone.
+    // SAFETY: guard pages hold nothing; pages between them are left alone.
     unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_REMOVE) };
 }
 
@@ -401,7 +401,7 @@ fn has_kernel_thread(name: &str) -> bool {
 ///
 /// The caller owns the range.
 pub fn lock(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
-    // SAFETY: locking changes nothing about what the memory holds; the caller owns it.
+    // SAFETY: locking changes nothing about the memory's content; the caller owns it.
     match unsafe { libc::mlock(start.cast(), bytes) } {
         0 => Ok(()),
         _ => Err(last(

@@ -12,8 +12,8 @@
 //! every running transaction has that record in its snapshot, and in such transactions' views the page
 //! is private or guarded.
 //!
-//! All state is atomic, because the fault handler changes it from within the session's own thread, and
-//! other threads look at it. The states of pages are changed by who has the [turn](super::turn).
+//! All state is atomic, because the fault handler changes it from within the session's own thread, and other threads
+//! look at it. The states of pages are changed by the holder of the [turn](super::turn).
 
 mod chunks;
 mod committed;
@@ -73,7 +73,7 @@ pub struct View {
     pub(crate) steady: RawMutex,
     /// The turns of threads that may change the states of pages.
     pub(super) turns: Turns,
-    /// Counts what was resolved, so that a fault that comes too late is known.
+    /// Counts resolved faults, so that a fault that comes too late is detected.
     pub(super) resolved: AtomicU64,
     /// The last fault for which there was nothing to do.
     pub(super) tried_again: AtomicU64,
@@ -271,8 +271,8 @@ impl View {
         Ok(from..to)
     }
 
-    /// Waits for the turn to change the states of pages. Not for the fault handler; and who has it
-    /// touches no page that may fault.
+    /// Waits for the turn to change the states of pages. Not for the fault handler; and the holder touches no page
+    /// that may fault.
     pub(crate) fn turn(&self) -> Turn<'_> {
         let turn = self.turns.take();
         planted::step(Step::TurnTaken);
@@ -315,7 +315,7 @@ impl View {
         }
     }
 
-    /// No page is guarded any more, says the caller, who has the turn.
+    /// Notes that no page is guarded any more, according to the caller, who has the turn.
     pub fn forget_guarded(&self) {
         self.check_turn();
         self.guarded.clear_first(self.mapped());
@@ -378,8 +378,8 @@ impl View {
         self.resolved.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
-    /// caller has the [turn](View::turn).
+    /// Makes a page the session's own copy, with its present content: base pages may then go on. The caller has the
+    /// [turn](View::turn).
     pub(crate) fn make_private(&self, page: u64) -> std::io::Result<()> {
         if page >= self.mapped() {
             return Ok(());
@@ -419,8 +419,8 @@ impl View {
 
     /// Writes a byte of a page that may be written, without changing it: the kernel makes a copy.
     fn copy_in_place(&self, page: u64) {
-        // SAFETY: the byte is in the mapped view. The session's user may read or write it at the same
-        // time; the processor's atomic access leaves what he stored.
+        // SAFETY: the byte is in the mapped view. The session's user may read or write it at the same time; the
+        // processor's atomic access leaves the user's store.
         let byte = unsafe { std::sync::atomic::AtomicU8::from_ptr(self.page(page)) };
         // An exchange, since a compiler may make a load of an addition of nothing.
         let mut value = byte.load(Ordering::Relaxed);
@@ -440,11 +440,11 @@ impl View {
         rights: MprotectFlags,
     ) -> std::io::Result<()> {
         let bytes = pages as usize * PAGE_SIZE;
-        // SAFETY: the range is in the view; what its user may do there is what changes.
+        // SAFETY: the range is in the view; only its user's rights to access it change.
         unsafe { rustix::mm::mprotect(self.page(page).cast(), bytes, rights) }.map_err(Into::into)
     }
 
-    /// Drops what is mapped of a range: pages show the file's again. Bits are the caller's affair.
+    /// Drops the mapped pages of a range: it shows the file's again. Bits are the caller's affair.
     pub fn drop_pages(&self, page: u64, pages: u64) -> Result<(), SegmentError> {
         let bytes = pages as usize * PAGE_SIZE;
         // SAFETY: the range is in the view, and the caller is the session, outside of its user's code.

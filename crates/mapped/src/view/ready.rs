@@ -19,8 +19,8 @@ impl View {
         self.guarded().try_for_each(|page| self.unguard(page))
     }
 
-    /// Makes all guarded pages accessible (`Asynchronous`), with what the base pages hold: outside of
-    /// a transaction that is as good as any committed state. The caller has the turn.
+    /// Makes all guarded pages accessible (`Asynchronous`), with the base pages' content: outside of a transaction
+    /// that is as good as any committed state. The caller has the turn.
     pub fn show_base_pages(&self) -> std::io::Result<()> {
         let kernel = kernel().map_err(std::io::Error::other)?;
         kernel.unguard(self.base(), self.mapped() as usize * PAGE_SIZE)?;
@@ -48,7 +48,7 @@ impl View {
         self.protect(0, self.mapped(), MprotectFlags::READ)
     }
 
-    /// Takes that back: what is touched from now on is noticed (`Signal`). The caller has the turn.
+    /// Takes that back: accesses from now on are noticed (`Signal`). The caller has the turn.
     pub fn let_nothing_be_read(&self) -> std::io::Result<()> {
         self.check_turn();
         match self.all_readable.swap(false, Ordering::Relaxed) && self.mapped() > 0 {

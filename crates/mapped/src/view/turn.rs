@@ -1,10 +1,10 @@
 //! The turn of a thread to change the states of a view's pages: a lock that is taken in the fault
 //! handler, too.
 //!
-//! Invariant: the states of a view's pages (its bits, its lists, the kernel's mappings, guards and
-//! protections) change only in a [`Turn`], and a thread that has one takes no asynchronous signals. So
-//! no handler of the program runs on top of a half-made change. There its own fault would find states
-//! that contradict each other, or wait for a turn that only the code below it can release.
+//! Invariant: the states of a view's pages (its bits, its lists, the kernel's mappings, guards and protections) change
+//! only in a [`Turn`]. A thread that has a turn takes no asynchronous signals. So no handler of the program runs on
+//! top of a half-made change. There its own fault would find states that contradict each other, or wait for a turn
+//! that only the code below it can release.
 //!
 //! A thread that asks for a turn that it has already gets an error instead of waiting for itself. In the
 //! fault handler that is a fault of the library's own, which cannot be mended.

@@ -1,4 +1,4 @@
-//! What every mechanism must do, on a segment without a log.
+//! The basic duties of every mechanism, on a segment without a log.
 
 use sardonyx_mapped::{
     Begin, MechanismKind, Memory, MemoryAccess, Options, P, Segment, Session, Transaction,

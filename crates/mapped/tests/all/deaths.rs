@@ -1,6 +1,6 @@
-//! `kill -9`: whoever dies, when ever, the others go on, and the dead one's transaction is there whole
-//! or not at all (I9). Processes move money between accounts on pages of their own, so that the sum
-//! stays, and count what they did on a page of their own in the same transaction.
+//! `kill -9`: when any process dies, at any time, the others go on, and the dead one's transaction is there whole or
+//! not at all (I9). Processes move money between accounts on pages of their own, so that the sum stays. In the same
+//! transaction, they count their transfers on a page of their own.
 
 use crate::common::{
     self, Fallible, MECHANISMS, PAGE, Shared, alone, mechanism_of, options, role, say, spawn, sum,
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// Pages with an account each: from the first page on, across the bound of a chunk.
 const ACCOUNTS: std::ops::Range<u64> = 500..524;
-/// What all accounts have together.
+/// The sum of all accounts.
 const MONEY: u64 = 24_000;
 /// Pages of counters follow.
 const COUNTERS: u64 = 600;
@@ -103,7 +103,7 @@ fn bank(mechanism: MechanismKind, name: &str) -> Shared {
     shared
 }
 
-/// The sum is right, and a process has done what it said, or one transaction more.
+/// The sum is right, and a process has done the transfers that it reported, or one more.
 fn check(segment: &Segment, number: u64, said: u64) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
@@ -178,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// Returns when it is gone: what it has said.
+    /// Returns the last count that it said, once it has ended.
     fn end(mut self, kill: bool) -> u64 {
         if kill {
             self.child.kill().unwrap();
@@ -232,8 +232,8 @@ const ELSEWHERE: [Step; 4] = [
 #[test]
 fn a_process_dies_at_each_step_of_every_critical_section() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
-        // All of them where the environment asks for more runs; else the mechanisms share the steps, which they
-        // have in common, and one pass is enough if somebody dies at it.
+        // All steps if the environment asks for more runs. Else the mechanisms share the steps, which they have in
+        // common, and one pass is enough if a process dies at its step.
         let all = common::runs(0) > 0;
         let passes: &[u64] = match mechanism {
             MechanismKind::Asynchronous => &[40, 0],
@@ -266,7 +266,7 @@ fn a_process_dies_at_each_step_of_every_critical_section() {
     }
 }
 
-/// Whether it died at the step, and did not just end.
+/// True if it died at the step, and did not just end.
 fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
     let shared = bank(mechanism, "steps");
     let kind = format!("{mechanism:?}");
@@ -276,13 +276,13 @@ fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
     };
     let burying = Step::ALL[step] == Step::Burying;
     if burying {
-        // Somebody whom the victim finds dead, and no survivor who may find him first.
+        // A process that the victim finds dead, and no survivor that may find it first.
         let mut dead = start("transfer", 2, ["2", "6"]);
         dead.goes_on(1);
         check(&shared.segment, 2, dead.end(true));
     }
-    // What a large transaction kept is given back by the first who sees that nobody needs it: the victim, if
-    // there is no survivor yet.
+    // The pages kept for a large transaction are freed by the first process that sees that they are not needed. If
+    // there is no survivor yet, that is the victim.
     let alone = burying || Step::ALL[step] == Step::SpillFreed;
     let early = (!alone).then(|| start("transfer", 1, ["1", "5"]));
     let early = early.map(|mut survivor| {

@@ -1,5 +1,4 @@
-//! The derive as its users have it; what it refuses is in its own tests and in the documentation
-//! of the trait.
+//! The derive as its users have it; its refusals are in its own tests and in the documentation of the trait.
 
 use sardonyx_mapped::memory::PlainMemory;
 use sardonyx_mapped::{Heap, Memory, MemoryAccess, P, Resident, Slice, place};
@@ -77,7 +76,7 @@ fn values_of_derived_types_live_in_a_heap() {
     assert_eq!(memory.read(packed), Ok(Packed(1, 2)));
 }
 
-/// Whatever bytes stand there can be looked at, compared and shown.
+/// Any bytes can be looked at, compared and shown.
 #[test]
 fn any_bytes_are_a_value() {
     let mut memory = PlainMemory::new(4096).unwrap();

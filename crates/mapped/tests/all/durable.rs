@@ -1,5 +1,5 @@
-//! A segment with a log: what was acknowledged is there when it is opened again, by this way of
-//! running transactions or by another.
+//! A segment with a log: acknowledged transactions are there when it is opened again, by this way of running
+//! transactions or by another.
 
 use sardonyx_mapped::{Memory, MemoryAccess, Options, P, Segment};
 use sardonyx_storage::disk::RealDisk;

@@ -1,5 +1,5 @@
-//! Segments with a log: what was acknowledged is there after any death and after a restart; of what
-//! was not, each transaction is there whole or not at all (I1, I8, I9).
+//! Segments with a log: acknowledged transactions exist after any death and after a restart; each other transaction is
+//! there whole or not at all (I1, I8, I9).
 
 use crate::common::{
     self, Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,
@@ -55,7 +55,7 @@ fn transfer(segment: &Segment, worker: u64, random: &mut Random) -> Fallible<u64
     })?)
 }
 
-/// What the large transactions up to this count of the first worker have left.
+/// The value left by the first worker's large transactions, up to this count.
 fn large_value(count: u64) -> u64 {
     let times = (count + 2) / 4;
     let last = times.checked_sub(1);
@@ -80,7 +80,7 @@ fn open(mechanism: MechanismKind, directory: &Path) -> Segment {
     segment
 }
 
-/// The sum is right, and each worker's count is what it said, or one more.
+/// The sum is right, and each worker's count is the reported one, or one more.
 fn check(segment: &Segment, said: &[u64]) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
@@ -125,7 +125,7 @@ fn start(role: &[String]) -> common::Process {
     )
 }
 
-/// What a process said last, when it is gone.
+/// The last line of a process, once it has ended.
 fn last_of(process: &mut common::Process, before: u64) -> u64 {
     let last = process.hear_all().pop();
     last.map_or(before, |line| line.parse().unwrap())
@@ -157,7 +157,7 @@ fn all_are_killed_at_once_and_nothing_acknowledged_is_lost() {
             }
             let segment = open(mechanism, &path);
             check(&segment, &said);
-            // What is there stays: it is counted on from here.
+            // Existing values stay: counting goes on from them.
             let snapshot = segment.snapshot().unwrap();
             for (n, said) in said.iter_mut().enumerate() {
                 *said = snapshot.read(word(COUNTERS + n as u64, 0)).unwrap();
@@ -220,7 +220,7 @@ fn one_dies_at_each_step_and_all_is_there_after_a_restart() {
         let said = last_of(&mut victim, 0);
         let status = victim.child.wait().unwrap();
         assert!(!status.success(), "{step:?}: it did not die");
-        // Survivors go on, and what they are told is durable.
+        // Survivors go on, and their acknowledged commits are durable.
         for _ in 0..5 {
             transfer(&segment, 1, &mut Random::new(2)).unwrap();
         }

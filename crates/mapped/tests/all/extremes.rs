@@ -35,7 +35,7 @@ fn base() -> Options {
         .storage(storage())
 }
 
-/// What a program may ask of a segment that has opened.
+/// The requests that a program may make of a segment that has opened.
 fn use_it(segment: &Segment) {
     let write = |tx: &mut sardonyx_mapped::Transaction<'_>| -> Fallible {
         tx.grow_to(8 * PAGE)?;

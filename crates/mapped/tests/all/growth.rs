@@ -1,5 +1,5 @@
-//! A committed growth of a segment is there when it is opened again, whether a byte was written up
-//! there or not: from the log alone, from a checkpoint alone, and after deaths.
+//! A committed growth of a segment is there when it is opened again, even if no byte was written up there. It is
+//! recovered from the log alone, from a checkpoint alone, and after deaths.
 
 use crate::common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
 use sardonyx_mapped::heap::Heap;
@@ -250,7 +250,7 @@ fn i9_a_death_at_any_step_of_a_growth_loses_no_acknowledged_length() {
             let mut child = spawn(module_path!(), &["grow", &format!("{step:?}"), path]);
             assert_eq!(child.hear().as_deref(), Some("grown"));
             assert!(child.hear_all().is_empty(), "{step:?} was never passed");
-            // Whoever goes on relies on what it sees, and the next life must have it.
+            // A process that goes on relies on the length that it sees, and the next life must have it.
             let mut relied = 4 * MIB;
             if let Some(segment) = others {
                 relied = relied.max(segment.length());

@@ -1,5 +1,4 @@
-//! Damaged heaps: whatever bytes stand there, nothing panics and nothing goes round for ever, and
-//! `check` finds what contradicts.
+//! Damaged heaps: with any bytes, nothing panics and nothing goes round for ever, and `check` finds contradictions.
 
 use proptest::prelude::*;
 use sardonyx_mapped::memory::PlainMemory;
@@ -75,7 +74,7 @@ fn use_all(memory: &mut PlainMemory, things: &Things) {
     let _ = (heap.check(memory), heap.usage(memory), heap.roots(memory));
 }
 
-/// Where the heap's own data stands, so that damage hits it.
+/// The places of the heap's own data, so that damage hits it.
 fn own_data(memory: &PlainMemory) -> Vec<usize> {
     let pages = memory.bytes().len() / 4096;
     let mut places: Vec<usize> = (0..24).chain(COMMONS..COMMONS + 1100).collect();
@@ -216,7 +215,7 @@ fn free_tag(page: u64) -> u64 {
     tag(b"SDXfreer", page)
 }
 
-/// A chain of names that leads back to itself ends in an error, whoever follows it.
+/// A chain of names that leads back to itself ends in an error, by whichever call it is followed.
 #[test]
 fn a_ring_of_names_ends() {
     let (mut memory, heap, _) = sample();

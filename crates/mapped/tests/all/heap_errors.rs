@@ -1,4 +1,4 @@
-//! What the heap refuses, and how it says so.
+//! The heap's errors and their messages.
 
 use sardonyx_mapped::heap::{HeapError, ROOT_NAME_BYTES_MAX};
 use sardonyx_mapped::memory::{GrowError, PlaceError, PlainMemory};

@@ -1,5 +1,5 @@
-//! The heap against a model: whatever is allocated keeps its bytes, whatever is set as a root is
-//! found, an abort undoes all of it, and the heap is whole all the time.
+//! The heap against a model: allocations keep their bytes, roots are found, an abort undoes all of it, and the heap is
+//! whole all the time.
 
 use proptest::prelude::*;
 use sardonyx_mapped::heap::{HeapError, Root};
@@ -270,7 +270,7 @@ fn number_of(model: &Model) -> usize {
     model.things.len() * 7 / 3
 }
 
-/// What is allocated and freed for ever needs no more memory than at first.
+/// Allocating and freeing for ever needs no more memory than at first.
 #[test]
 fn churn_does_not_grow_the_heap() {
     let mut world = World::new();

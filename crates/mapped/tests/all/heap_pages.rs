@@ -1,4 +1,4 @@
-//! What the heap touches, since sessions conflict by the page and pay by the page and the byte.
+//! The pages and bytes that the heap touches: sessions conflict by the page and pay by the page and the byte.
 
 use sardonyx_mapped::heap::{ARENAS, HeapError};
 use sardonyx_mapped::memory::{GrowError, PlainMemory};
@@ -18,7 +18,7 @@ impl Noting {
         self.touched.borrow_mut().extend(pages);
     }
 
-    /// What `act` returns, the pages that it touched, and the bytes that it changed.
+    /// The result of `act`, the pages that it touched, and the bytes that it changed.
     fn noting<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> (T, BTreeSet<u64>, usize) {
         let before = self.memory.bytes().to_vec();
         self.touched.borrow_mut().clear();
@@ -251,7 +251,7 @@ fn memory_of_small_things_comes_back() {
     }
 }
 
-/// What stands above the high water is not relied on.
+/// Bytes above the high water are not relied on.
 #[test]
 fn memory_that_was_used_before_is_no_obstacle() {
     let mut memory = PlainMemory::new(8 << 20).unwrap();

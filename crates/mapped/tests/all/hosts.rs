@@ -9,7 +9,7 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where the host's handler was called for.
+/// The address for which the host's handler was called.
 static FAULTED: AtomicUsize = AtomicUsize::new(0);
 /// A page of the host's that may not be touched until its handler lets it.
 static OWN: AtomicUsize = AtomicUsize::new(0);
@@ -97,7 +97,7 @@ fn fork(mechanism: MechanismKind, how: &str) {
                 + 2 * i32::from(!snapshot_too)
                 + 4 * i32::from(!works)
                 + 8 * i32::from(!plain);
-            // SAFETY: ends the child at once, without what its parent's libraries do at the end.
+            // SAFETY: ends the child at once, without the exit handlers of its parent's libraries.
             unsafe { libc::_exit(code) };
         }
         pid => {
@@ -114,8 +114,8 @@ fn fork(mechanism: MechanismKind, how: &str) {
     say("parent goes on");
 }
 
-/// Whether the parent's views are plain memory in the child: some committed state, to be read, to be
-/// written, and to be read by system calls.
+/// True if the parent's views are plain memory in the child: some committed state, to be read, to be written, and to
+/// be read by system calls.
 fn plain_memory(snapshot: *const u8, view: *const u8) -> bool {
     let mut file = tempfile::tempfile().unwrap();
     // SAFETY: the parent's views, of 16 pages each, are copied into a child.
@@ -134,7 +134,7 @@ fn plain_memory(snapshot: *const u8, view: *const u8) -> bool {
     true
 }
 
-/// Whether what one session commits is seen by another, and a conflict is found.
+/// True if one session sees the other's commits, and a conflict is found.
 fn two_sessions(segment: &Segment) -> bool {
     let (mut one, mut other) = (segment.session().unwrap(), segment.session().unwrap());
     let begin = |session| sardonyx_mapped::Transaction::begin(session, Default::default());
@@ -228,7 +228,7 @@ fn a_host_with_a_handler_of_its_own_gets_its_faults() {
     }
 }
 
-/// Where the view is that the handler of a signal touches, and how often it did.
+/// The address in the view that the handler of a signal touches; `TIMES` counts its calls.
 static TOUCHED: AtomicUsize = AtomicUsize::new(0);
 static TIMES: AtomicUsize = AtomicUsize::new(0);
 const TOUCHED_PAGES: u64 = 16;
@@ -248,7 +248,7 @@ static OURS: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn chained(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
-    // SAFETY: what `nested` found to be installed, with SA_SIGINFO.
+    // SAFETY: the handler that `nested` found to be installed, with SA_SIGINFO.
     let ours: Handler = unsafe { std::mem::transmute(OURS.load(Ordering::SeqCst)) };
     ours(signal, info, context);
 }
@@ -297,7 +297,7 @@ fn nested(mechanism: MechanismKind, step: &str, how: &str) {
         _ => sardonyx_mapped::planted::Step::TurnTaken,
     });
     for round in 2..12 {
-        // An old snapshot keeps what comes from being folded: pages are to be made, not only shown.
+        // An old snapshot keeps later commits from being folded: pages are to be made, not only shown.
         let old = segment.snapshot().unwrap();
         change(round);
         session.begin(Default::default()).unwrap();
@@ -338,7 +338,7 @@ fn a_signals_handler_that_touches_the_segment_never_meets_a_half_made_change() {
     }
 }
 
-/// A SIGSEGV that somebody sends is none of the library's, whatever it looks like.
+/// A SIGSEGV sent by a program is none of the library's, with any look.
 fn sent(mechanism: MechanismKind, how: &str) {
     let handler = match how {
         "ignored" => libc::SIG_IGN,

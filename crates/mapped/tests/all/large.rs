@@ -1,5 +1,5 @@
-//! Transactions whose records are larger than the ring, and than a segment of the log: they commit like any
-//! other, old snapshots do not see them, and their memory is given back.
+//! Transactions whose records are larger than the ring, and than a segment of the log. They commit like any other, old
+//! snapshots do not see them, and their memory is given back.
 
 use crate::common::{MECHANISMS, PAGE, options, unique, word};
 use sardonyx_mapped::memory::GrowError;
@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 const PAGES: u64 = 1024;
-/// With their records, twice what the smallest ring takes of one transaction.
+/// With their records, twice as much as the smallest ring takes of one transaction.
 const BYTES: usize = 1 << 20;
 
 fn fill(segment: &Segment, bytes: usize, value: u8) -> Result<(), RunError<GrowError>> {

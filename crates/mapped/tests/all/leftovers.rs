@@ -1,4 +1,4 @@
-//! What processes leave of shared memory, however they end: nothing, or what the next opening or the program
+//! The shared memory that processes leave, however they end: nothing, or memory that the next opening or the program
 //! finds and removes.
 
 use crate::common::{PAGE, Process, role, say, spawn};
@@ -74,10 +74,10 @@ fn what_killed_processes_left_is_found_and_removed_also_by_the_next_opening() {
         found.iter().all(|leftover| leftover.bytes > 1 << 20),
         "{found:?}"
     );
-    // A file of somebody else's is left alone.
+    // A file of another program is left alone.
     let foreign = shared.path().join("sardonyx-of-somebody");
     std::fs::write(&foreign, [7; 100]).unwrap();
-    // Whoever opens any database there cleans what is of use to nobody.
+    // Opening any database there removes leftovers that no process needs.
     let another = tempfile::tempdir().unwrap();
     let segment = options(shared.path()).open(another.path()).unwrap();
     assert!(!found[1].path.exists() && found[0].path.exists() && foreign.exists());
@@ -105,7 +105,7 @@ fn processes_that_end_at_the_same_moment_leave_nothing() {
             "database" => database.path(),
             _ => Path::new("name"),
         };
-        // One has left, and is not gone yet, while the other leaves.
+        // One has left, and has not ended yet, while the other leaves.
         let mut slow = start(&format!("slow {kind}"), shared.path(), place);
         let mut quick = start(kind, shared.path(), place);
         drop(slow.child.stdin.take());
@@ -174,7 +174,7 @@ fn child() {
     };
     write(&segment);
     say("open");
-    // Until it is killed, or told to end.
+    // Until it is killed, or its input ends.
     let _ = std::io::stdin().read(&mut [0]);
     drop(segment);
 }

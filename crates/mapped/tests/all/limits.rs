@@ -1,4 +1,4 @@
-//! What happens at the bounds: an error that says what to do, and all goes on (I10).
+//! The bounds: an error that says what to do, and all goes on (I10).
 
 use crate::common::{MECHANISMS, PAGE, Shared, alone, options, private, unique, word};
 use sardonyx_mapped::memory::GrowError;
@@ -172,7 +172,7 @@ fn a_shared_memory_that_is_damaged_is_refused() {
         std::fs::remove_file(&broken).unwrap();
         opened.map(|_| ())
     };
-    // Each byte of the four words that say what it is.
+    // Each byte of the four identifying words.
     for at in 0..32 {
         let mut damaged = head;
         damaged[at] ^= 0x55;

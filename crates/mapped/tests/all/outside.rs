@@ -1,4 +1,4 @@
-//! Memory that was lent to code that nobody watches: what it reads and writes between transactions.
+//! Memory lent to code without supervision: its reads and writes between transactions.
 
 use sardonyx_mapped::{
     Begin, MechanismKind, Memory, MemoryAccess, Options, P, Segment, SegmentError,
@@ -34,7 +34,7 @@ fn a_write_outside_of_a_transaction_is_reported_once_and_undone() {
         let segment = segment(mechanism);
         let mut session = segment.session().unwrap();
         session.begin_checked(Begin::default()).unwrap();
-        // SAFETY: within the view, of which nobody else knows.
+        // SAFETY: within the view, which no other code uses.
         unsafe { at(&session, 3).write(7) };
         session.commit().unwrap();
         // A page of the same chunk that was written, one that was not, one of a chunk never written.
@@ -68,7 +68,7 @@ fn reading_outside_sees_what_is_committed_and_is_no_offence() {
         let mut session = segment.session().unwrap();
         for round in 1..5 {
             session.begin_checked(Begin::default()).unwrap();
-            // SAFETY: within the view, of which nobody else knows.
+            // SAFETY: within the view, which no other code uses.
             unsafe { at(&session, 3).write(round * 10) };
             session.commit().unwrap();
             segment.run(|tx| tx.write(place(4), round)).unwrap();
@@ -107,7 +107,7 @@ fn a_conflict_leaves_nothing_that_looks_like_a_write() {
         let mut session = segment.session().unwrap();
         for round in 0..3 {
             session.begin_checked(Begin::default()).unwrap();
-            // SAFETY: within the view, of which nobody else knows.
+            // SAFETY: within the view, which no other code uses.
             unsafe {
                 at(&session, 3).write(at(&session, 4).read() + 1);
             }
@@ -133,7 +133,7 @@ fn a_session_goes_on_seeing_what_it_committed_though_a_snapshot_keeps_it_from_th
         let mut session = segment.session().unwrap();
         for round in 1..4 {
             session.begin_checked(Begin::default()).unwrap();
-            // SAFETY: within the view, of which nobody else knows.
+            // SAFETY: within the view, which no other code uses.
             unsafe { at(&session, 3).write(round) };
             session.commit().unwrap();
             // SAFETY: as above.

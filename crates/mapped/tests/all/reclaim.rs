@@ -1,4 +1,4 @@
-//! The kernel may take pages away; what was read is known nevertheless.
+//! The kernel may take pages away; the read pages are known nevertheless.
 
 use sardonyx_mapped::{Begin, MechanismKind, MemoryAccess, Options, P, SegmentError, Transaction};
 
@@ -25,7 +25,7 @@ fn a_page_that_was_read_is_known_although_the_kernel_was_asked_to_take_it_away()
         let address = session.address();
         let mut reader = Transaction::begin(&mut session, Begin::default()).unwrap();
         assert_eq!(reader.read(place(3)).unwrap(), 0);
-        // SAFETY: the page is in the session's view; what it holds is kept.
+        // SAFETY: the page is in the session's view; its content is kept.
         unsafe { libc::madvise(address.add(3 * 4096).cast(), 4096, libc::MADV_PAGEOUT) };
         segment.run(|tx| tx.write(place(3), 1)).unwrap();
         reader.write(place(5), 1).unwrap();

@@ -1,10 +1,9 @@
-//! Random programs of several sessions in one thread, interleaved by a seed, against a model that keeps
-//! every version. Whatever a transaction reads is compared with its snapshot in the model: also in
-//! transactions that cannot commit any more (I8). Whoever the model says has conflicted must be told
-//! so; that others commit is asked of the whole.
+//! Random programs of several sessions in one thread, interleaved by a seed, against a model that keeps every version.
+//! Every read of a transaction is compared with its snapshot in the model: also in transactions that cannot commit any
+//! more (I8). Transactions that conflict in the model must fail with a conflict; the number of commits is checked over
+//! all runs.
 //!
-//! The ring is as small as it gets, and pages are written whole, so that it wraps and views fall
-//! behind what is still in it.
+//! The ring is as small as it gets, and pages are written whole, so that it wraps and views fall behind its records.
 
 use crate::common::{PAGE, first_seed, options, runs};
 use sardonyx_mapped::{
@@ -30,13 +29,13 @@ fn hot(random: &mut Random) -> u64 {
     chunk * 512 + [1, 2, 3, 511][random.below(4) as usize]
 }
 
-/// A transaction that runs, and what the model knows of it.
+/// A transaction that runs, and its state in the model.
 struct Running {
     // Before the session that it borrows.
     transaction: Transaction<'static>,
     begin: Begin,
     sees: Pages,
-    /// What it saw first.
+    /// The state that it saw first.
     first: Pages,
     /// Commits before it.
     since: usize,
@@ -55,7 +54,7 @@ impl Actor {
     fn end_session(&mut self) {
         self.running = None;
         if let Some(session) = self.session.take() {
-            // SAFETY: made by `Box::into_raw`, and the transaction that borrowed it is gone.
+            // SAFETY: made by `Box::into_raw`, and the transaction that borrowed it has ended.
             drop(unsafe { Box::from_raw(session) });
         }
     }
@@ -127,7 +126,7 @@ impl World {
         }
     }
 
-    /// Reads outside of a transaction: what is read is anything, the next transaction is right.
+    /// Reads outside of a transaction: the value is arbitrary, the next transaction is right.
     fn peek(&mut self, actor: usize) {
         let page = hot(&mut self.random);
         let allowed = self.mechanism == MechanismKind::Asynchronous;
@@ -151,8 +150,8 @@ impl World {
         let session = *self.actors[actor]
             .session
             .get_or_insert_with(|| Box::into_raw(Box::new(self.segment.session().unwrap())));
-        // SAFETY: made by `Box::into_raw`; one transaction at a time borrows it, and is gone before
-        // the session is.
+        // SAFETY: made by `Box::into_raw`; one transaction at a time borrows it, and ends before the session is
+        // dropped.
         match Transaction::begin(unsafe { &mut *session }, begin) {
             Ok(transaction) => {
                 self.actors[actor].running = Some(Running {
@@ -211,7 +210,7 @@ impl World {
             .iter()
             .any(|commit| commit.iter().any(used));
         let (sees, first) = (&running.sees, &running.first);
-        // What was written as it stood there is not seen as a change by all mechanisms.
+        // Writes of the same bytes are not seen as changes by all mechanisms.
         let really: BTreeSet<u64> = (changed.iter().copied())
             .filter(|page| content_of(sees, *page) != content_of(first, *page))
             .collect();
@@ -288,7 +287,7 @@ impl Running {
         !self.begin.read_only
     }
 
-    /// Writes a word; sometimes what stands there already.
+    /// Writes a word; sometimes with the bytes that it has already.
     fn write(&mut self, random: &mut Random) {
         let (Some(page), true) = (self.hot(random), self.may_write()) else {
             return;
@@ -324,7 +323,7 @@ impl Running {
         };
         let range = page * PAGE..(page + pages) * PAGE;
         self.transaction.touch(range, access).unwrap();
-        // It may commit although others changed what was only announced, or not: as if it was read.
+        // It may commit or not if others changed a page that was only announced: as if the page was read.
         self.check(page);
     }
 
@@ -360,7 +359,7 @@ impl Running {
         let pages = 512 * (4 + random.below(3));
         match self.transaction.grow_to(pages * PAGE) {
             Ok(()) => assert!(self.pages() >= pages),
-            // Who only reads cannot promise a length.
+            // A transaction that only reads cannot promise a length.
             Err(_) if self.begin.read_only => assert!(self.pages() < pages),
             Err(error) => panic!("{error}"),
         }

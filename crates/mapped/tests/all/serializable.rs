@@ -43,7 +43,7 @@ fn child() {
     });
 }
 
-/// One client: runs its transactions and says what it asked for and what came back.
+/// One client: runs its transactions and reports its requests and their results.
 fn client_of(
     segment: &Segment,
     lists: bool,
@@ -121,7 +121,7 @@ fn nanoseconds() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// What all processes did, in the order of the clock.
+/// The operations of all processes, in the order of the clock.
 fn history(mechanism: MechanismKind, lists: bool, seed: u64, sound: bool) -> History {
     let shared = Shared::new(mechanism, "histories", 1024);
     let processes: Vec<_> = (0..PROCESSES)

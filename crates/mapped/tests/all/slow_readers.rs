@@ -42,7 +42,7 @@ fn i10_writers_go_on_while_a_snapshot_is_kept_and_it_stays_as_it_is() {
             .unwrap();
         let old = segment.snapshot().unwrap();
         assert_eq!(old.read(place(7)).unwrap(), 7);
-        // Many times what the ring holds.
+        // Many times the ring's size.
         for round in 1..200u64 {
             segment
                 .run(|tx| {
@@ -169,13 +169,13 @@ fn i13_what_a_writer_looks_at_does_not_grow_with_a_readers_age() {
             let usual = median(&without[60..]);
             for reader in [read_only, Begin::default()] {
                 let (with, after) = looked(mechanism, sessions, Some(reader));
-                // Once through what is new, and once more for each copy that is made of a page.
+                // Once through the new records, and once more for each copy that is made of a page.
                 let found = median(&with[60..]);
                 assert!(
                     found <= 3 * usual,
                     "{mechanism:?}, {sessions} sessions, {reader:?}: {found} bytes, {usual} without"
                 );
-                // What a reader has left behind is not for one commit to clear away.
+                // A single commit does not clear away all leftovers of a reader.
                 let most = with[60..].iter().copied().max().unwrap().max(after);
                 assert!(most < 1 << 20, "{mechanism:?}: {most} bytes, {reader:?}");
             }

@@ -1,5 +1,4 @@
-//! A segment of which little is used: memory, and what an opening looks at, follow what is used and not how
-//! long it is.
+//! A segment of which little is used: memory, and the work of an opening, follow the used pages and not its length.
 
 use crate::common::{self, Fallible, MECHANISMS, PAGE, alone, role, say, spawn};
 use sardonyx_mapped::memory::GrowError;
@@ -11,7 +10,7 @@ use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
-/// How long the segment is.
+/// The length of the segment in bytes.
 const LENGTH: u64 = 256 * MIB;
 
 fn options(mechanism: MechanismKind, shared_memory: &Path) -> Options {
@@ -29,7 +28,7 @@ fn allocated(directory: &Path) -> u64 {
     bytes.sum()
 }
 
-/// What the system says of this process' memory: `VmLck`, what is locked; `VmHWM`, what it had at most.
+/// The system's figures for this process' memory: `VmLck`, the locked memory; `VmHWM`, its peak.
 fn status_bytes(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -78,7 +77,7 @@ fn an_opening_takes_memory_for_what_is_used() {
             );
             write_all(&segment);
             drop(segment);
-            // From the log alone, or from what the orderly end left; then from a checkpoint.
+            // From the log alone, or from the state that the orderly end left; then from a checkpoint.
             for _ in 0..2 {
                 let path = |path: &Path| path.to_str().unwrap().to_owned();
                 let (database, shared) = (path(directory.path()), path(shared_memory.path()));
@@ -113,7 +112,7 @@ fn open_and_tell(role: &[String]) {
     };
     assert_eq!(segment.length(), LENGTH);
     say(allocated(shared_memory));
-    // Not `ru_maxrss`, which begins with what the parent had.
+    // Not `ru_maxrss`, which begins with the parent's.
     say(status_bytes("VmHWM"));
     say(usage.ru_minflt);
     let snapshot = segment.snapshot().unwrap();
@@ -186,7 +185,7 @@ fn where_memory_is_short_reading_goes_on_and_a_commit_says_so() {
             assert_eq!(refused, Err("full".into()), "{mechanism:?}");
             assert_eq!(read(10_000).unwrap(), 0, "{mechanism:?}");
         }
-        // What has memory can be changed.
+        // Pages with memory can be changed.
         write(0, 100).unwrap();
         assert_eq!(read(99).unwrap(), 100);
         // Others give some back.

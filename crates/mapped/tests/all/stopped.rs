@@ -1,6 +1,5 @@
-//! A process that is stopped (not killed), wherever it is: the others are told which one it is, and wait
-//! no longer than they want (I13). What it holds stays its own, so that nothing is broken when it goes
-//! on (I12).
+//! A process that is stopped (not killed) at any step: the others learn which process it is, and wait no longer than
+//! they choose (I13). Its locks stay its own, so that nothing is broken when it goes on (I12).
 
 use crate::common::{self, Fallible, PAGE, options, role, say, spawn, unique, word};
 use sardonyx_mapped::planted::{self, Step};
@@ -90,7 +89,7 @@ fn durable() -> Options {
     })
 }
 
-/// Returns when a child is stopped (`true`) or gone.
+/// Returns when a child is stopped (`true`) or has ended.
 fn wait_until_stopped(child: &Child) -> bool {
     let mut status = 0;
     // SAFETY: waits for a child of this process; the status is valid.
@@ -115,7 +114,7 @@ fn named(error: &RunError<Box<dyn std::error::Error>>) -> (u32, char) {
     }
 }
 
-/// Options that count who was told, and do not wait.
+/// Options that count the notifications, and do not wait.
 fn impatient(options: Options, told: &Arc<AtomicU32>) -> Options {
     let told = told.clone();
     options
@@ -166,7 +165,7 @@ fn i13_a_process_that_stops_at_any_step_is_named_and_nothing_breaks_when_it_goes
     }
     println!("{stopped} steps, others held up at {held_up:?}");
     assert!(stopped >= 18, "a process stopped at {stopped} steps only");
-    // Where the commit lock is held, and nowhere else.
+    // Other processes are held up while the commit lock is held, and at no other step.
     assert!(held_up.contains(&Step::CommitLocked) && held_up.contains(&Step::BeforeUnlock));
     let free = [Step::Pinned, Step::Registered, Step::Gathered];
     assert!(

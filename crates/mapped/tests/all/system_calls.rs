@@ -1,5 +1,5 @@
-//! System calls that read from a view: `write(2)` and `send(2)` of what a transaction sees. The kernel
-//! cannot make a page right, so pages that others changed have to be right before.
+//! System calls that read from a view: `write(2)` and `send(2)` of a transaction's data. The kernel cannot make a page
+//! right, so pages that others changed have to be right before.
 
 use crate::common::{self, MECHANISMS, PAGE, options, word};
 use sardonyx_mapped::{Access, MechanismKind, Memory, MemoryAccess, Segment, Snapshot};
@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 
 const PAGES: u64 = 24;
 
-/// A segment in which a session's view is not right without being made so: another session has changed
-/// its pages since, and an old snapshot keeps some of the changes from being folded.
+/// A segment in which a session's view must be made right first. Another session has changed its pages since, and an
+/// old snapshot keeps some of the changes from being folded.
 struct Changed {
     segment: Segment,
     old: Option<Snapshot>,
@@ -165,12 +165,12 @@ fn outside_of_a_transaction_the_memory_can_be_read_by_system_calls_where_that_wa
                 session.commit().unwrap();
             }
             let length = (PAGES * PAGE) as usize;
-            // SAFETY: as above; nobody writes to the view.
+            // SAFETY: as above; the view is not written to.
             let memory = unsafe { std::slice::from_raw_parts(session.address(), length) };
             let mut file = tempfile::tempfile().unwrap();
             assert_eq!(file.write(memory).unwrap_or(0), length, "{mechanism:?}");
         }
-        // And what was read there is not what the next transaction goes by.
+        // And the next transaction does not rely on the content read there.
         session.begin(Default::default()).unwrap();
         for page in 0..PAGES {
             // SAFETY: as above.

@@ -63,7 +63,7 @@ impl World {
         order
     }
 
-    /// What a session is told, from now on.
+    /// The inbox of a session, from now on.
     fn inbox(&self, session: u64) -> Inbox {
         let inbox = self.posting.hub().enter(0);
         let address = crate::channels::served_address(session);
@@ -72,7 +72,7 @@ impl World {
     }
 }
 
-/// The numbers of the places of which a session was told.
+/// The numbers of the places whose messages the session received.
 fn told(inbox: &Inbox) -> Vec<u64> {
     let taken = inbox.take(usize::MAX);
     let places = taken
@@ -98,7 +98,7 @@ fn clients_are_served_in_their_order_and_none_whose_place_is_dropped() {
     drop(two);
     assert_eq!(world.order("b"), [1, 3]);
     let claim = world.claim("a").unwrap();
-    // Who is claimed is claimed for all its keys.
+    // A claim covers all keys of the client.
     assert_eq!((claim.session, world.order("b")), (1, vec![3]));
     assert!(claim.serve(Reply::Ok.into()));
     assert_eq!((taken(&one), taken(&one)), (Some(Reply::Ok), None));
@@ -156,12 +156,12 @@ fn an_end_that_crosses_with_serving_counts_only_if_the_client_is_not_served() {
                     (End::Leave, _) => (None, false),
                     (_, 1 | 2) if commits => (Some(Reply::Ok), false),
                     (End::Unblock, _) => (Some(Reply::Null), true),
-                    // While it is claimed the session cannot be sure that it was not served: it is told.
+                    // While the client is claimed, the session cannot know the outcome: it receives a message.
                     (End::Timeout, 1) => (Some(Reply::NullArray), true),
                     (End::Timeout, _) => (None, false),
                 };
                 assert_eq!(answer, wanted, "{case}");
-                // Of what commits it is told by the transaction.
+                // The transaction notifies the session of its commit.
                 assert_eq!(told(&inbox) == [number], is_told, "{case}");
                 let gives_up = end == End::Leave && step < 2;
                 assert_eq!(is_served, commits && step > 0 && !gives_up, "{case}");

@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// What becomes of an integer that does not fit.
+/// The handling of an integer that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Overflow {
     /// Its lowest bits.
@@ -164,7 +164,7 @@ fn operations(line: &Line) -> Result<Vec<Operation>, Failure> {
 }
 
 impl Operation {
-    /// What it makes of a number; `None` if that does not fit, and is not to.
+    /// The number after the operation; `None` if it does not fit and the operation fails on overflow.
     fn changed(self, was: i128) -> Option<i128> {
         let (least, greatest) = self.width.range();
         let number = match self.act {
@@ -182,7 +182,7 @@ impl Operation {
         }
     }
 
-    /// How long a string is that has all of its bits.
+    /// The length in bytes of the shortest string that has all of its bits.
     fn end(self) -> usize {
         (self.offset + u64::from(self.width.bits)).div_ceil(8) as usize
     }

@@ -112,7 +112,7 @@ struct Part {
 }
 
 impl Part {
-    /// Reads what stands from a part of the line on: a start, an end, and a unit.
+    /// Reads a start, an end and a unit, beginning at a part of the line.
     fn read(line: &Line, at: usize) -> Result<Part, Failure> {
         let mut words = Words::from(line, at);
         let start = words.integer()?;
@@ -175,7 +175,7 @@ fn bitcount<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fail
         3 => Err(Failure::Syntax),
         _ => Part::read(line, 2).map(Some),
     };
-    // Of a key that is not there nothing else is said.
+    // If the key is missing, errors in the range are not reported.
     let counted = data.with_string(line.part(1), |_, value| {
         Ok(match part? {
             None => count(value, 0..value.len() as u64 * 8),
@@ -220,7 +220,7 @@ fn bitpos<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
 
 /// The first of these bits that is set, or is not.
 fn first(value: &[u8], bits: Range<u64>, bit: u8) -> Option<u64> {
-    // Of bytes with such a bit none is this.
+    // A byte of this value has no such bit: it is skipped.
     let other = if bit == 1 { 0 } else { 0xff };
     let mut at = bits.start;
     while at < bits.end {

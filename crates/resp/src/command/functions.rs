@@ -75,7 +75,7 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
             return Err(refused(Failure::Writes));
         }
         let (keys, arguments) = given.split_at(keys);
-        // Whatever it says, it may have written before.
+        // With any error, it may have written before.
         return (function.body)(data.state, keys, arguments).map_err(Failure::of_function);
     }
     let call = call_of(data, line, &given, keys, only_reading);

@@ -36,7 +36,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// One that is merged counts for so much of what is gathered, which bounds how many are.
+/// Each merged value counts for so many bytes of room, which bounds the number of values.
 const MERGED_BYTES: usize = 12 << 10;
 
 /// The HyperLogLog of a key, if there is one.

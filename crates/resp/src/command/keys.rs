@@ -1,4 +1,4 @@
-//! Keys of whatever kind: whether they are there, until when, under which name.
+//! Keys of any kind: their existence, expiry and names.
 
 use super::line::Line;
 use super::words::{is, point_in_time};

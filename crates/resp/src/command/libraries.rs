@@ -1,8 +1,9 @@
 //! Libraries of functions in Lua: `FUNCTION`, which loads and lists them, and the call of one of their functions.
 //!
-//! A library is loaded by running its code once, which registers its functions. Both are rows ([`crate::data::libraries`]), so
-//! that a load is a part of its transaction, durable when it is answered, and seen by snapshots and followers as any data.
-//! No two functions have one name: neither of two libraries, nor of one and the program or a procedure of SQL.
+//! A library is loaded by running its code once, which registers its functions. Both are rows
+//! ([`crate::data::libraries`]). So a load is a part of its transaction, durable when it is answered, and seen by
+//! snapshots and followers as any data. No two functions have one name: neither of two libraries, nor of one and the
+//! program or a procedure of SQL.
 
 use super::line::Line;
 use super::words::{Words, is};
@@ -28,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[on_data(
     "Loads and lists libraries of functions",
 )];
 
-/// The same for what only reads.
+/// The same for subcommands that only read.
 static READING: Command = Command {
     flags: READ | CALLS | NO_SCRIPT,
     beside: Some(read_beside),
@@ -42,7 +43,7 @@ static READING: Command = Command {
     )
 };
 
-/// What runs a command with these words: of `FUNCTION` some subcommands only read.
+/// The command that runs these words: some subcommands of `FUNCTION` only read.
 pub(super) fn of_line(command: &'static Command, line: &Line) -> &'static Command {
     const READERS: [&str; 5] = ["dump", "help", "kill", "list", "stats"];
     let reads = || READERS.iter().any(|name| is(line.part(1), name));
@@ -78,7 +79,7 @@ fn function(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
 }
 
-/// That a subcommand has more parts than it takes.
+/// The error for too many parts of a subcommand.
 fn too_many(line: &Line) -> Failure {
     let word = String::from_utf8_lossy(line.part(1)).into_owned();
     Failure::Said(format!(
@@ -219,7 +220,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         data.clear_libraries()?;
     }
     for code in codes {
-        // Those before it are undone.
+        // A failure undoes the libraries added before.
         add(data, &code, replaces).map_err(Failure::of_function)?;
     }
     Ok(Reply::Ok)

@@ -1,12 +1,12 @@
-//! What a client sends, taken from the front of the bytes received: arrays of bulk strings, and inline
+//! Commands that clients send, taken from the front of the bytes received: arrays of bulk strings, and inline
 //! commands, which people type.
 //!
-//! Clients send nothing else, in either version of the protocol. A command stays in one piece of the buffer it was
-//! received into, shared and not copied; its parts are places in it. What has been seen of a command that is not there
-//! yet is kept, so that one which arrives byte by byte is looked at once.
+//! Clients send nothing else, in either version of the protocol. A command stays in one piece of the buffer into which
+//! it was received, shared and not copied; its parts are ranges of that buffer. The parser keeps its progress in an
+//! incomplete command, so that a command that arrives byte by byte is scanned once.
 //!
-//! Invariants: no byte is taken before its command is whole; memory grows with what has arrived, never with what a
-//! length promises.
+//! Invariants: no byte is taken before its command is whole; memory grows with the bytes that have arrived, never with
+//! a promised length.
 //!
 //! Source: the Redis serialization protocol specification; limits and texts of errors as Redis 7 has them.
 
@@ -26,7 +26,7 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 /// Digits of a length that are read at once, and a byte behind them.
 const SHORT_DIGITS: usize = 9;
 
-/// Why what was received is no command. The connection cannot go on: answer it, and close.
+/// An error of the protocol in the received bytes. The connection cannot go on: answer it, and close.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -54,7 +54,7 @@ pub enum ProtocolError {
         /// The bound.
         limit: usize,
     },
-    /// The same of a client that has not said who it is.
+    /// The same for a client that has not authenticated.
     #[error("Protocol error: unauthenticated command of more than {limit} bytes")]
     Unauthenticated {
         /// The bound.
@@ -81,20 +81,20 @@ pub struct Line {
 }
 
 impl Line {
-    /// Of these parts.
+    /// A command of these parts.
     pub fn of(parts: &[&[u8]]) -> Line {
         let mut gathered = Gathered::default();
         parts.iter().for_each(|part| gathered.push(part));
         gathered.line()
     }
 
-    /// How many parts there are; at least one.
+    /// The number of parts; at least one.
     #[inline]
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether there is no part, which no command is.
+    /// True if there are no parts, which is never so for a command.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -123,8 +123,7 @@ impl Line {
         self.bytes.len() + places
     }
 
-    /// The same in memory of its own, which is what [`Line::bytes`] says: nothing is kept of the buffer it was received
-    /// into.
+    /// The same in memory of its own, of [`Line::bytes`] bytes: the buffer into which it was received is not kept.
     pub(crate) fn by_itself(mut self) -> Line {
         self.parts.shrink_to_fit();
         self.bytes = Bytes::copy_from_slice(&self.bytes);
@@ -164,7 +163,7 @@ impl std::fmt::Debug for Line {
     }
 }
 
-/// Takes commands from what was received, and remembers what it has seen of the next one.
+/// Takes commands from the received bytes, and remembers its progress in the next one.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     parts: SmallVec<[Range<u32>; 6]>,
@@ -172,7 +171,7 @@ pub(crate) struct Decoder {
     missing: Option<usize>,
     /// Length of the part that is coming, once it is known.
     part_bytes: Option<usize>,
-    /// Where to go on.
+    /// The offset at which parsing continues.
     at: usize,
     /// Up to where there is no end of the line that begins at `at`.
     searched: usize,
@@ -347,7 +346,7 @@ impl Decoder {
     }
 }
 
-/// A number as it stands in a length.
+/// Parses the number of a length.
 #[inline]
 fn number(text: &[u8]) -> Option<i64> {
     let (digits, negative) = match text {

@@ -197,7 +197,7 @@ pub(super) fn take(
     Ok(taken)
 }
 
-/// Tells that elements were taken.
+/// Notes that elements were taken.
 fn taken_from(
     data: &mut Live<'_, '_>,
     key: &[u8],
@@ -493,7 +493,7 @@ fn move_between(
     Ok(Reply::Bulk(value))
 }
 
-/// Whether an element is moved from the front, and to the front.
+/// For the source and for the destination: true if the element is moved from or to the front.
 pub(super) fn ends(line: &Line) -> Result<(bool, bool), Failure> {
     let front = |word: &[u8]| match word {
         word if is(word, "left") => Ok(true),

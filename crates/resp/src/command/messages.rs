@@ -1,4 +1,4 @@
-//! Messages on channels: `PUBLISH`, which is a part of its transaction, and what `PUBSUB` says of who listens.
+//! Messages on channels: `PUBLISH`, which is a part of its transaction, and `PUBSUB`, which reports listeners.
 
 use super::line::Line;
 use super::words::is;
@@ -56,7 +56,7 @@ fn spublish<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fail
 /// The message is posted when the transaction commits.
 fn send<S: State>(data: &mut Data<'_, S>, kind: Kind, line: &Line) -> Result<Reply, Failure> {
     let (name, payload) = (line.part(1), line.part(2));
-    // As of who listens, so that what is told fits what may wait for a client.
+    // The same limits as for listeners, so that a message fits the memory for a client's pending messages.
     check_key(name)?;
     check_message(payload)?;
     let (messages, count) = matching(data.shared.posting.hub(), kind, name, payload);

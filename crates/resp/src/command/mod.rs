@@ -1,8 +1,8 @@
-//! Commands: what there is, by name, with what `COMMAND` says of each, and what runs it.
+//! Commands by name, with their `COMMAND` data and their functions.
 //!
-//! Each family has a room, with a table of its commands at the top; [`find`] looks in all. A command on data is a
-//! function of the transaction's [`Data`] and the [`Line`] that was sent; what concerns the connection is run by the
-//! session, in `session`.
+//! Each family has a module, with a table of its commands at the top; [`find`] searches all of them. A command on data
+//! is a function of the transaction's [`Data`] and the [`Line`] that was sent. The session runs commands of the
+//! connection, in `session`.
 
 mod bitfields;
 mod bits;
@@ -46,7 +46,7 @@ use std::sync::OnceLock;
 
 /// Runs a command on data.
 pub(crate) type Run = fn(&mut Live<'_, '_>, &Line) -> Result<Reply, Failure>;
-/// The same in what was committed before a long transaction.
+/// The same in the state committed before a long transaction.
 pub(crate) type RunBeside = fn(&mut Data<'_, &SpaceSnapshot>, &Line) -> Result<Reply, Failure>;
 
 /// The longest name of a command, in bytes.
@@ -60,13 +60,13 @@ pub(crate) const READ: u16 = 2;
 pub(crate) const FAST: u16 = 4;
 /// It may add data.
 pub(crate) const MORE: u16 = 8;
-/// It is answered before the client has said who it is.
+/// It runs before the client has authenticated.
 pub(crate) const OPEN: u16 = 16;
-/// It is for who looks after the server.
+/// It is for administrators.
 pub(crate) const ADMIN: u16 = 32;
 /// It cannot be in a transaction.
 pub(crate) const ALONE: u16 = 64;
-/// It calls functions, which are told who calls.
+/// It calls functions, which receive the caller's name.
 pub(crate) const CALLS: u16 = 128;
 /// It is about messages on channels.
 pub(crate) const MESSAGES: u16 = 256;
@@ -78,19 +78,19 @@ pub(crate) const BLOCKING: u16 = 1024;
 /// A command.
 pub(crate) struct Command {
     pub name: &'static str,
-    /// How many parts it has, its name included; at least so many, if negative.
+    /// The number of parts, the name included; the least number, if negative.
     pub arity: i32,
     pub flags: u16,
     /// The numbers of the first and the last part that is a key, and the step; the last counts from the end, if negative.
     pub keys: (i32, i32, i32),
     pub summary: &'static str,
-    /// What runs it on data; `None` if the session does.
+    /// Runs it on data; `None` if the session runs it.
     pub run: Option<Run>,
     /// The same beside a long transaction, of a command that only reads.
     pub beside: Option<RunBeside>,
 }
 
-/// What a client gave that has given none.
+/// The last command of a client that has sent none.
 pub(crate) const NONE: Command = Command {
     name: "NULL",
     arity: 0,
@@ -185,7 +185,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
     families.flat_map(|(group, commands)| commands.iter().map(|command| (*group, command)))
 }
 
-/// The command with this name, in whatever case.
+/// The command with this name, ignoring case.
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     // By a short hash of the name: it is looked for several times for each command. No two names have the same.
     static BY_NAME: OnceLock<IntegerMap<u64, &'static Command>> = OnceLock::new();
@@ -227,17 +227,17 @@ pub(crate) fn counted_keys(name: &str) -> Option<usize> {
 }
 
 impl Command {
-    /// Whether so many parts are right.
+    /// True if this number of parts is allowed.
     pub fn takes(&self, parts: usize) -> bool {
         takes(self.arity, parts)
     }
 
-    /// Whether it has one of these flags.
+    /// True if it has one of these flags.
     pub fn is(&self, flags: u16) -> bool {
         self.flags & flags != 0
     }
 
-    /// What is said of another number of parts.
+    /// The error for a wrong number of parts.
     pub fn wrong_arguments(&self) -> Failure {
         Failure::Arguments(self.name.to_string())
     }

@@ -1,4 +1,4 @@
-//! How values are kept: `OBJECT` and `MEMORY`, for programs that ask.
+//! The representation of values: `OBJECT` and `MEMORY`, for programs that ask.
 
 use super::line::Line;
 use super::words::{Words, is};
@@ -63,7 +63,7 @@ fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
     Ok(Reply::Text(encoding(data, line.part(2), &entry)?))
 }
 
-/// How a Redis would keep a value with these settings, if it was made as it is.
+/// The encoding that a Redis with these settings would use for a value created as it is now.
 fn encoding<S: State>(
     data: &mut Data<'_, S>,
     key: &[u8],
@@ -114,7 +114,7 @@ fn encoding<S: State>(
     })
 }
 
-/// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
+/// Bytes of a row besides its columns: its fixed part, and its entries in indexes.
 const ROW_BYTES: i64 = 112;
 
 fn memory<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {

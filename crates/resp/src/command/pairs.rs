@@ -8,7 +8,7 @@ use sardonyx::rows::ReadRow;
 /// The most elements that are chosen with repetition.
 const REPEATED_MAX: u64 = 1 << 20;
 
-/// What is kept of an element.
+/// The data kept of an element.
 pub(super) trait Kept: Clone + Default {
     /// Reads it from the element's row.
     fn read(row: &dyn ReadRow) -> Result<Self, Failure>;
@@ -85,7 +85,7 @@ pub(super) fn random_elements<T: Kept, S: State>(
     })?;
     room.check()?;
     let mut chosen: Vec<T> = Vec::with_capacity(order.len());
-    // Where each of them was chosen first.
+    // For each distinct place, the index at which it was chosen first.
     let mut first: Vec<Option<usize>> = vec![None; kept.len()];
     for place in &order {
         let Ok(found) = places.binary_search(place) else {

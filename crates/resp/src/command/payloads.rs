@@ -70,7 +70,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         match word {
             word if is(word, "replace") => replaces = true,
             word if is(word, "absttl") => is_absolute = true,
-            // Nothing is evicted: what was used when is not kept, as a Redis does without a bound of its memory.
+            // Nothing is evicted: times of use are not kept, as in a Redis without a bound of its memory.
             word if is(word, "idletime") && words.left() > 0 => {
                 if words.integer()? < 0 {
                     return Err(Failure::Told("ERR Invalid IDLETIME value, must be >= 0"));
@@ -119,7 +119,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         }
         return Ok(Reply::Ok);
     }
-    // What was removed comes back if a part of the value is refused.
+    // If a part of the value is refused, the removed value comes back.
     data.put_whole_value(key, &value, expires)
         .map_err(Failure::of_function)?;
     data.event(GENERIC, "restore", key)?;

@@ -145,7 +145,7 @@ fn geoadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     zadd(data, &Line::of(&parts))
 }
 
-/// Where members of a key are.
+/// The positions of members of a key.
 fn places_of<'l, S: State>(
     data: &mut Data<'_, S>,
     key: &[u8],
@@ -210,7 +210,7 @@ enum Form {
     Around { member: bool, may_store: bool },
 }
 
-/// What is looked for.
+/// The parameters of a search.
 struct Search<'l> {
     middle: Option<Place>,
     shape: Shape,
@@ -220,7 +220,7 @@ struct Search<'l> {
     with_place: bool,
     count: usize,
     is_any: bool,
-    /// Whether the nearest come first; `None` if it does not matter.
+    /// True if the nearest come first; `None` if the order does not matter.
     ascends: Option<bool>,
     to: Option<&'l [u8]>,
     stores_distances: bool,
@@ -439,7 +439,7 @@ impl<'l> Search<'l> {
         Ok(found)
     }
 
-    /// What is said of a place besides its member takes so much, about.
+    /// About the bytes of the reply's data on a place, besides its member.
     fn said_bytes(&self) -> usize {
         let number = size_of::<Reply>() + DECIMAL_BYTES;
         let numbers = [

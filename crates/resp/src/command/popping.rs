@@ -104,7 +104,7 @@ pub(super) const SORTED: &[Command] = &[
     ),
 ];
 
-/// Whether a command's client waits if it finds nothing.
+/// True if a command's client waits when the command finds nothing.
 pub(crate) fn may_wait(command: &Command, line: &Line) -> bool {
     command.is(BLOCKING)
         && match command.name {
@@ -133,7 +133,7 @@ fn time_limit_of(line: &Line, place: usize) -> Result<Option<u64>, Failure> {
     let millis = (seconds * 1000.0).ceil();
     match millis {
         0.0 => Ok(None),
-        // As of what is too large.
+        // Negative, or too large; both have this text.
         millis if !(0.0..i64::MAX as f64).contains(&millis) => {
             Err(Failure::Told("ERR timeout is negative"))
         }
@@ -153,7 +153,7 @@ pub(crate) fn waited_keys(command: &Command, line: &Line) -> Vec<Vec<u8>> {
     keys.map(<[u8]>::to_vec).collect()
 }
 
-/// A number of keys, which stand behind it.
+/// Parses a number of keys; the keys follow it.
 fn counted(line: &Line, place: usize) -> Result<usize, Failure> {
     let count = integer(line.part(place)).ok();
     let count = count.and_then(|count| usize::try_from(count).ok());
@@ -205,7 +205,7 @@ struct Several {
     count: u64,
 }
 
-/// Reads what stands from the number of keys on.
+/// Reads the words from the number of keys on.
 fn several(line: &Line, place: usize, ends: [&str; 2]) -> Result<Several, Failure> {
     let keys = counted(line, place)?;
     let mut words = Words::from(line, place + 1 + keys);

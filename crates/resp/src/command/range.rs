@@ -29,7 +29,7 @@ pub(super) enum End<'l> {
     At(Bound<&'l [u8]>),
 }
 
-/// By what a range is.
+/// The order of a range's bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum By {
     Rank,
@@ -37,7 +37,7 @@ pub(super) enum By {
     Member,
 }
 
-/// How many members of a range to leave out, and how many to take then.
+/// The number of members of a range to skip, and the number to take after them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub offset: i64,
@@ -90,7 +90,7 @@ impl<'l> Range<'l> {
         })
     }
 
-    /// Whether nothing can be in it.
+    /// True if no value can be in it.
     fn is_empty(&self) -> bool {
         fn crossed<T: PartialOrd>(from: Bound<T>, to: Bound<T>) -> bool {
             match (from, to) {
@@ -206,7 +206,7 @@ fn by_rank<S: State>(
     Ok(found)
 }
 
-/// How many members of a sorted set are in a range by score or member.
+/// The number of members of a sorted set in a range by score or member.
 pub(super) fn count<S: State>(
     data: &mut Data<'_, S>,
     entry: &Entry,
@@ -223,7 +223,7 @@ pub(super) fn count<S: State>(
     }
 }
 
-/// How many members come before one.
+/// The number of members before a member.
 pub(super) fn rank<S: State>(
     data: &mut Data<'_, S>,
     entry: &Entry,

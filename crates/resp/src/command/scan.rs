@@ -1,8 +1,8 @@
 //! Walking over keys and elements a part at a time: `SCAN` and its family; and `KEYS`, which takes all.
 //!
-//! `SCAN`'s cursor is an id, so that it holds across restarts and needs no memory: keys that are there from the
-//! beginning of a scan to its end are returned once, renamed ones included. A scan of a value returns a small one whole;
-//! for a large one see [`Cursors`](crate::cursors::Cursors).
+//! `SCAN`'s cursor is an id, so that it holds across restarts and needs no memory. A key that exists from the
+//! beginning of a scan to its end is returned once, also if it is renamed. A scan of a value returns a small one
+//! whole; for a large one see [`Cursors`](crate::cursors::Cursors).
 
 use super::line::Line;
 use super::words::{Words, is};
@@ -64,7 +64,7 @@ const WHOLE_MAX: u64 = 512;
 /// The most that one call looks at.
 const COUNT_MAX: i64 = 1 << 20;
 
-/// What is asked of a scan.
+/// The options of a scan.
 struct Wanted<'l> {
     pattern: Option<&'l [u8]>,
     count: usize,
@@ -109,7 +109,7 @@ impl<'l> Wanted<'l> {
     }
 }
 
-/// A cursor, read as Redis does: nothing is 0, and a negative number is what it is without a sign.
+/// A cursor, read as Redis does: an empty text is 0, and a negative number is cast to an unsigned one.
 fn cursor(text: &[u8]) -> Result<u64, Failure> {
     let (digits, negative) = match text {
         [b'-', digits @ ..] => (digits, true),
@@ -230,7 +230,7 @@ fn place<S: State>(
         .unwrap_or_else(PoisonError::into_inner);
     match cursors.place(number, entry.id) {
         Some(name) => Ok(Some(name.to_vec())),
-        // A small value is returned whole, whatever the cursor.
+        // A small value is returned whole, for any cursor.
         None if entry.length <= WHOLE_MAX => Ok(None),
         None => Err(Failure::Told(
             "ERR the cursor is none of this value, or too old: scan from 0",

@@ -108,7 +108,7 @@ fn script<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
     }
 }
 
-/// What is kept of scripts.
+/// `SCRIPT LOAD`, `SCRIPT EXISTS` and `SCRIPT FLUSH`.
 #[cfg(feature = "lua")]
 fn kept<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let scripts = &data.shared.scripts;

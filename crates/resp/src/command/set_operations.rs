@@ -78,7 +78,7 @@ fn sets<'k, S: State>(
     keys.map(|key| data.entry_of(key, Kind::Set)).collect()
 }
 
-/// What all sets have, in order, up to so many.
+/// The members that all sets have, in order, up to a limit.
 fn intersection<S: State>(
     data: &mut Data<'_, S>,
     sets: &[Option<Entry>],

@@ -227,7 +227,7 @@ fn smove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (from, to, member) = (line.part(1), line.part(2), line.part(3));
     check_key(to)?;
     check_key(member)?;
-    // Where nothing comes from it does not matter where it goes.
+    // If the source is missing, the destination does not matter.
     let Some(source) = data.entry_to_change(from)? else {
         return Ok(Reply::Int(0));
     };

@@ -1,4 +1,4 @@
-//! Sorted sets: what is in them, by member, score and rank.
+//! Sorted sets: reads by member, score and rank.
 
 use super::line::Line;
 use super::range::{By, Limit, Range, Scored, count, rank, select};
@@ -198,7 +198,7 @@ fn zrevrank<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fail
     rank_of(data, line, true)
 }
 
-/// What a command of ranges says.
+/// The parsed words of a command of ranges.
 pub(super) struct Selection<'l> {
     pub range: Range<'l>,
     pub reverse: bool,
@@ -206,18 +206,18 @@ pub(super) struct Selection<'l> {
     pub with_scores: bool,
 }
 
-/// What the words of a command of ranges may be.
+/// The words that a command of ranges allows.
 #[derive(Clone, Copy)]
 pub(super) struct Grammar {
     pub by: By,
     pub reverse: bool,
-    /// It says by what the range is, and whether it is reversed.
+    /// The words may say the range's order, and if it is reversed.
     pub says: bool,
     pub with_scores: bool,
 }
 
 impl Grammar {
-    /// Of `ZRANGE`.
+    /// The grammar of `ZRANGE`.
     const ALL: Grammar = Grammar {
         by: By::Rank,
         reverse: false,
@@ -225,7 +225,7 @@ impl Grammar {
         with_scores: true,
     };
 
-    /// Of `ZRANGESTORE`.
+    /// The grammar of `ZRANGESTORE`.
     pub const STORED: Grammar = Grammar {
         with_scores: false,
         ..Grammar::ALL
@@ -243,7 +243,7 @@ impl Grammar {
     /// Reads a command whose range begins at a part.
     pub fn read<'l>(mut self, line: &'l Line, from: usize) -> Result<Selection<'l>, Failure> {
         let (mut limit, mut with_scores) = (Limit::NONE, false);
-        // By what the range is, and its order, is said once.
+        // The range's order and its reversal are said once at most.
         let (mut by, mut reverse) = (None, false);
         let mut words = Words::from(line, from + 2);
         while words.left() > 0 {

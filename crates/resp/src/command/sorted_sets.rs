@@ -97,7 +97,7 @@ struct Conditions {
     adds: bool,
 }
 
-/// What became of a member.
+/// The outcome for a member.
 enum Became {
     New(f64),
     Changed(f64),

@@ -79,7 +79,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// What is done with several sorted sets.
+/// The operations on several sorted sets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Union,
@@ -87,7 +87,7 @@ enum Operation {
     Difference,
 }
 
-/// How scores of one member are put together.
+/// The combinations of one member's scores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aggregate {
     Sum,
@@ -107,7 +107,7 @@ impl Aggregate {
     }
 }
 
-/// What is asked for.
+/// The parsed words of a command.
 struct Asked<'l> {
     keys: Vec<&'l [u8]>,
     weights: Vec<f64>,
@@ -116,7 +116,7 @@ struct Asked<'l> {
     most: usize,
 }
 
-/// Reads a command whose number of keys stands at a part.
+/// Reads a command whose number of keys is at a part.
 fn read<'l, S: State>(
     data: &mut Data<'_, S>,
     line: &'l Line,
@@ -276,7 +276,7 @@ fn zintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fa
     Ok(Reply::count(found.len().min(asked.most)))
 }
 
-/// Puts a sorted set in the place of whatever a key has.
+/// Replaces any value of a key by a sorted set.
 pub(super) fn store_members(
     data: &mut Live<'_, '_>,
     key: &[u8],

@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// What is asked of a sort.
+/// The parsed words of a sort.
 #[derive(Default)]
 struct Asked<'l> {
     /// Keys that say the order; the same for all if it has no `*`.
@@ -79,7 +79,7 @@ impl<'l> Asked<'l> {
     }
 }
 
-/// An element, and by what it is sorted.
+/// An element, and its sort key.
 struct Sorted {
     element: Vec<u8>,
     weight: Weight,
@@ -178,7 +178,7 @@ fn sorted<S: State>(
     let mut by = asked.by;
     let (mut is_sorted, mut as_texts) = (false, asked.as_texts);
     if by.is_some_and(|by| !by.contains(&b'*')) {
-        // What a set stores has an order that does not depend on how it is kept.
+        // The order of a stored result must not depend on the representation of a set.
         (is_sorted, as_texts, by) = match (entry.kind, asked.to) {
             (Kind::Set, Some(_)) => (false, true, None),
             _ => (true, as_texts, by),
@@ -221,7 +221,7 @@ fn sorted<S: State>(
     Ok(found.drain(range).collect())
 }
 
-/// What is returned of the elements.
+/// The values to return for the elements.
 fn gotten<S: State>(
     data: &mut Data<'_, S>,
     elements: Vec<Vec<u8>>,
@@ -230,7 +230,7 @@ fn gotten<S: State>(
     if get.is_empty() {
         return Ok(elements.into_iter().map(Some).collect());
     }
-    // How many there are is the client's to say: they take room, and no memory before they have it.
+    // The client chooses their number: they take room before they take memory.
     let (mut gotten, room) = (Vec::new(), data.room);
     for element in &elements {
         for pattern in get {

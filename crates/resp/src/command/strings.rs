@@ -132,7 +132,7 @@ fn get<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> 
     Ok(Reply::optional(data.string(line.part(1))?))
 }
 
-/// What `SET` and `GETEX` say about time.
+/// The words about time of `SET` and `GETEX`.
 #[derive(Clone, Copy)]
 enum Time<'l> {
     Keep,
@@ -142,7 +142,7 @@ enum Time<'l> {
 }
 
 impl<'l> Time<'l> {
-    /// What a word says; `None` if it is another.
+    /// Parses a word about time; `None` if it is another word.
     fn read(word: &[u8], words: &mut Words<'l>) -> Result<Option<Time<'l>>, Failure> {
         let (seconds, absolute) = match word {
             word if is(word, "ex") => (true, false),

@@ -177,7 +177,7 @@ fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
     found.map(|(_, subcommands)| *subcommands)
 }
 
-/// Whether a command is one by its subcommands.
+/// True if a command has subcommands.
 pub(crate) fn has_any(command: &Command) -> bool {
     subcommands(command).is_some()
 }

@@ -4,7 +4,7 @@ use super::line::Line;
 use crate::failure::Failure;
 use crate::number::{float, integer};
 
-/// What is left of a command's parts.
+/// The unread parts of a command.
 pub(crate) struct Words<'l> {
     line: &'l Line,
     at: usize,
@@ -40,7 +40,7 @@ impl<'l> Words<'l> {
         float(self.wanted()?)
     }
 
-    /// Takes the next word if it is this one, in whatever case.
+    /// Takes the next word if it is this one, ignoring case.
     pub fn take(&mut self, word: &str) -> bool {
         let is_it = self.at < self.line.len()
             && self
@@ -51,7 +51,7 @@ impl<'l> Words<'l> {
         is_it
     }
 
-    /// How many are left.
+    /// The number of unread parts.
     pub fn left(&self) -> usize {
         self.line.len() - self.at.min(self.line.len())
     }
@@ -70,7 +70,7 @@ pub(crate) fn count(text: &[u8]) -> Result<u64, Failure> {
     count.ok_or(Failure::Told("ERR value is out of range, must be positive"))
 }
 
-/// How many elements are chosen by chance: as many different ones, or, negative, the same ones perhaps again.
+/// Parses the number of randomly chosen elements: if positive, distinct ones; if negative, elements may repeat.
 pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     const MOST: i64 = i64::MAX;
     match integer(text)? {
@@ -81,7 +81,7 @@ pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     }
 }
 
-/// The same, of elements that are returned with what belongs to each, so that the answer has twice as many items.
+/// The same for elements that are returned with their values, so that the answer has twice as many items.
 pub(crate) fn check_random_pairs(count: i64) -> Result<(), Failure> {
     match (i64::MIN / 2 + 1..=i64::MAX / 2).contains(&count) {
         true => Ok(()),
@@ -100,7 +100,7 @@ pub(crate) fn limit(text: &[u8]) -> Result<usize, Failure> {
     }
 }
 
-/// Whether a word is this one, in whatever case.
+/// True if a word is this one, ignoring case.
 pub(crate) fn is(word: &[u8], wanted: &str) -> bool {
     word.eq_ignore_ascii_case(wanted.as_bytes())
 }
@@ -122,6 +122,6 @@ pub(crate) fn point_in_time(
         true => millis,
         false => millis.checked_add(now).ok_or_else(invalid)?,
     };
-    // Times of tables count microseconds: what would be later than these can say is the last of them.
+    // Times of tables count microseconds: a later time than these allow becomes the last of them.
     Ok(at.clamp(i64::MIN / 1000, i64::MAX / 1000))
 }

@@ -1,4 +1,4 @@
-//! Databases: the keys of each stand in a pair of tables of its own, and all share the tables of elements.
+//! Databases: the keys of each are in a pair of tables of its own, and all share the tables of elements.
 //!
 //! ```text
 //! database 0   kv       kv_expiry
@@ -6,12 +6,12 @@
 //! …
 //! ```
 //!
-//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same way
-//! in each. Ids are those of all databases: to move a key moves none of its elements, and to exchange two databases
-//! exchanges the names of their tables.
+//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same
+//! way in each. All databases share one sequence of ids. So moving a key moves none of its elements, and exchanging
+//! two databases exchanges the names of their tables.
 //!
-//! Invariants: a pair stays a pair; a number that is kept is used only while the table has the name, so that neither a
-//! transaction that is undone nor a snapshot of before meets the keys of another database.
+//! Invariants: a pair stays a pair; a table's kept number is used only while the table has the name. So neither a
+//! transaction that is undone nor an older snapshot meets the keys of another database.
 
 use super::tables::{self, BY_ID, kv};
 use super::{Data, Entry, Kind, Live, State, bytes, engine};
@@ -20,7 +20,7 @@ use sardonyx::Transaction;
 use sardonyx::rows::{ReadRow, ReadRows};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many databases there are.
+/// The number of databases.
 pub(crate) const DATABASES: u8 = 16;
 
 /// While two databases are exchanged, a table has this name.
@@ -33,7 +33,7 @@ macro_rules! names {
             ["kv", "kv_expiry"],
             $([concat!("kv_db", $number), concat!("kv_db", $number, "_expiry")],)*
         ];
-        /// The names of all tables that keys stand in, those included that are made when they are needed.
+        /// The names of all tables of keys and values, including the ones that are made when they are needed.
         pub const KEY_TABLES: [&str; 13 + 2 * (DATABASES as usize - 1)] = [
             "kv", "kv_hash", "kv_set", "kv_zset", "kv_list", "kv_expiry", "kv_removed",
             "kv_stream", "kv_group", "kv_consumer", "kv_pending", "kv_library", "kv_function",
@@ -63,7 +63,7 @@ impl KeyTables {
     }
 }
 
-/// Where the tables of each database were found last.
+/// The last known tables of each database.
 pub(crate) struct Databases([AtomicU32; DATABASES as usize]);
 
 impl Databases {
@@ -110,16 +110,16 @@ impl Databases {
     }
 }
 
-/// How many keys a database has.
+/// The number of keys of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counts {
     pub database: u8,
     pub keys: u64,
-    /// Of these, those that expire.
+    /// The number of these keys that expire.
     pub expiring: u64,
 }
 
-/// How many keys there are in a state, of each database that has any.
+/// The number of keys in a state, for each database that has any.
 pub(crate) fn counts(databases: &Databases, state: &impl ReadRows) -> Result<Vec<Counts>, Failure> {
     let mut counts = Vec::new();
     for (database, pair) in databases.all(state) {
@@ -281,7 +281,7 @@ impl Live<'_, '_> {
         Ok(())
     }
 
-    /// All keys of a database may have come, or gone, for which clients wait.
+    /// Notes that all keys of a database may have been added or deleted for which clients wait.
     fn note_all_filled(&mut self, database: u8) {
         if !self.shared.blocked.is_empty() {
             self.filled.add_all(database);

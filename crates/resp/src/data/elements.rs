@@ -13,7 +13,7 @@ const ID: usize = 0;
 const NAME: usize = 1;
 const VALUE: usize = 2;
 
-/// A field, or a member with its score, and what else its row has.
+/// A field, or a member with its score, and the other columns of its row.
 pub(crate) struct Elements;
 
 /// A field and its value.
@@ -54,7 +54,7 @@ impl<S: State> Data<'_, S> {
         self.table_of(kind).unwrap_or(self.shared.numbers.hash)
     }
 
-    /// An element's row: where it stood last, or else where the index has it.
+    /// An element's row: at its last known address, or else found by the index.
     fn element(&self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(name)?;
         let (places, table) = (&self.shared.places, self.elements_table(kind));
@@ -83,7 +83,7 @@ impl<S: State> Data<'_, S> {
         Ok(Some(value.to_vec()))
     }
 
-    /// Whether there is such a field or member.
+    /// True if there is such a field or member.
     pub fn has(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
         Ok(self.element(kind, id, name)?.is_some())
     }
@@ -202,7 +202,7 @@ impl<S: State> Data<'_, S> {
         }
     }
 
-    /// How many members of a sorted set are between two bounds in the order of scores.
+    /// The number of members of a sorted set between two bounds in the order of scores.
     pub fn count_scores(
         &mut self,
         id: u64,
@@ -226,7 +226,7 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// A member's score, and where its row stands.
+    /// A member's score, and the address of its row.
     pub fn score_at(&mut self, id: u64, member: &[u8]) -> Result<Option<(f64, Address)>, Failure> {
         let row = self.element(Kind::SortedSet, id, member)?;
         row.map(|row| Ok((score(&row)?, row.address()))).transpose()

@@ -1,7 +1,7 @@
 //! Keys that came, or changed, in a transaction while clients wait for some.
 //!
-//! Invariant: it has each key once, and a database that changed as a whole as one bit, so that it is bounded by the keys
-//! that there are and not by the commands of the transaction.
+//! Invariant: it has each key once, and a database that changed as a whole as one bit. So it is bounded by the number
+//! of keys, not by the commands of the transaction.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,12 +15,12 @@ pub(crate) struct Filled {
     keys: VecDeque<Place>,
     /// The same.
     noted: BTreeSet<Place>,
-    /// The databases in which any key may have come, or gone, by their numbers.
+    /// The databases in which any key may have been added or deleted, as bits by their numbers.
     whole: u16,
 }
 
 impl Filled {
-    /// Whether there is nothing.
+    /// True if nothing is noted.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.whole == 0
     }
@@ -37,7 +37,7 @@ impl Filled {
         }
     }
 
-    /// Any key of a database may have come, or gone.
+    /// Notes that any key of a database may have been added or deleted.
     pub fn add_all(&mut self, database: u8) {
         self.whole |= 1 << database;
     }

@@ -10,10 +10,10 @@ use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::{ScanPlace, WriteRows};
 
-/// What a key's row says, but for a string's value.
+/// The columns of a key's row, except a string's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Entry {
-    /// Where its row stands; without a meaning before it has one.
+    /// The row's address; without a meaning before the row is written.
     pub at: Address,
     pub id: u64,
     pub kind: Kind,
@@ -25,14 +25,14 @@ pub(crate) struct Entry {
     pub expires: Option<i64>,
 }
 
-/// What becomes of a key's time when it is set.
+/// The change of a key's expiry when the key is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
     /// It has none.
     Never,
-    /// What it was.
+    /// The expiry stays as it was.
     Keep,
-    /// Then, in milliseconds since 1970.
+    /// The key expires at this time, in milliseconds since 1970.
     At(i64),
 }
 
@@ -62,7 +62,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Whether its time has come.
+    /// True if the key has expired at `now`.
     pub fn is_expired(&self, now: i64) -> bool {
         self.expires.is_some_and(|at| at <= now)
     }
@@ -82,7 +82,7 @@ impl<S: State> Data<'_, S> {
         self.row_of(key)?.map(|row| Entry::of(&row)).transpose()
     }
 
-    /// What a key has, if it is there.
+    /// A key's entry, if the key exists.
     pub fn entry(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         let entry = self.any_entry(key)?;
         let entry = entry.filter(|entry| !entry.is_expired(self.now));
@@ -129,7 +129,7 @@ impl<S: State> Data<'_, S> {
         Ok(value.flatten())
     }
 
-    /// How many keys there are, those included whose time has come and that nobody met since.
+    /// The number of keys, including expired keys that no command has met since.
     pub fn count(&mut self) -> Result<u64, Failure> {
         Ok(match self.pair {
             Some(pair) => self.state.count_rows(pair.kv)?,
@@ -211,7 +211,7 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// What a key has, for a command that will change it: one whose time has come is deleted.
+    /// A key's entry, for a command that will change it: an expired key is deleted.
     pub fn entry_to_change(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         match self.any_entry(key)? {
             Some(entry) if entry.is_expired(self.now) => {
@@ -231,7 +231,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// Gives a key a string, whatever it had. `before` is what [`Data::entry_to_change`] said.
+    /// Sets a key to a string, replacing any value. `before` is the result of [`Data::entry_to_change`].
     pub fn set_string(
         &mut self,
         key: &[u8],
@@ -311,7 +311,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// The same of a key that is in the place of another, which nobody is told of.
+    /// The same of a key that replaces another, without an event.
     fn insert_silently(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
         check_key(key)?;
         let pair = self.pair_to_change()?;
@@ -345,8 +345,8 @@ impl Live<'_, '_> {
         engine(self.state.update_row(pair.kv, entry.at, row))
     }
 
-    /// Says how many elements a key has after they changed: with none it goes, with the first it comes. `before` is what
-    /// its row says, if it has one.
+    /// Sets the number of a key's elements after a change: with none the key is deleted, with the first it is created.
+    /// `before` is the entry of its row, if it has one.
     pub fn resize(
         &mut self,
         key: &[u8],
@@ -432,7 +432,7 @@ impl Live<'_, '_> {
         Ok(rows.delete_at(entry.at)?)
     }
 
-    /// What a key's row has as its value: a string, and what a stream remembers.
+    /// The value in a key's row: a string, or a stream's counters.
     pub fn value(&self, key: &[u8]) -> Result<Vec<u8>, Failure> {
         Ok(match self.row_of(key)? {
             Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
@@ -440,7 +440,7 @@ impl Live<'_, '_> {
         })
     }
 
-    /// Gives what a key has another name, in whose place nothing is any more, in a database.
+    /// Renames a key's value to a name in a database, which must be free.
     pub fn rename(
         &mut self,
         key: &[u8],

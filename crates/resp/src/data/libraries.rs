@@ -1,8 +1,8 @@
 //! Libraries of functions: rows of their own, which no key has and no `FLUSHALL` deletes.
 //!
-//! A library is its code; its functions are rows by their names in lower case, so that a call finds its function by one
-//! look, in whatever case, as in Redis. What the interpreters have compiled is found by the code's digest: it follows from the
-//! rows, in whatever state they are read.
+//! A library is its code; its functions are rows by their names in lower case. So a call finds its function by one
+//! look-up, ignoring case, as in Redis. The interpreters' compiled code is found by the code's digest: it follows from
+//! the rows, in any state in which they are read.
 //!
 //! Invariants, which SQL cannot break, and a program that writes these tables itself can: each row of `kv_function` names a
 //! library that has a row; the functions of a library are those that its code registers. A load or a deletion of a library
@@ -30,7 +30,7 @@ mod function {
     pub const DESCRIPTION: usize = 4;
 }
 
-/// What a function was registered with, by bits of [`LibraryFunction::flags`]: it writes nothing.
+/// A bit of [`LibraryFunction::flags`], the flags of a registered function: it writes nothing.
 pub(crate) const NO_WRITES: u64 = 1;
 /// It may add data beyond `maxmemory`.
 #[cfg(feature = "lua")]
@@ -49,7 +49,7 @@ pub(crate) const FLAGS: [&str; 5] = [
 pub(crate) struct Library {
     pub name: Vec<u8>,
     pub code: Vec<u8>,
-    /// Of the code.
+    /// The digest of the code.
     pub digest: String,
 }
 
@@ -90,7 +90,7 @@ impl LibraryFunction {
 }
 
 impl<S: State> Data<'_, S> {
-    /// Whether there is any function of a library: a call of another one looks no further.
+    /// True if a library has any function: otherwise a call of another function looks no further.
     pub fn has_library_functions(&self) -> Result<bool, Failure> {
         let table = self.shared.numbers.function;
         Ok(table != ABSENT && self.state.count_rows(table)? > 0)
@@ -179,7 +179,7 @@ impl<S: State> Data<'_, S> {
         Ok(functions)
     }
 
-    /// How many libraries and functions there are.
+    /// The numbers of libraries and of functions.
     pub fn count_libraries(&self) -> Result<[u64; 2], Failure> {
         let numbers = self.shared.numbers;
         match numbers.library {

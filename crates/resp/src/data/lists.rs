@@ -1,6 +1,6 @@
 //! The elements of lists: rows at consecutive positions.
 //!
-//! An index of a list is a position, so that any element is found like the first. What is inserted or removed inside a
+//! An index of a list is a position, so that any element is found like the first. An insertion or removal inside a
 //! list moves the elements of its shorter side by one.
 
 use super::tables::PRIMARY;

@@ -1,10 +1,11 @@
-//! Keys and their values inside a transaction: what commands are made of.
+//! Keys and their values inside a transaction: the basis of the commands.
 //!
 //! [`Data`] is a [state](State) of the tables of [`tables`], with the time and the random numbers of a request. Its
-//! methods know which rows belong to a key; commands know what Redis answers. What only reads is written over any state,
-//! and compiled for each; what changes anything is written over a transaction, [`Live`].
+//! methods know which rows belong to a key; commands know Redis' answers. Reading methods are written over any state,
+//! and compiled for each; changing methods are written over a transaction, [`Live`].
 //!
-//! Invariants: those of [`tables`]; a key whose time has come is not seen, and deleted by whoever changes its place.
+//! Invariants: those of [`tables`]; a key whose time has come is not seen, and is deleted by the first command that
+//! changes its place.
 
 pub(crate) mod databases;
 mod elements;
@@ -44,11 +45,10 @@ use sardonyx::Error;
 use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
 
-/// The longest key of a row of `kv`, and the longest field or member, in bytes; shorter if they have zero bytes, each of
-/// which counts twice.
+/// The longest key of a row of `kv`, and the longest field or member, in bytes. A zero byte counts twice.
 pub const KEY_BYTES_MAX: usize = 4000;
 
-/// What a key has.
+/// The kinds of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     String,
@@ -63,7 +63,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Those that a command makes.
+    /// The kinds that commands create.
     pub const KNOWN: [Kind; 6] = [
         Kind::String,
         Kind::Hash,
@@ -73,7 +73,7 @@ impl Kind {
         Kind::Stream,
     ];
 
-    /// As `TYPE` says it, and as it stands in `kv`.
+    /// The name in `TYPE` and in `kv`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
@@ -103,23 +103,23 @@ pub(crate) struct Data<'t, S> {
     /// The database in which commands run, and its tables; `None` if it has had no key yet.
     pub database: u8,
     pair: Option<KeyTables>,
-    /// For what is gathered for the answer.
+    /// The room for data gathered for the answer.
     pub room: &'t Room,
-    /// Who calls functions, and which there are; while a command runs that does.
+    /// The caller's name and its further functions, while a command runs that calls functions.
     pub caller: Option<&'t Caller>,
     /// The command that runs reads keys.
     pub only_reads: bool,
-    /// What is read beside a long transaction.
+    /// The committed state that is read beside a long transaction.
     pub beside: Option<&'t Committed>,
-    /// What is to be done once the transaction commits.
+    /// Actions to run once the transaction commits.
     pub committed: Vec<Box<dyn FnOnce()>>,
-    /// What is posted then.
+    /// Messages to post then.
     pub messages: Messages,
     /// Commands that took long, with how many microseconds.
     pub slow: Vec<(Line, i64)>,
     /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some.
     pub filled: Filled,
-    /// As what the command waits, if that is not as it was sent.
+    /// The command that waits, if it is not the one that was sent.
     pub waits: Option<Line>,
     /// The clients that were served of them, with their answers.
     pub served: Vec<(Claim, Served)>,
@@ -181,7 +181,7 @@ pub(crate) fn whole(value: sardonyx::schema::ValueRef<'_>) -> i128 {
     }
 }
 
-/// What the engine says, with Redis' words for keys that are too long.
+/// The engine's check, with Redis' words for keys that are too long.
 pub(crate) fn check_key(key: &[u8]) -> Result<(), Failure> {
     let zeroes = || key.iter().filter(|byte| **byte == 0).count();
     match key.len() > KEY_BYTES_MAX / 2 && key.len() + zeroes() > KEY_BYTES_MAX {

@@ -1,9 +1,10 @@
-//! Where rows of elements stood when they were last found: hints, by which a row is found without its index.
+//! The last known places of elements' rows: hints, by which a row is found without its index.
 //!
-//! An index has a row's first eight bytes of key, and elements of one key have these in common, as keys often have: to find
-//! one by the index means to look at a row at every step. A hint is a word, the row's address and a part of the hash of its
-//! key and name; each has one place for it, which it shares with others. Whoever finds a row by a hint looks whether it is one of
-//! the table and has the name: so a hint may be wrong, or of a row that is gone, or of a transaction that was undone.
+//! An index has a row's first eight bytes of key, and elements of one key often have these in common. So finding an
+//! element by the index means reading a row at every step. A hint is a word: the row's address and a part of the hash
+//! of its key and name. Each element has one place for its hint, shared with others. The reader of a hint checks that
+//! the row is one of the table and has the name. So a hint may be wrong, or of a row that was deleted, or of a
+//! transaction that was undone.
 //!
 //! Invariant: nothing that a command answers depends on hints.
 
@@ -12,16 +13,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Places for hints, at first and as they get more: of 4, 16 and 64 MiB. Few keys need few, which stay in the processor's
-/// cache; with many keys in few places most hints would be gone when they are needed. The command that finds too few makes
-/// more, twice in a process' life at most, and those before it stay: so a hint is read without a lock.
+/// Numbers of places for hints: 4, 16 and 64 MiB; the larger sizes are made as elements get more. Few keys need few
+/// places, which stay in the processor's cache. With many keys in few places, most hints would be overwritten before
+/// they are needed. The command that finds too few places makes more, twice in a process' life at most. The smaller
+/// ones stay: so a hint is read without a lock.
 const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
 
 /// Hints for the elements of all keys.
 pub(crate) struct Places {
-    /// Those that are used, and those that were before there were more.
+    /// The places in use, and the smaller ones in use before.
     sizes: [OnceLock<Box<[AtomicU64]>>; PLACES.len()],
     used: AtomicUsize,
     /// Hints that took another's place since it was looked whether there are too few.
@@ -29,7 +31,7 @@ pub(crate) struct Places {
     hashes: RandomState,
 }
 
-/// By what an element is known, and where its hint stands.
+/// The place of an element's hint, and the tag that the hint must have.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(u64);
 
@@ -65,15 +67,15 @@ impl Places {
         Place(self.hashes.hash_one((id, name)))
     }
 
-    /// Where the element may stand.
+    /// The address at which the element may be.
     pub fn hint(&self, place: Place) -> Option<Address> {
-        // Whoever reads it holds the tables, as whoever wrote it did; and it would be looked at in any case.
+        // The reader holds the tables, as the writer did; and the row is checked in any case.
         let word = self.word(place).load(Ordering::Relaxed);
         let units = (word ^ place.tag()) & !(u64::MAX << ADDRESS_BITS);
         (word != 0 && (word ^ place.tag()) >> ADDRESS_BITS == 0).then_some(Address(units << 3))
     }
 
-    /// The element stands there.
+    /// Notes the address of the element.
     pub fn note(&self, place: Place, address: Address) {
         let units = address.0 >> 3;
         if units << 3 == address.0 && units >> ADDRESS_BITS == 0 {
@@ -115,7 +117,7 @@ mod tests {
         assert!(places.hint(other).is_none());
         places.note(other, Address(1 << 20));
         assert!(places.hint(one).is_none());
-        // What has no room is not noted.
+        // An address that does not fit is not noted.
         places.note(one, Address(1 << (ADDRESS_BITS + 3)));
         places.note(one, Address(4));
         assert_eq!(places.hint(other), Some(Address(1 << 20)));
@@ -135,7 +137,7 @@ mod tests {
         let enough = PLACES[0] / 4 + 1;
         assert_eq!(displace(most, 100), PLACES[0]);
         assert_eq!(displace(most / 2, enough), PLACES[0]);
-        // It was looked; what came before does not count.
+        // The check was made; earlier displacements do not count.
         assert_eq!(displace(most, 100), PLACES[0]);
         assert_eq!(displace(most, enough), PLACES[1]);
         let one = places.of(7, b"member");

@@ -1,4 +1,4 @@
-//! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
+//! Removal of keys: rows deleted at once, and rows deleted a bounded number at a time afterwards.
 
 use super::databases::KeyTables;
 use super::tables::PRIMARY;
@@ -10,7 +10,7 @@ use sardonyx::schema::{Value, ValueRef};
 /// The most elements that are deleted together with their key.
 const AT_ONCE_MAX: u64 = 64;
 
-/// The kind of what a stream's group has, in `kv_removed`.
+/// The kind of the rows of a stream's group, in `kv_removed`.
 const GROUP: &str = "group";
 
 impl<S> Data<'_, S> {
@@ -29,7 +29,7 @@ impl<S> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Deletes a key with what it has.
+    /// Deletes a key with its value.
     pub fn remove(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
         self.remove_row(key, entry)?;
         if entry.kind == Kind::String {
@@ -60,7 +60,7 @@ impl Live<'_, '_> {
         self.note_removed(id, kind.name())
     }
 
-    /// Deletes what a group has whose row is there no more: at once, or later if it is much.
+    /// Deletes the rows of a group whose own row is deleted: at once, or later if there are many.
     pub(super) fn remove_group_rows(&mut self, group: u64) -> Result<(), Failure> {
         let most = AT_ONCE_MAX as usize;
         match self.delete_group_rows(group, most)? < most {
@@ -69,7 +69,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// Has what stands under an id be deleted later.
+    /// Notes that the rows under an id are to be deleted later.
     fn note_removed(&mut self, id: u64, kind: &str) -> Result<(), Failure> {
         let mut row = RowWriter::new(2);
         row.set(0, ValueRef::Int(id.into()));
@@ -107,7 +107,7 @@ impl Live<'_, '_> {
         Ok(places.len())
     }
 
-    /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
+    /// Deletes expired keys, and elements of deleted keys: `most` rows at most. Returns their number.
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
         for (database, pair) in self.shared.databases.all(self.state) {
@@ -140,10 +140,10 @@ impl Live<'_, '_> {
         Ok(done)
     }
 
-    /// Deletes keys of the database whose time has come.
+    /// Deletes expired keys of the database.
     ///
-    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
-    /// would be met first again, and nothing behind it ever.
+    /// Each row of `kv_expiry` that is met is deleted, also one left by SQL whose key is deleted or has another time.
+    /// Otherwise the next sweep would meet that row first again, and would never reach the rows behind it.
     fn sweep_expired(&mut self, pair: KeyTables, most: usize) -> Result<usize, Failure> {
         let mut keys = Vec::new();
         let rows = self.state.rows_of(pair.expiry)?;

@@ -1,11 +1,11 @@
-//! Room for what a command gathers in memory for its answer: whoever asks for a large value many times must not take all
-//! memory there is.
+//! Room for the memory in which a command gathers its answer: a client that requests a large value many times must not
+//! take all memory.
 //!
-//! What gathers values takes room for each and stops when there is none; whether there was enough is checked once, when
-//! the command has run. It may have written by then, so that it is undone.
+//! Gathering takes room for each value and stops when there is no more; once the command has run, one check tells if
+//! there was enough. The command may have written by then, so that it is undone.
 //!
-//! One command at a time runs in the serial stage, so that it is enough to know what memory there is when it begins.
-//! Commands that run beside a long transaction are several: their room has a share of the memory, which grows.
+//! One command at a time runs in the serial stage, so that it is enough to know the available memory when it begins.
+//! Several commands may run beside a long transaction: their room has a share of the memory, which grows.
 
 use crate::failure::Failure;
 use crate::pending::SMALL_BYTES;
@@ -30,7 +30,7 @@ pub(crate) struct Room {
     pub elements: Cell<usize>,
 }
 
-/// What the scripts of a transaction have taken together.
+/// The memory and steps that the scripts of a transaction have taken together.
 #[derive(Clone, Copy, Default, Debug)]
 #[cfg_attr(not(feature = "lua"), expect(dead_code))]
 pub(crate) struct Spent {
@@ -39,7 +39,7 @@ pub(crate) struct Spent {
     pub since: Option<Instant>,
 }
 
-/// What is gathered takes its bytes twice: as values, and as the answer that is made of them.
+/// Gathered data takes its bytes twice: as values, and as the answer made of them.
 const COPIES: usize = 2;
 
 impl Room {
@@ -80,7 +80,7 @@ impl Room {
         share.map(|share| share.replace(memory))
     }
 
-    /// Takes room for a value of so many bytes. Returns whether there was enough, for what gathers to stop.
+    /// Takes room for a value of so many bytes. False if there was not enough: then the caller stops gathering.
     #[inline]
     pub fn take(&self, bytes: usize) -> bool {
         let bytes = bytes + size_of::<Reply>();
@@ -105,7 +105,7 @@ impl Room {
         covered.is_ok()
     }
 
-    /// Whether there was enough for all.
+    /// Checks that there was enough room for all.
     ///
     /// # Errors
     /// [`Failure::AnswerBytes`] or [`Failure::Memory`] if there was not.

@@ -1,4 +1,4 @@
-//! The states of the tables in which commands run: a transaction, and what was committed before a long one.
+//! The states of the tables in which commands run: a transaction, and the state committed before a long one.
 //!
 //! Invariant: reading in a snapshot writes nothing, in the tables or beside them, that a transaction reads.
 
@@ -21,16 +21,16 @@ pub(crate) trait State: ReadRows + Sized {
     /// The command's; that it is none for this state.
     fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure>;
 
-    /// Serves clients that wait for what came. Their answers take room of their own.
+    /// Serves clients that wait for new elements. Their answers take room of their own.
     ///
     /// # Errors
-    /// What undoes the transaction.
+    /// The failure, after which the transaction must be undone.
     fn serve<'t>(data: &mut Data<'t, Self>, room: &'t Room) -> Result<(), Failure>;
 
-    /// The row of a table that a hint says, whichever it is now; `None` without a hint.
+    /// The row of a table at a hint's address, whichever row it is now; `None` without a hint.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The row cannot be read.
     fn hinted(
         &self,
         places: &Places,
@@ -80,7 +80,7 @@ impl State for Transaction<'_> {
     }
 }
 
-/// Hints say where rows stand now.
+/// Hints give the present addresses of rows.
 impl State for &SpaceSnapshot {
     fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure> {
         match command.beside {

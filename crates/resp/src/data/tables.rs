@@ -1,4 +1,4 @@
-//! The tables that keys and their values stand in. SQL shows them like all others.
+//! The tables of keys and their values. SQL shows them like all others.
 //!
 //! ```text
 //! kv          key | id | kind | value | length | first | expires     by key, hashed; by id
@@ -16,18 +16,20 @@
 //! kv_function lower | name | library | flags | description               by lower; by (library, lower)
 //! ```
 //!
-//! Those of keys and of their times are database 0's: [`super::databases`] has the others'.
+//! These tables of keys and of their times are database 0's: [`super::databases`] has the others'.
 //!
-//! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
-//! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
-//! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
-//! again while a row has it: after a restart ids go on behind the greatest that any row has. Ids grow with time, which makes them the cursor of `SCAN`.
+//! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of all other
+//! values are rows of a table of their kind, under the key's `id`. So renaming a key moves none of them. Removing a
+//! key with many elements only notes its id in `kv_removed`; later they are deleted a bounded number at a time. An id
+//! is not used again while a row has it: after a restart, new ids are greater than every row's. Ids grow with time,
+//! which makes them the cursor of `SCAN`.
 //!
-//! A stream's groups stand under its id. The consumers and pending entries of a group stand under the group's `number`, which
-//! is an id, too.
+//! A stream's groups are stored under its id. The consumers and pending entries of a group are stored under the
+//! group's `number`, which is an id, too.
 //!
-//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none but a stream is empty; the
-//! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
+//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string. No value but a stream
+//! is empty. The elements of a list have consecutive positions from `first` on. `kv_expiry` has a row for each key
+//! that expires.
 
 use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;
@@ -139,7 +141,7 @@ impl Numbers {
 }
 
 impl Numbers {
-    /// Of a state of a database; `None` if it has not all of the tables, or one of such a name with other columns.
+    /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns.
     pub fn of(state: &impl ReadRows) -> Option<Numbers> {
         let number = |name: &str, wanted: SchemaBuilder| {
             let wanted = wanted.build().ok()?;

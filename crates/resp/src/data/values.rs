@@ -1,6 +1,6 @@
-//! Whole values: what a key has as one [`Value`], and a value as a new key's, whose elements are rows as any others.
+//! Whole values: a key's value as one [`Value`], and a value as a new key's, whose elements are rows as any others.
 //!
-//! Invariants: a value that was read and is put again is the same; what is read takes room for all that is gathered.
+//! Invariants: a value that was read and is put again is the same; reading takes room for all that is gathered.
 
 use super::{Data, Elements, Entry, EntryId, Fields, Kind, Live, Pending, State};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ fn entry_id((ms, seq): Id) -> EntryId {
 }
 
 impl<S: State> Data<'_, S> {
-    /// What a key has.
+    /// Reads a key's whole value.
     ///
     /// # Errors
     /// Its kind is unknown, or there is no room for it.

@@ -1,6 +1,6 @@
-//! What `WATCH` saw of a key, to be compared at `EXEC`.
+//! The state of a key at `WATCH`, to be compared at `EXEC`.
 //!
-//! A digest of the key's rows, so that nothing is written or kept for keys that nobody watches, and a change by SQL is
+//! The state is a digest of the key's rows. So nothing is written or kept for unwatched keys, and a change by SQL is
 //! seen like any other. A key that was changed and changed back is the same again: the transaction could as well have
 //! run after both.
 
@@ -8,7 +8,7 @@ use super::{Data, Elements, EntryId, Kind, State};
 use crate::failure::Failure;
 use std::hash::{BuildHasher, Hasher};
 
-/// What was seen of a key.
+/// The state of a key at `WATCH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     /// `None` if it was not there.
@@ -16,13 +16,13 @@ pub(crate) struct Seen {
 }
 
 impl<S: State> Data<'_, S> {
-    /// What a key has, to be compared later.
+    /// The present state of a key, to be compared later.
     pub fn seen(&mut self, key: &[u8]) -> Result<Seen, Failure> {
         let digest = self.digest(key)?;
         Ok(Seen { digest })
     }
 
-    /// Whether a key has what was seen.
+    /// True if a key has the same state as at `WATCH`.
     pub fn is_as_seen(&mut self, key: &[u8], seen: &Seen) -> Result<bool, Failure> {
         Ok(self.digest(key)? == seen.digest)
     }

@@ -1,32 +1,32 @@
 //! Bytes of a value that are read from their front: lengths, numbers, and texts, which may be compressed.
 //!
-//! Each text and each element is taken from what the value may have; so a short input cannot ask for much memory.
+//! Each text and each element is taken from the value's bounds; so a short input cannot ask for much memory.
 
 use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError, TEXT_BYTES_MAX};
 
 /// A text that is kept counts for so many bytes besides its own.
 const EACH_BYTES: usize = 16;
 
-/// How a text is written: as an integer of some width, or compressed.
+/// Encodings of a text: an integer of some width, or compressed.
 const INT8: u8 = 0xc0;
 const INT16: u8 = 0xc1;
 const INT32: u8 = 0xc2;
 const LZF: u8 = 0xc3;
 
-/// What a value that was read has taken.
+/// The memory and elements that a value took when it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Taken {
-    /// Bytes of its texts, those that elements were packed in included.
+    /// Bytes of its texts, including those in which elements were packed.
     pub bytes: usize,
-    /// Elements, entries, consumers and what is pending.
+    /// Elements, entries, consumers and pending entries.
     pub elements: usize,
 }
 
-/// What is left of the bytes, and of a value's bounds.
+/// The unread bytes, and the rest of a value's bounds.
 #[derive(Debug)]
 pub(super) struct Input<'b> {
     bytes: &'b [u8],
-    /// How many bytes were before.
+    /// The number of bytes before the unread ones.
     at: usize,
     /// Bytes and elements that the value may still have.
     left: (usize, usize),
@@ -45,12 +45,12 @@ impl<'b> Input<'b> {
         self.bytes.is_empty()
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes taken.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// That something is wrong here.
+    /// An error at this place.
     pub fn wrong(&self, what: &'static str) -> RdbError {
         RdbError::Malformed { what, at: self.at }
     }
@@ -173,7 +173,7 @@ impl<'b> Input<'b> {
         Ok(elements)
     }
 
-    /// A text of this input, from an offset on, whose elements have what this one has left.
+    /// A text of this input, from an offset on, with the rest of this input's bounds.
     pub fn within<'t>(&self, text: &'t [u8], at: usize) -> Input<'t> {
         Input {
             bytes: text,
@@ -182,7 +182,7 @@ impl<'b> Input<'b> {
         }
     }
 
-    /// What was read within a text is taken from what is left.
+    /// Takes the bounds used by an inner text from the rest.
     pub fn return_from(&mut self, inner: &Input<'_>) {
         self.left = inner.left;
     }
@@ -235,7 +235,7 @@ fn decompressed(packed: &[u8], length: usize) -> Option<Vec<u8>> {
             }
             let back = usize::from(control & 0x1f) << 8 | usize::from(rest.next()?);
             let from = text.len().checked_sub(back + 1)?;
-            // What is copied may be what is being written.
+            // The copied range may overlap the one being written.
             for at in from..from + count + 2 {
                 let byte = *text.get(at)?;
                 text.push(byte);

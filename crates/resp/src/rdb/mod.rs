@@ -1,13 +1,13 @@
-//! Values as Redis serialises them: what `DUMP` answers and `RESTORE` takes.
+//! Values as Redis serialises them: the payloads of `DUMP` and `RESTORE`.
 //!
-//! A payload is a byte of the value's type, the value, the format's version, and a checksum of what is before it. Values
-//! are written in the forms that every Redis since 7.0 reads (version 10). They are read in all forms of Redis up to 7.2:
-//! ziplists, zipmaps, listpacks, sets of integers, quicklists, streams, texts compressed by LZF. Modules' values, and the
-//! fields with a time of Redis 7.4, are refused.
+//! A payload is a byte of the value's type, the value, the format's version, and a checksum of all bytes before it.
+//! Values are written in the forms that every Redis since 7.0 reads (version 10). They are read in all forms of Redis
+//! up to 7.2: ziplists, zipmaps, listpacks, sets of integers, quicklists, streams, texts compressed by LZF. Modules'
+//! values, and the fields with a time of Redis 7.4, are refused.
 //!
-//! Invariants: no input makes a reader panic; what a value takes in memory is bounded by [`DECODED_BYTES_MAX`],
-//! [`TEXT_BYTES_MAX`] and [`ELEMENTS_MAX`], whatever lengths the input promises; a value that is read has no two equal members, and is not empty
-//! unless it is a string or a stream.
+//! Invariants: no input makes a reader panic; [`DECODED_BYTES_MAX`], [`TEXT_BYTES_MAX`] and [`ELEMENTS_MAX`] bound a
+//! value's memory, with any lengths in the input. A value that is read has no two equal members. It is not empty unless
+//! it is a string or a stream.
 //!
 //! Source: `rdb.c`, `listpack.c`, `ziplist.c`, `zipmap.c`, `intset.c` and `t_stream.c` of Redis 7.0, for the formats alone.
 
@@ -75,7 +75,7 @@ pub enum RdbError {
     Malformed {
         /// Its name.
         what: &'static str,
-        /// Where, among the bytes that were given.
+        /// The offset in the given bytes.
         at: usize,
     },
     /// A type that is not read here.
@@ -87,7 +87,7 @@ pub enum RdbError {
         /// The version that they say.
         version: u16,
     },
-    /// The value is larger than what is read at once.
+    /// The value is larger than the bound of a single value.
     #[error(
         "the value has more than {ELEMENTS_MAX} elements, {DECODED_BYTES_MAX} bytes, or {TEXT_BYTES_MAX} bytes in one text"
     )]
@@ -123,7 +123,7 @@ pub struct StreamValue {
     pub last: Id,
     /// The greatest id of an entry that was deleted.
     pub deleted: Id,
-    /// How many entries were added.
+    /// The number of entries added.
     pub added: u64,
     /// Groups of consumers.
     pub groups: Vec<GroupValue>,
@@ -136,7 +136,7 @@ pub struct GroupValue {
     pub name: Vec<u8>,
     /// The last entry that it delivered.
     pub last: Id,
-    /// How many it delivered, if that is known.
+    /// The number of entries delivered, if known.
     pub read: Option<i64>,
     /// Consumers, and when each was seen last, in milliseconds since 1970.
     pub consumers: Vec<(Vec<u8>, i64)>,
@@ -153,7 +153,7 @@ pub struct PendingValue {
     pub consumer: usize,
     /// When it was delivered last, in milliseconds since 1970.
     pub delivered: i64,
-    /// How often.
+    /// The number of deliveries.
     pub deliveries: u64,
 }
 

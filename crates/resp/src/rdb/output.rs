@@ -91,8 +91,8 @@ impl Listpack {
         self.end_element(from);
     }
 
-    /// The length of an element behind it, to be read backwards: groups of 7 bits, the highest first, of which all but
-    /// the first are marked.
+    /// Writes the length of an element behind it, to be read backwards: groups of 7 bits, the highest first. All
+    /// groups but the first are marked.
     fn end_element(&mut self, from: usize) {
         let length = self.bytes.len() - from;
         let count = back_bytes(length);

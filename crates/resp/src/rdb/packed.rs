@@ -26,7 +26,7 @@ fn keep_number(
     keep(input, elements, number.to_string().as_bytes())
 }
 
-/// That the elements end here, and are as many as the head says.
+/// Checks that the elements end here, and are as many as the head says.
 fn ended(input: &Input<'_>, elements: &[Vec<u8>], count: u16) -> Result<(), RdbError> {
     if !input.is_empty() {
         return Err(input.wrong("bytes behind packed elements"));
@@ -100,7 +100,7 @@ pub(super) fn listpack_element<'b>(input: &mut Input<'b>) -> Result<Option<Eleme
     Ok(Some(element))
 }
 
-/// How many bytes say the length of an element behind it.
+/// The number of bytes of the length behind an element of `length` bytes.
 pub(super) fn back_bytes(length: usize) -> usize {
     match length {
         0..=127 => 1,

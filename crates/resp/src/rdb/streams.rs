@@ -1,4 +1,4 @@
-//! Streams as Redis serialises them: entries in listpacks under the id of the first, then what the stream remembers, and
+//! Streams as Redis serialises them: entries in listpacks under the id of the first, then the stream's counters, and
 //! its groups.
 //!
 //! An entry of a listpack says its id less that of the listpack, and whether it has the fields of the listpack's head. A
@@ -106,7 +106,7 @@ fn entries(
                 fields.push(text(input)?);
             }
         }
-        // How many elements the entry has.
+        // The number of elements of the entry.
         number(input)?;
         input.count()?;
         match flags & DELETED {
@@ -157,7 +157,7 @@ fn group(input: &mut Input<'_>, form: u8) -> Result<GroupValue, RdbError> {
         ..GroupValue::default()
     };
     if form != kind::STREAM {
-        // What is not known is written as -1.
+        // An unknown number is written as -1.
         group.read = Some(input.length()? as i64).filter(|read| *read >= 0);
     }
     let mut pending = BTreeMap::new();

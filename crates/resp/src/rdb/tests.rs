@@ -1,4 +1,4 @@
-//! Payloads that a Redis 7.0.15 made, in each of its forms; what is written is read back; what is damaged is refused.
+//! Payloads that a Redis 7.0.15 made, in each of its forms; written values are read back; damaged ones are refused.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// Payloads of a Redis, with what they have.
+/// Payloads of a Redis, with their values.
 fn of_redis() -> Vec<(&'static str, Value)> {
     let string = |text: &str| Value::String(text.into());
     let hash = |fields: &[&str]| Value::Hash(pairs(texts(fields)));
@@ -69,7 +69,7 @@ fn of_redis() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Of a stream with an entry that was deleted, a group with a pending entry, and one with a consumer that has none.
+/// A stream with a deleted entry, a group with a pending entry, and one with a consumer without any.
 const STREAM: &str = "130110000000000000000100000000000000013e3e0000001900020101010201816102816202000102010001000101010201050103010001010103010401050100010401dfff0201018163028164020601ff0205000101010203020167010181ffffffffffffffff01000000000000000100000000000000018191c422a2010000010103616e6e8191c422a201000001000000000000000100000000000000010168050081ffffffffffffffff000103626f628a91c422a2010000000a00f980c9a405051e19";
 
 fn stream() -> StreamValue {

@@ -121,11 +121,11 @@ fn array<'r>(
     Ok(Value::Table(table))
 }
 
-/// What a script returned, as an answer. A table that is in several places is made an answer in each, which takes room
-/// and steps each time.
+/// A script's result as an answer. A table that is in several places is converted in each, which takes room and steps
+/// each time.
 ///
 /// # Errors
-/// The answer's bound; the script's.
+/// The answer or the script exceeds its bound.
 pub(super) fn reply_of(
     value: &Value,
     is_new: bool,
@@ -140,7 +140,7 @@ pub(super) fn reply_of(
     .value(value, 0)
 }
 
-/// As processors make whole numbers of floats: the least one of what is none.
+/// Converts a float to an integer as processors do: a float without an integer becomes the least one.
 fn truncated(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match (-LIMIT..LIMIT).contains(&number) {
@@ -149,7 +149,7 @@ fn truncated(number: f64) -> i64 {
     }
 }
 
-/// How answers are made, and within which bounds.
+/// The form of answers, and their bounds.
 struct Answered<'a> {
     is_new: bool,
     room: &'a Room,
@@ -186,7 +186,7 @@ impl Answered<'_> {
         taken.map_err(|stop: Stop| Failure::Said(format!("ERR {stop}")).of_function())
     }
 
-    /// A text, of which what is no UTF-8 takes three bytes each.
+    /// A text, in which each byte that is not UTF-8 takes three bytes.
     fn text(&self, value: &mlua::String) -> Result<String, Failure> {
         let bytes = value.as_bytes();
         self.take(0, bytes.len().saturating_mul(3))?;

@@ -1,8 +1,8 @@
-//! An interpreter of Lua, with what scripts find in it, and the run of one.
+//! An interpreter of Lua, the functions for scripts in it, and the run of a script.
 //!
-//! `prelude.lua` has what is written in Lua. Commands run in the state of the script's transaction, with which the
-//! function `call` is made anew for each run. Errors of commands are values of Lua; what the engine says, and that a
-//! script has run for too long, goes through all of its handlers.
+//! `prelude.lua` has the functions written in Lua. Commands run in the state of the script's transaction, for which
+//! the function `call` is made anew for each run. Errors of commands are values of Lua. Errors of the engine, and of a
+//! script that has run for too long, pass through all of its handlers.
 
 use super::convert::{general, reply_of, value_of};
 use super::library::{functions, stopped};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Between two looks at what is left: some instructions take long, such as those that join long texts.
+/// The steps between two checks of the bounds: some instructions take long, such as those that join long texts.
 pub(super) const HOOK_STEPS: u32 = 500;
 /// The most memory of an interpreter, in bytes.
 const MEMORY_BYTES_MAX: usize = 128 << 20;
@@ -39,10 +39,10 @@ const ERROR_BYTES_MAX: usize = 64 << 10;
 const COMPILED_MAX: usize = 500;
 /// So many libraries stay loaded, each of which is held.
 const LIBRARIES_MAX: usize = 100;
-/// Under this name the interpreter has what runs the commands of a script.
+/// The name under which the interpreter has the function that runs the commands of a script.
 pub(super) const CALL: &str = "call";
 const PRELUDE_NAME: &str = "=prelude";
-/// The name of a script's text, as it stands in errors.
+/// The name of a script's text in errors.
 pub(super) const NAME: &str = "user_script";
 
 /// An interpreter.
@@ -52,7 +52,7 @@ pub(super) struct Interpreter {
     is_clean: Function,
     pub limits: Arc<Limits>,
     compiled: HashMap<Digest, Function>,
-    /// Runs the code of a library. Returns what it has registered.
+    /// Runs the code of a library. Returns its registrations.
     load: Function,
     /// Calls a function of a library.
     call: Function,
@@ -62,7 +62,7 @@ pub(super) struct Interpreter {
     _names: [mlua::String; 2],
 }
 
-/// What runs, as errors tell it.
+/// The running script, as errors report it.
 pub(super) struct Running<'r> {
     /// The name of its text.
     pub source: &'static str,
@@ -75,7 +75,7 @@ pub(super) struct Running<'r> {
     pub allows_more: bool,
 }
 
-/// What the interpreter itself says.
+/// An error of the interpreter itself.
 fn failed(error: mlua::Error) -> Failure {
     Failure::Said(format!("ERR Lua: {error}"))
 }
@@ -93,7 +93,8 @@ impl Interpreter {
     fn made() -> mlua::Result<Interpreter> {
         let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
-        // What holds values grows without a bound before there is no memory, which would end the program.
+        // Lua's store of held values must grow now, before memory is limited: a failure to grow it would end the
+        // program.
         let held: Vec<mlua::String> = (0..HELD_MAX)
             .map(|_| lua.create_string(b""))
             .collect::<mlua::Result<_>>()?;
@@ -130,7 +131,7 @@ impl Interpreter {
         })
     }
 
-    /// Whether it can run another script: none has left anything, and it has not more than so many bytes.
+    /// True if it can run another script: no script has left anything, and it has at most `bytes_max` bytes.
     pub fn is_clean(&self, bytes_max: usize) -> bool {
         self.limits.begin(Spent::default());
         if self.lua.used_memory() > bytes_max / 2 {
@@ -140,10 +141,10 @@ impl Interpreter {
         self.lua.used_memory() <= bytes_max && self.is_clean.call(()).unwrap_or(false)
     }
 
-    /// Finds out whether the text is a script.
+    /// Checks that the text is a script.
     ///
     /// # Errors
-    /// Where it is none.
+    /// A syntax error, with its place.
     pub fn check(&mut self, script: &Script) -> Result<(), Failure> {
         self.compiled(script).map(drop)
     }
@@ -170,7 +171,7 @@ impl Interpreter {
         Ok(compiled)
     }
 
-    /// The function of a text, or what is wrong with the text.
+    /// The function of a text, or the error in the text.
     fn chunk(&self, body: &[u8], name: &str) -> Result<Function, String> {
         let chunk = self.lua.load(body);
         let chunk = chunk.set_name(format!("@{name}")).set_mode(ChunkMode::Text);
@@ -180,7 +181,7 @@ impl Interpreter {
         })
     }
 
-    /// Whether the library of this digest is loaded.
+    /// True if the library of this digest is loaded.
     pub fn has_library(&self, digest: &str) -> bool {
         self.libraries.contains_key(digest)
     }
@@ -188,7 +189,7 @@ impl Interpreter {
     /// Runs the code of a library, without its first line. Returns the functions that it registers.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An error of the library.
     pub fn load_library(
         &mut self,
         digest: &str,
@@ -257,7 +258,7 @@ impl Interpreter {
     /// Runs a script with the keys and arguments of its command.
     ///
     /// # Errors
-    /// What it ends by; that of the engine's.
+    /// The error by which the script ends; the engine's.
     pub fn run<S: State>(
         &mut self,
         data: &mut Data<'_, S>,
@@ -326,7 +327,7 @@ impl Interpreter {
             failure,
             ..
         } = calls;
-        // Where a script goes, it goes alone.
+        // A script's `SELECT` does not outlast the script.
         data.select(own);
         if let Some(failure) = failure {
             return Err(failure);
@@ -362,7 +363,7 @@ impl Interpreter {
             },
             Err(error) => format!("ERR Lua: {error} script: {name}"),
         };
-        // What it has written is undone with it.
+        // The script's writes are undone with it.
         Err(match has_written {
             true => Failure::Said(said).of_function(),
             false => Failure::Said(said),
@@ -370,7 +371,7 @@ impl Interpreter {
     }
 }
 
-/// That a script is ended by its bounds.
+/// The error of a script that is ended by its bounds.
 fn over(limits: &Limits, digest: &str) -> String {
     match limits.is_late() {
         true => format!(
@@ -404,12 +405,12 @@ struct Calls<'c, 'd, S> {
     only_reads: bool,
     allows_more: bool,
     has_written: bool,
-    /// What the engine says.
+    /// An error of the engine.
     failure: Option<Failure>,
 }
 
 impl<S: State> Calls<'_, '_, S> {
-    /// Runs a command. Returns the answer, and the text of one that says what is wrong.
+    /// Runs a command. Returns the answer, and the text of an error answer.
     fn call(
         &mut self,
         lua: &Lua,
@@ -494,7 +495,7 @@ impl<S: State> Calls<'_, '_, S> {
 
     fn answer(&mut self, line: &Line) -> Result<Reply, Failure> {
         let command = known(line)?;
-        // What is posted is a part of the transaction as what is written, and not of a script that only reads.
+        // A posted message is a part of the transaction like a write: a script that only reads posts none.
         let writes = command.is(WRITE) || command.is(MESSAGES) && command.name != "pubsub";
         if command.name == "select" {
             let number = integer(line.part(1))?;
@@ -531,7 +532,7 @@ impl<S: State> Calls<'_, '_, S> {
 }
 
 impl<S> Calls<'_, '_, S> {
-    /// Shows a command to clients that are shown what all do.
+    /// Shows a command to monitoring clients.
     fn show(&self, command: &Command, line: &Line) {
         let shared = self.data.shared;
         if shared.clients.are_watched() && !command.is(ADMIN) {

@@ -1,4 +1,4 @@
-//! JSON as the library `cjson` reads and writes it: what is wrong is said in its words.
+//! JSON as the library `cjson` reads and writes it, with its texts of errors.
 
 use super::convert::general;
 use super::limits::{Gathered, Limits, Stop};
@@ -13,10 +13,10 @@ const SPARSE_FROM: usize = 10;
 /// Digits of numbers that are written.
 const DIGITS: usize = 14;
 
-/// Writes a value. Each that is looked at takes steps, and those that are in several places are looked at in each.
+/// Writes a value. Each table that is read takes steps; one in several places is read in each.
 ///
 /// # Errors
-/// What cannot be written; the script's bounds.
+/// The value cannot be written, or the script exceeds its bounds.
 pub(super) fn encode(value: &Value, limits: &Limits) -> Result<Vec<u8>, String> {
     let mut text = Gathered::new(limits);
     write(value, &mut text, 0)?;
@@ -151,7 +151,7 @@ fn write_table(table: &Table, text: &mut Gathered<'_>, depth: usize) -> Result<(
 /// Reads a text.
 ///
 /// # Errors
-/// Where it is none, and why; memory.
+/// The text is not JSON, with the place and the reason; a lack of memory.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Result<Value, String>> {
     let mut reader = Reader { lua, text, at: 0 };
     let value = match reader.value(0)? {
@@ -171,7 +171,7 @@ struct Reader<'r> {
     at: usize,
 }
 
-/// Inside: what is wrong with the text. Outside: there is no memory.
+/// The inner error is one in the text; the outer one is a lack of memory.
 type Read<T> = mlua::Result<Result<T, String>>;
 
 impl Reader<'_> {
@@ -181,7 +181,7 @@ impl Reader<'_> {
         }
     }
 
-    /// That something else stands here than what is expected.
+    /// An error: the text has something else here than expected.
     fn expected(&self, what: &str) -> String {
         let found = match self.text.get(self.at) {
             None => "T_END",

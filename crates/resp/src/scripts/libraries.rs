@@ -1,4 +1,4 @@
-//! Libraries of functions: what the first line of their code says, what the code registers, and calls of its functions.
+//! Libraries of functions: the first line of their code, the registrations of the code, and calls of the functions.
 //!
 //! An interpreter keeps the libraries that it has run, by the digests of their codes. A library's local variables live as
 //! long as the interpreter: they are no place for data, which keys are.
@@ -11,7 +11,7 @@ use crate::data::{Data, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
 
-/// The name of a library's text, as it stands in errors.
+/// The name of a library's text in errors.
 pub(super) const NAME: &str = "user_function";
 
 impl Scripts {
@@ -43,7 +43,7 @@ impl Scripts {
     /// Calls a function of a library.
     ///
     /// # Errors
-    /// What it ends by.
+    /// The error by which the function ends.
     pub fn call<S: State>(
         &self,
         data: &mut Data<'_, S>,

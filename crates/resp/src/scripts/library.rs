@@ -1,7 +1,8 @@
 //! Functions of the program's that `prelude.lua` is given, and the errors that they raise.
 //!
-//! Each takes steps by what it looks at, and holds few values of Lua at once: those that take any number of arguments are
-//! given a table of them. The interpreter can hold some thousands ([`HELD_MAX`](super::interpreter)), no more.
+//! Each takes steps by the bytes and values that it reads, and holds few values of Lua at once. Functions with any
+//! number of arguments take a table of them. The interpreter can hold some thousands of values
+//! ([`HELD_MAX`](super::interpreter)), no more.
 
 use super::convert::general;
 use super::interpreter::{CALL, HOOK_STEPS, NAME, too_long};
@@ -16,10 +17,10 @@ use std::sync::atomic::Ordering;
 /// An error that a script gets: a whole answer, or a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Raised {
-    /// Of a command, with its code.
+    /// The error of a command, with its code.
     #[error("{0}")]
     Answer(String),
-    /// Of a library's function, with where it was called.
+    /// The error of a library's function, with the place of the call.
     #[error("{0}")]
     Sentence(String),
 }
@@ -48,7 +49,7 @@ impl Raised {
     }
 }
 
-/// What `prelude.lua` is given.
+/// The functions passed to `prelude.lua`.
 pub(super) fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> {
     let raw = lua.create_table()?;
     let of = limits.clone();
@@ -283,7 +284,7 @@ fn log(count: usize, level: &Value, texts: &Table) -> mlua::Result<()> {
     Ok(())
 }
 
-/// What stops a script, as its error.
+/// The error for a script that is stopped.
 pub(super) fn stopped(lua: &Lua, stop: Stop) -> mlua::Error {
     match stop {
         Stop::Over => too_long(),
@@ -291,7 +292,7 @@ pub(super) fn stopped(lua: &Lua, stop: Stop) -> mlua::Error {
     }
 }
 
-/// What an error that was caught says.
+/// The message of a caught error.
 fn text_of(error: &Value) -> String {
     match error {
         Value::Error(error) => said(error),
@@ -299,7 +300,7 @@ fn text_of(error: &Value) -> String {
     }
 }
 
-/// What an error of the program's says, without where it came from.
+/// The message of an error of the program's own, without its origin.
 fn said(error: &mlua::Error) -> String {
     if let Some(raised) = Raised::of(error) {
         return raised.to_string();

@@ -1,11 +1,11 @@
 //! Bounds of a script: steps, time, and the memory that the program takes for it besides its interpreter's.
 //!
-//! Steps are taken by instructions, commands, and whatever functions of the program do, by the bytes and values that they
-//! look at. Those of all scripts of a transaction count together, and so does the time. Time is looked at by the hook
-//! and before each command, so that a script ends soon behind its deadline.
+//! Steps are taken by instructions, by commands, and by all functions of the program, by the bytes and values that
+//! they read. The steps of all scripts of a transaction count together, and so does the time. The hook checks the
+//! time, as does each command before it runs, so that a script ends soon behind its deadline.
 //!
-//! Invariants: once a script is over, it stays so, whatever it catches; no text that the program makes for a script has
-//! more than [`BYTES_MAX`] bytes.
+//! Invariants: once a script is over, it stays so, even if it catches the error. No text that the program makes for a
+//! script has more than [`BYTES_MAX`] bytes.
 
 use crate::data::Spent;
 use sardonyx_base::random::Random;
@@ -41,7 +41,7 @@ impl From<Stop> for String {
     }
 }
 
-/// What a script has left.
+/// The rest of a script's bounds.
 #[derive(Debug)]
 pub(super) struct Limits {
     steps: AtomicI64,
@@ -79,7 +79,7 @@ impl Limits {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
     }
 
-    /// What the scripts of the transaction have taken now.
+    /// The memory and steps that the scripts of the transaction have taken so far.
     pub fn spent(&self) -> Spent {
         Spent {
             steps: STEPS_MAX - self.left(),
@@ -92,12 +92,12 @@ impl Limits {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Whether the script is ended.
+    /// True if the script is ended.
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether it is ended by its deadline.
+    /// True if the script is ended by its deadline.
     pub fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed)
     }

@@ -1,12 +1,12 @@
-//! Scripts in Lua 5.1: `EVAL`, `EVALSHA`, and what `SCRIPT` keeps of them. A script is a part of its transaction.
+//! Scripts in Lua 5.1: `EVAL`, `EVALSHA`, and the scripts kept for them. A script is a part of its transaction.
 //!
-//! [`Scripts`] has the texts, by their digests, and interpreters that are idle. A script runs in an [`Interpreter`] of its
-//! own meanwhile, so that one that reads beside a long transaction delays no other. Sources that came by `EVAL` are kept
-//! for `EVALSHA` up to bounds, the oldest are forgotten; those of `SCRIPT LOAD` are kept until they are flushed. None
-//! survives the program.
+//! [`Scripts`] has the texts, by their digests, and interpreters that are idle. A script runs in an [`Interpreter`] of
+//! its own meanwhile, so that one that reads beside a long transaction delays no other. Sources that came by `EVAL`
+//! are kept for `EVALSHA` up to bounds; the oldest are forgotten. Sources of `SCRIPT LOAD` are kept until they are
+//! flushed. None survives the program.
 //!
-//! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's memory
-//! (I10, I15); what it has written or posted is undone if it ends by an error.
+//! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's
+//! memory (I10, I15). If it ends by an error, its writes and messages are undone.
 
 mod convert;
 mod interpreter;
@@ -39,7 +39,7 @@ const BYTES_MAX: usize = 16 << 20;
 /// A script that is kept takes so many bytes besides its text: twice its digest, and its places in lists.
 const EACH_BYTES: usize = 256;
 
-/// Of a digest.
+/// The digits of a digest.
 const DIGITS: usize = 40;
 
 /// A digest of a script, in hexadecimal.
@@ -52,7 +52,7 @@ pub(crate) struct Script {
     /// Behind the line that says how it is to be run.
     pub body: Vec<u8>,
     pub only_reads: bool,
-    /// Of one with flags: whether it may add data beyond `maxmemory`.
+    /// For a script with flags: true if it may add data beyond `maxmemory`.
     pub allows_more: Option<bool>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Scripts {
 #[derive(Default)]
 struct Known {
     scripts: HashMap<Digest, Kept>,
-    /// Those that came by `EVAL`, in their order.
+    /// The scripts that came by `EVAL`, in their order.
     seen: VecDeque<Digest>,
     seen_bytes: usize,
     loaded_bytes: usize,
@@ -77,7 +77,7 @@ struct Kept {
     is_loaded: bool,
 }
 
-/// What a script takes that is kept.
+/// The bytes that a kept script takes.
 fn kept_bytes(script: &Script) -> usize {
     EACH_BYTES + script.body.len()
 }
@@ -188,12 +188,12 @@ impl Scripts {
         Ok(script.digest.clone())
     }
 
-    /// Whether there is a script of this digest.
+    /// True if there is a script of this digest.
     pub fn has(&self, digest: &[u8]) -> bool {
         digest_in(digest).is_some_and(|digest| self.known().scripts.contains_key(&digest))
     }
 
-    /// Whether the script of this digest is known, and says that it only reads.
+    /// True if the script of this digest is known, and declares that it only reads.
     pub fn only_reads(&self, digest: &[u8]) -> bool {
         let known = self.known();
         let kept = digest_in(digest).and_then(|digest| known.scripts.get(&digest));
@@ -276,12 +276,12 @@ impl std::fmt::Debug for Scripts {
     }
 }
 
-/// Whether the first line of a script says that it only reads.
+/// True if the first line of a script declares that it only reads.
 pub(crate) fn says_that_it_reads(text: &[u8]) -> bool {
     without_shebang(text).is_ok_and(|(_, only_reads, _)| only_reads)
 }
 
-/// How many of a command's arguments are keys.
+/// The number of a command's arguments that are keys.
 fn keys(line: &Line) -> Result<usize, Failure> {
     let keys = crate::number::integer(line.part(2))?;
     match usize::try_from(keys) {
@@ -307,8 +307,8 @@ fn digest_in(text: &[u8]) -> Option<Digest> {
     (text.len() == DIGITS).then(|| text.to_ascii_lowercase())
 }
 
-/// A script without its first line, if that says how it is to be run, whether it only reads, and, if it says so, whether it
-/// may add data beyond `maxmemory`. The end of the line is left, so that lines keep their numbers.
+/// A script without its first line, if that is a shebang. The flags say if it only reads and, if declared, if it may
+/// add data beyond `maxmemory`. The end of the line is left, so that lines keep their numbers.
 fn without_shebang(text: &[u8]) -> Result<(&[u8], bool, Option<bool>), Failure> {
     if !text.starts_with(b"#!") {
         return Ok((text, false, None));

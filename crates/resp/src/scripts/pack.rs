@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 const DEPTH_MAX: usize = 16;
 const READ_DEPTH_MAX: usize = 200;
 
-/// Writes values, one behind the other: so many of a table.
+/// Writes values, one behind the other: the first `count` of a table.
 ///
 /// # Errors
-/// That there are none; the script's bounds.
+/// `count` is 0; the script exceeds its bounds.
 pub(super) fn pack(values: &Table, count: usize, limits: &Limits) -> Result<Vec<u8>, String> {
     if count == 0 {
         return Err("bad argument #0 to 'pack' (MessagePack pack needs input.)".into());
@@ -64,7 +64,7 @@ fn write(value: &Value, bytes: &mut Gathered<'_>, depth: usize) -> Result<(), St
         }
         Value::Number(number) => write_float(*number, bytes),
         Value::Table(table) if depth < DEPTH_MAX => write_table(table, bytes, depth + 1),
-        // Functions, threads, and what is too deep.
+        // Functions, threads, and tables that are nested too deeply.
         other => {
             debug_assert_ne!(lua_type(other), "number");
             bytes.extend(&[0xc0])
@@ -137,7 +137,7 @@ fn write_table(table: &Table, bytes: &mut Gathered<'_>, depth: usize) -> Result<
 /// Reads all values.
 ///
 /// # Errors
-/// What is no value; memory.
+/// The bytes are no values; a lack of memory.
 pub(super) fn unpack(lua: &Lua, bytes: &[u8]) -> mlua::Result<Result<Vec<Value>, String>> {
     /// So many go into the stack of a function that returns them.
     const VALUES_MAX: usize = 1000;

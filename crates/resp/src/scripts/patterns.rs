@@ -1,7 +1,7 @@
-//! Patterns of Lua 5.1, matched within bounds: Lua's own matcher has none for its depth, nor for its steps.
+//! Patterns of Lua 5.1, matched within bounds: Lua's own matcher bounds neither its depth nor its steps.
 //!
-//! Classes, sets, the items `* + - ?`, captures, captures of places, `%b`, `%f`, anchors, and references to captures are as
-//! in Lua's library, with its errors. As there, a pattern ends before its first zero byte.
+//! Supported as in Lua's library, with its errors, are classes, sets, the items `* + - ?`, captures, captures of
+//! places, `%b`, `%f`, anchors, and references to captures. As there, a pattern ends before its first zero byte.
 //!
 //! Invariants: a match is at most [`DEPTH_MAX`] calls deep; it ends when it has taken the steps that it was given.
 //!
@@ -72,7 +72,7 @@ pub(super) struct Matcher<'m> {
 }
 
 impl<'m> Matcher<'m> {
-    /// That takes at most so many steps. For `gmatch` no pattern is anchored.
+    /// A matcher that takes at most so many steps. For `gmatch` no pattern is anchored.
     pub fn new(text: &'m [u8], pattern: &'m [u8], anchors: bool, steps: i64) -> Self {
         let end = pattern.iter().position(|byte| *byte == 0);
         let pattern = &pattern[..end.unwrap_or(pattern.len())];
@@ -87,7 +87,7 @@ impl<'m> Matcher<'m> {
         }
     }
 
-    /// Those that it was given and has not taken; less than none if it wanted more.
+    /// The steps given and not taken; negative if the match wanted more.
     pub fn steps_left(&self) -> i64 {
         self.steps_left
     }
@@ -107,7 +107,7 @@ impl<'m> Matcher<'m> {
         Ok(None)
     }
 
-    /// What was captured; the whole match, if it is asked for and the pattern captures nothing.
+    /// The captures; the whole match, if it is asked for and the pattern captures nothing.
     pub fn found(&self, whole: Option<Range<usize>>) -> Matched<Vec<Found>> {
         match whole {
             Some(whole) if self.captures.is_empty() => Ok(vec![Found::Text(whole)]),
@@ -127,8 +127,8 @@ impl<'m> Matcher<'m> {
         }
     }
 
-    /// The text with at most so many matches replaced, in which `%` and a digit stand for captures. Returns how many
-    /// there were.
+    /// The text with at most so many matches replaced, in which `%` and a digit are replaced by captures. Returns the
+    /// number of matches.
     pub fn replaced(&mut self, by: &[u8], most: i64) -> Matched<(Vec<u8>, i64)> {
         let (mut written, mut count, mut at) = (Vec::new(), 0, 0);
         while count < most {
@@ -294,7 +294,7 @@ impl<'m> Matcher<'m> {
         Ok(p)
     }
 
-    /// Whether the byte of the text is one of the item's.
+    /// True if the byte of the text is one of the item's.
     fn is_one(&mut self, s: usize, p: usize, end: usize) -> Matched<bool> {
         self.take(end - p)?;
         let Some(byte) = self.text.get(s).copied() else {
@@ -308,7 +308,7 @@ impl<'m> Matcher<'m> {
         })
     }
 
-    /// Whether a byte is in the set between these places, where `[` and `]` stand.
+    /// True if a byte is in the set between these places, at which `[` and `]` are.
     fn is_in_set(&self, byte: u8, mut p: usize, end: usize) -> bool {
         let is_other = self.mark(p + 1) == b'^';
         p += usize::from(is_other);
@@ -406,7 +406,7 @@ impl<'m> Matcher<'m> {
         Ok(found)
     }
 
-    /// Behind what was captured, if it is here again.
+    /// The position behind a repetition of a captured text, if it is repeated here.
     fn captured_again(&mut self, s: usize, digit: u8) -> Matched<Option<usize>> {
         let number = digit.checked_sub(b'1').map(usize::from);
         match number.and_then(|number| self.captures.get(number)) {
@@ -422,7 +422,7 @@ impl<'m> Matcher<'m> {
     }
 }
 
-/// Whether a byte is in the class of a letter, or is the byte behind `%`.
+/// True if a byte is in the class of a letter, or is the byte behind `%`.
 fn is_in_class(byte: u8, class: u8) -> bool {
     let is_in = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),
@@ -440,14 +440,14 @@ fn is_in_class(byte: u8, class: u8) -> bool {
     is_in == class.is_ascii_lowercase()
 }
 
-/// Whether a text is searched for as it is.
+/// True if a pattern is plain text.
 pub(super) fn is_plain(pattern: &[u8]) -> bool {
     let end = pattern.iter().position(|byte| *byte == 0);
     let pattern = &pattern[..end.unwrap_or(pattern.len())];
     !pattern.iter().any(|byte| b"^$*+?.([%-".contains(byte))
 }
 
-/// The first place from one on where a text stands as it is; and the steps that are left then.
+/// The first place from `init` on at which a text occurs literally; and the steps that are left then.
 pub(super) fn find_plain(
     text: &[u8],
     part: &[u8],

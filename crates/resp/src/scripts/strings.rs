@@ -159,7 +159,7 @@ fn find(
     Ok(values)
 }
 
-/// The next match from a place on: where it begins and ends, counted from 0, and what it captures.
+/// The next match from a place on: its beginning and its end, counted from 0, and its captures.
 fn next(
     lua: &Lua,
     limits: &Limits,

@@ -52,7 +52,7 @@ impl Session {
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
                 is_of_connection && !tells_of_keys && !is_for_admin
             }
-            // Who may only read begins no checkpoint, and changes no setting, either.
+            // A user that may only read begins no checkpoint, and changes no setting, either.
             Some(Permission::Read) => {
                 let reads_settings = command.name == "config" && !is(line.part(1), "set");
                 !(command.is(WRITE) || is_for_admin && !reads_settings)
@@ -96,7 +96,8 @@ impl Session {
 }
 
 impl Session {
-    /// Refuses what may add data if the process takes more than `maxmemory`. Scripts say for themselves what they add.
+    /// Refuses commands that may add data if the process takes more than `maxmemory`. Scripts declare themselves if
+    /// they add data.
     fn check_memory(&self, command: &Command, line: &Line) -> Result<(), Failure> {
         let adds =
             |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);
@@ -119,16 +120,16 @@ fn is_script(command: &Command) -> bool {
     command.name.starts_with("eval")
 }
 
-/// What `CLIENT` says of other clients, or does to them: as in Redis it is for who looks after the server.
+/// The subcommands of `CLIENT` about other clients: as in Redis, they are for administrators.
 const OF_OTHERS: [&str; 5] = ["kill", "list", "pause", "unblock", "unpause"];
 
-/// Whether a command is for who looks after the server.
+/// True if a command is for administrators.
 fn is_for_admin(command: &Command, line: &Line) -> bool {
     command.is(ADMIN)
         || command.name == "client" && OF_OTHERS.iter().any(|name| is(line.part(1), name))
 }
 
-/// What Redis says of a command that it does not have: so many bytes of its name, and of its arguments.
+/// Redis' error for an unknown command: so many bytes of its name, and of its arguments.
 fn unknown(line: &Line) -> Failure {
     const SHOWN_MAX: usize = 128;
     let shown = |part: &[u8], most: usize| {

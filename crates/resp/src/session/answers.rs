@@ -12,11 +12,11 @@ use sardonyx::procedures::ProcedureError;
 use sardonyx_base::memory::Share;
 use sardonyx_base::waiting::Reason;
 
-/// What answers of commands of the connection take: these do not run in the serial stage, which counts the others.
+/// The memory of answers of commands of the connection: these do not run in the serial stage, which counts the others.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     bytes: usize,
-    /// Of the memory of all sessions.
+    /// The share in the memory of all sessions.
     share: Option<Share>,
 }
 
@@ -49,8 +49,8 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to a command of the connection, or that there is no memory for it. Where the command has done something
-    /// its answer is short, or of what was sent, and is not refused.
+    /// The answer to a command of the connection, or an error if there is no memory for it. If the command has had an
+    /// effect, its answer is short or as long as the text sent, and is not refused.
     pub(super) fn counted(&mut self, command: &Command, reply: Reply) -> Reply {
         let is_done = matches!(reply, Reply::Ok | Reply::Simple(_) | Reply::Int(_))
             || command.name == "hello"
@@ -78,8 +78,8 @@ pub(super) fn of_outcome(outcome: Option<Result<Answer, ProcedureError<Failure>>
     })
 }
 
-/// The answer to the requests of a batch that failed as a whole: nobody knows whether they are durable, or they have not
-/// run, since the wait for their turn was ended.
+/// The answer to the requests of a batch that failed as a whole. Either it is unknown if they are durable, or they
+/// have not run, since the wait for their turn was ended.
 pub(super) fn of_unknown_fate(error: &Error) -> Reply {
     match interruption(error) {
         Some(Reason::Timeout) => Reply::Error("ERR not run: the time limit is over".into()),
@@ -88,7 +88,7 @@ pub(super) fn of_unknown_fate(error: &Error) -> Reply {
     }
 }
 
-/// Whether the connection goes on: only if it is known that nothing has run.
+/// The connection goes on only if it is known that nothing has run.
 pub(super) fn end_after(error: &Error) -> Continue {
     match interruption(error) {
         Some(_) => Continue::More,

@@ -1,6 +1,6 @@
 //! A client that waits for elements: until it is served, its time is over, or another client unblocks it.
 //!
-//! It is told that it was served as of a message, through the inbox of its session: when the transaction that served it is
+//! A served client is notified by a message, through the inbox of its session, when the transaction that served it is
 //! durable. Until then it gives no other command. If the log fails, so that this is not known, the session ends.
 
 use super::Session;
@@ -16,10 +16,10 @@ use bytes::BytesMut;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What a session waits for.
+/// A session's wait.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Of the command that is asked, or that waits.
+    /// The place of the command that runs, or that waits.
     place: Option<Arc<Place>>,
     /// Until when, in milliseconds since 1970.
     until: Option<i64>,
@@ -33,7 +33,7 @@ impl Session {
     pub(super) fn prepare_to_wait(&mut self, command: &Command, line: &Line, now: i64) {
         self.hear_of(served_address(self.id));
         let place = Place::new(self.id, &self.keyspace.shared().blocked);
-        // What is wrong with it the command finds, too.
+        // The command reports errors in its words itself.
         let limit = popping::time_limit(command, line).ok().flatten();
         self.waits = Waits {
             place: Some(place),
@@ -58,17 +58,17 @@ impl Session {
         self.client.waits(true);
     }
 
-    /// Whether the client waits for elements.
+    /// True if the client waits for elements.
     pub fn waits_for_elements(&self) -> bool {
         self.waits.is_waiting
     }
 
-    /// Whether the client waits: for elements, or with a command for the end of a pause.
+    /// True if the client waits for elements, or if a command of it waits for the end of a pause.
     pub fn waits(&self) -> bool {
         self.waits_for_elements() || self.held.is_some()
     }
 
-    /// Whether a command is to wait for the end of a pause.
+    /// True if a command is to wait for the end of a pause.
     pub(super) fn is_paused(&self, line: &Line) -> bool {
         let clients = &self.keyspace.shared().clients;
         clients
@@ -76,7 +76,7 @@ impl Session {
             .is_some_and(|pause| !pause.only_writes || self.may_write(line))
     }
 
-    /// Whether a command waits for a pause that has ended.
+    /// True if a command waits for a pause that has ended.
     pub(super) fn pause_is_over(&self) -> bool {
         self.held.as_ref().is_some_and(|line| !self.is_paused(line))
     }
@@ -98,7 +98,7 @@ impl Session {
         }
     }
 
-    /// Whether a script says that it only reads.
+    /// True if a script declares that it only reads.
     #[cfg(feature = "lua")]
     fn is_reading_script(&self, command: &Command, line: &Line) -> bool {
         let scripts = &self.keyspace.shared().scripts;
@@ -114,7 +114,8 @@ impl Session {
         false
     }
 
-    /// How long the client is to wait yet: then call [`Session::time_out`]. `None` if it does not wait, or for ever.
+    /// The rest of the client's time to wait: then call [`Session::time_out`]. `None` if it does not wait, or waits
+    /// for ever.
     pub fn wait_limit(&self) -> Option<Duration> {
         let now = self.options.clock.now();
         let until = match &self.held {
@@ -148,7 +149,7 @@ impl Session {
 
     /// Writes the answer of a client that was served while it waited at the place of this number.
     pub(super) fn tell_served(&mut self, place: u64, output: &mut BytesMut) {
-        // What is said of a place that the session has left is not about the one that it has.
+        // A message for a place that the session has left is not for its present one.
         let place = (self.waits.place.as_ref()).filter(|own| own.number() == place);
         let Some(Served { reply, memory }) = place.and_then(|place| place.take()) else {
             return;

@@ -1,4 +1,4 @@
-//! `CLIENT`: what a client says of itself, who else is there, and what is asked of them.
+//! `CLIENT`: properties of a client, information about others, and requests to them.
 
 use super::{Session, Version};
 use crate::clients::{Activity, Client, Pause};
@@ -145,7 +145,7 @@ impl Session {
         self.client.rename(|identity| identity.name = name);
     }
 
-    /// Notes what the client does, for others that ask.
+    /// Notes the client's activity, for clients that ask.
     pub(super) fn note(&self, command: &'static Command, line: &Line, now: i64) {
         let activity = Activity {
             at: now,
@@ -206,7 +206,8 @@ impl Session {
         }
     }
 
-    /// Without users there is one. With users their names are the configuration's: a client that nobody is, is none.
+    /// Without users, any name is valid. With users, the configuration has the names: a name that it does not have
+    /// matches no client.
     fn check_user(&self, name: &[u8]) -> Result<(), Failure> {
         match self.options.authentication.is_some() || name == b"default" {
             true => Ok(()),
@@ -252,7 +253,7 @@ impl Session {
         Ok(Reply::Ok)
     }
 
-    /// Whether the command that was planned is answered. What it says of the ones behind it holds from here on.
+    /// True if the planned command is answered. The reply mode that it sets is valid for the commands behind it.
     pub(super) fn is_answered(&mut self) -> bool {
         let (is_answered, next) = match self.answers {
             Answers::All => (true, Answers::All),
@@ -264,7 +265,7 @@ impl Session {
         is_answered
     }
 
-    /// Keeps what a client's library says of itself.
+    /// Keeps the name or version that a client's library gives.
     fn set_library(&mut self, line: &Line) -> Result<Reply, Failure> {
         let (word, text) = (line.part(2), line.part(3));
         let name = match ["lib-name", "lib-ver"]

@@ -1,4 +1,4 @@
-//! `COMMAND`: what commands there are, and what is said of each.
+//! `COMMAND`: the list of commands, and information about each.
 
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::pattern::matches;
 use crate::reply::Reply;
 
-/// `COMMAND` and what is behind it.
+/// `COMMAND` and its subcommands.
 pub(super) fn about(line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
     let named = || {
@@ -163,7 +163,7 @@ fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Vec<usize>,
         .collect())
 }
 
-/// The keys with what the command does to them.
+/// The keys, each with the command's access to it.
 fn keys_and_flags_of(line: &Line) -> Result<Reply, Failure> {
     let keys = keys_of(line)?;
     let command =
@@ -180,7 +180,7 @@ fn keys_and_flags_of(line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Array(told.collect()))
 }
 
-/// What a command does to one of its keys: whether it reads, overwrites or removes it, and what for.
+/// A command's access to one of its keys: if it reads, overwrites or removes the key, and for which purpose.
 fn key_flags(
     command: &Command,
     line: &Line,
@@ -290,7 +290,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
     categories
 }
 
-/// Whether not all keys of a command stand in places that are always the same.
+/// True if the positions of a command's keys are not always the same.
 fn moves_keys(command: &Command) -> bool {
     command::counted_keys(command.name).is_some()
         || command.name.starts_with("sort")
@@ -316,7 +316,7 @@ fn described(group: &str, command: &Command) -> Reply {
     let hidden = match () {
         // Its subcommands have them.
         () if subcommands::has_any(command) => u16::MAX,
-        // What they write is known when they run.
+        // The keys that they write are known when they run.
         () if group == "scripting" => WRITE | MORE,
         () => 0,
     };

@@ -1,4 +1,4 @@
-//! Commands of the connection: who is there, in which version, and transactions' beginnings and ends.
+//! Commands of the connection: authentication, the protocol's version, and transactions' beginnings and ends.
 
 use super::clients::{Answers, check_name};
 use super::listening::LISTENING;
@@ -229,7 +229,7 @@ impl Session {
                 }
             });
         }
-        // Where its commands go is known when they have run.
+        // The database of its commands is known when they have run.
         let selects = steps.iter().any(|step| matches!(step, Step::Select(_)));
         let behind = selects.then(|| Arc::new(AtomicU8::new(self.database.get())));
         self.show_by_name("EXEC", now);
@@ -378,7 +378,7 @@ impl Session {
         Ok(Reply::Ok)
     }
 
-    /// Lets the client be a user. Without users there is the one that everybody is, whatever the password.
+    /// Authenticates the client as a user. Without users, there is only the default user, with any password.
     async fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<(), Failure> {
         let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
         let Some(authentication) = self.options.authentication.clone() else {

@@ -1,4 +1,4 @@
-//! Flights: commands that were received together, and what is left of the one before.
+//! Flights: commands that were received together, and the rest of the flight before.
 
 use crate::command;
 use crate::command::line::Line;
@@ -8,7 +8,7 @@ use crate::request::{Selected, What};
 /// Commands that were received together.
 #[derive(Debug, Default)]
 pub struct Flight {
-    /// What is left of the flight before.
+    /// The rest of the flight before.
     pub(super) rest: Vec<Rest>,
     pub(super) lines: Vec<Line>,
 }
@@ -28,17 +28,17 @@ pub(super) enum RestOf {
 }
 
 impl Flight {
-    /// How many commands there are.
+    /// The number of commands.
     pub fn len(&self) -> usize {
         self.rest.len() + self.lines.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no commands.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty() && self.lines.is_empty()
     }
 
-    /// The name of its first command: one of ours, so that it tells nothing of what was sent.
+    /// The name of its first command: one of the known names, so that it reveals nothing of the received text.
     pub fn first_name(&self) -> &'static str {
         let first = self.lines.first();
         let command = first.and_then(|line| command::find(line.part(0)));

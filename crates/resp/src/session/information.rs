@@ -1,4 +1,4 @@
-//! What the server says of itself: `COMMAND`, `INFO`, `CONFIG`, `TIME`, and the like.
+//! Information about the server: `COMMAND`, `INFO`, `CONFIG`, `TIME`, and the like.
 
 use super::Session;
 use super::command_about::about;

@@ -1,7 +1,7 @@
-//! `SUBSCRIBE` and its family: what the client listens to, and the messages that it is told.
+//! `SUBSCRIBE` and its family: the channels to which the client listens, and the messages that it receives.
 //!
-//! A session listens from the moment on in which its command is planned, ahead of what its flight asks of the tables. It is
-//! told of messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
+//! A session listens from the moment on in which its command is planned, ahead of the flight's requests to the tables.
+//! It sends messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
 
 use super::Session;
 use crate::channels::{Kind, served_place, told};
@@ -66,27 +66,27 @@ pub(crate) const LISTENING: &[Command] = &[
     ),
 ];
 
-/// What a session listens to.
+/// The channels to which a session listens.
 #[derive(Debug, Default)]
 pub(super) struct Listens {
     /// From the first time on.
     inbox: Option<Inbox>,
-    /// How many of each kind.
+    /// The number of each kind.
     counts: [usize; Kind::ALL.len()],
 }
 
 impl Listens {
-    /// How many of a kind.
+    /// The number of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.counts[kind as usize]
     }
 
-    /// How many there are.
+    /// The number of all.
     pub fn all(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// How many of each kind.
+    /// The numbers of all kinds.
     pub fn all_counts(&self) -> [usize; Kind::ALL.len()] {
         self.counts
     }
@@ -99,7 +99,7 @@ impl Listens {
         })
     }
 
-    /// Those of a kind, in the order in which the session began.
+    /// The names of a kind, in the order in which the session began to listen to them.
     fn names(&self, kind: Kind) -> Vec<Vec<u8>> {
         let all = self.inbox.as_ref().map_or_else(Vec::new, Inbox::channels);
         let of_kind = all.iter().filter_map(|address| Kind::of(address));
@@ -128,7 +128,7 @@ impl Session {
         if begins {
             names.iter().try_for_each(|name| check_key(name))?;
             let more = self.listens.all() + names.len();
-            // Those that it listens to already are not looked up: they are few, or the client asks again.
+            // Names to which it listens already are counted again, as they are few, or the client asks again.
             if more > CHANNELS_MAX {
                 return Err(Failure::Said(format!(
                     "ERR a client listens to at most {CHANNELS_MAX} channels and patterns"
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Hears of what is sent to a name that is none of a channel.
+    /// Listens to a name that is not a client's channel.
     pub(super) fn hear_of(&mut self, address: Arc<[u8]>) {
         let enter = || self.keyspace.inbox();
         let inbox = self.listens.inbox.get_or_insert_with(enter);
@@ -182,8 +182,8 @@ impl Session {
         self.listens = Listens::default();
     }
 
-    /// What is said of a command that a client may not give while it listens: with the first version of the protocol it
-    /// could not tell the answer from a message.
+    /// The refusal of a command that a client may not give while it listens. With the first version of the protocol,
+    /// the client could not distinguish the answer from a message.
     pub(super) fn check_listens(&self, command: &Command, line: &Line) -> Result<(), Failure> {
         let is_allowed = matches!(command.name, "ping" | "quit" | "reset")
             || LISTENING.iter().any(|listens| listens.name == command.name);
@@ -232,8 +232,8 @@ impl Session {
         }
     }
 
-    /// Writes why the client is ended, if it is: more messages wait for it than are kept, or it is not known whether what it
-    /// was served is durable. Then close the connection.
+    /// Writes the reason if the client is ended. Either more messages wait for it than are kept, or it is unknown if
+    /// the elements that it was served are durable. Then close the connection.
     ///
     /// It is silently ended by `CLIENT KILL`.
     pub fn refuse_over(&self, output: &mut BytesMut) -> bool {

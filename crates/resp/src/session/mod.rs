@@ -5,11 +5,11 @@
 //!                                            └ on data: requests of ONE batch ──▶ … ┴──▶ answers, in order
 //! ```
 //!
-//! Whoever owns the socket reads into a buffer, takes what commands are there, runs them, and sends what was written.
-//! Nothing is written before the whole flight is on stable storage.
+//! The owner of the socket reads into a buffer, takes the whole commands, runs them, and sends the output. Nothing is
+//! written before the whole flight is on stable storage.
 //!
-//! Invariants: an answer for each command, in their order; a command on data is answered when it, and all it can have
-//! read, is durable (I1); between `MULTI` and `EXEC` commands are kept up to a bound.
+//! Invariants: an answer for each command, in their order. A command on data is answered when it, and all it can have
+//! read, is durable (I1). Between `MULTI` and `EXEC` commands are kept up to a bound.
 
 mod admission;
 mod answers;
@@ -54,12 +54,12 @@ use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Whether a connection goes on after a flight.
+/// The state of a connection after a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continue {
     /// It does.
     More,
-    /// Send what was written, then close it.
+    /// Send the output, then close the connection.
     Close,
 }
 
@@ -70,20 +70,20 @@ pub struct Session {
     options: SessionOptions,
     id: u64,
     decoder: Decoder,
-    /// What was wrong behind the commands that were taken last.
+    /// The error behind the commands that were taken last.
     failed: Option<ProtocolError>,
     version: Version,
     /// As others see it.
     client: Arc<Client>,
     permission: Option<Permission>,
-    /// Who calls functions.
+    /// The client as a caller of functions.
     caller: Arc<Caller>,
     database: Selected,
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
     listens: Listens,
-    /// While it is shown what others do.
+    /// While it is monitoring.
     monitoring: Option<Monitoring>,
     answers: Answers,
     waits: Waits,
@@ -95,27 +95,27 @@ pub struct Session {
     executed: Option<Share>,
     /// The memory of the answer to a client that waited, until it is sent.
     told: Option<Share>,
-    /// What the answers of commands of the connection take, until they are sent.
+    /// The memory that answers of commands of the connection take, until they are sent.
     answered: answers::Taken,
     random: Random,
     errors: u64,
     pending: Arc<Pending>,
-    /// What is left of the last flight, and whether the connection ends behind it.
+    /// The rest of the last flight; and the state of the connection behind it.
     rest: Vec<Rest>,
     end: Continue,
 }
 
-/// What becomes of a command.
+/// The plan of a command that is not refused.
 enum Planned {
     Answered(Reply),
     /// By the next outcome of the batch.
     Asked,
 }
 
-/// What a command is at first sight.
+/// The first classification of a command.
 enum Plan {
     Planned(Planned),
-    /// One of the connection, for which somebody may have to be waited.
+    /// One of the connection, which may have to be awaited.
     OfConnection(&'static Command, Line),
 }
 
@@ -165,19 +165,18 @@ impl Session {
         self.id
     }
 
-    /// Takes the whole commands from the front of what was received: as many as are there, up to the bounds of
-    /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
-    /// flight is full there may be more commands; run it and take again.
+    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`] and to a command
+    /// that authenticates. An empty flight asks for more bytes. If the flight is full there may be more commands; run
+    /// it and take again.
     ///
-    /// A client that waits for elements is answered before more commands are taken: then the flight is empty. So it is
-    /// while all clients are to wait.
+    /// A client that waits for elements is answered before more commands are taken: then the flight is empty. The
+    /// flight is also empty while all clients are paused.
     ///
-    /// If the answers of the flight before were so large that a part of its commands waits for them to be sent, those are
-    /// the flight.
+    /// If large answers of the flight before made some of its commands wait, those commands are the flight.
     ///
     /// # Errors
-    /// What is no command. Those before it were taken by the call before. Send
-    /// [`ProtocolError`]'s text behind `-ERR `, as [`Session::refuse`] writes it, and close the connection.
+    /// The bytes are no command. The call before has taken the commands before them. Send [`ProtocolError`]'s text
+    /// behind `-ERR `, as [`Session::refuse`] writes it, and close the connection.
     pub fn take(&mut self, input: &mut BytesMut) -> Result<Flight, ProtocolError> {
         if !self.rest.is_empty() {
             return Ok(Flight {
@@ -212,7 +211,7 @@ impl Session {
                         break;
                     }
                     bytes += line.bytes();
-                    // What follows is of somebody who is known then, or waits for the answer.
+                    // The commands behind are of an authenticated client then, or wait for the answer.
                     let is_last = !self.is_known() && says_who(&line)
                         || may_wait(&line)
                         || self.acts_behind(&line, &flight);
@@ -235,7 +234,7 @@ impl Session {
         Ok(flight)
     }
 
-    /// Whether a line is an `EXEC` whose commands of the connection act when it has run: nothing is planned before.
+    /// True if a line is an `EXEC` whose commands of the connection act when it has run: nothing is planned before.
     fn acts_behind(&self, line: &Line, flight: &Flight) -> bool {
         let acts = |command: &Command| {
             command.run.is_none()
@@ -254,7 +253,7 @@ impl Session {
                     .any(acts))
     }
 
-    /// Whether the client has said who it is, or need not.
+    /// True if the client is authenticated, or need not be.
     pub fn is_known(&self) -> bool {
         self.permission.is_some()
     }
@@ -267,7 +266,7 @@ impl Session {
         }
     }
 
-    /// Says of a bound that is another one for who is known that it is.
+    /// Turns the bound of unauthenticated clients into its own error.
     fn of_unknown(&self, error: ProtocolError) -> ProtocolError {
         match error {
             ProtocolError::Command { limit } if !self.is_known() => {
@@ -277,7 +276,7 @@ impl Session {
         }
     }
 
-    /// Whether a flight only reads, so that it waits for no long transaction.
+    /// True if a flight only reads, so that it waits for no long transaction.
     pub fn only_reads(&self, flight: &Flight) -> bool {
         let shared = self.keyspace.shared();
         let rest = flight.rest.iter().all(|rest| match &rest.what {
@@ -304,20 +303,20 @@ impl Session {
         rest && flight.lines.iter().all(line_reads)
     }
 
-    /// Writes the answer to what was no command.
+    /// Writes the answer to bytes that are no command.
     pub fn refuse(&self, error: &ProtocolError, output: &mut BytesMut) {
         Reply::Error(format!("ERR {error}")).write(self.version, output);
     }
 
-    /// Whether what is received cannot be a command, now that the ones before are answered: [`Session::take`] will say
-    /// so, also without more bytes.
+    /// True if the input cannot be a command, now that the ones before are answered: [`Session::take`] will fail, also
+    /// without more bytes.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some() && self.held.is_none()
     }
 
     /// Runs a flight and appends the answers, in order, when all of it is durable. Send them, and take again.
     pub async fn run(&mut self, flight: Flight, output: &mut BytesMut) -> Continue {
-        // What was answered before is sent.
+        // The earlier answers are sent.
         self.pending.release();
         self.executed = None;
         self.told = None;
@@ -430,19 +429,19 @@ impl Session {
         }
     }
 
-    /// What was written is sent: its memory is free.
+    /// Call this when the output is sent: its memory is free.
     pub fn sent(&mut self) {
         self.told = None;
         self.answered.release(self.rest.is_empty());
         self.pending.release();
     }
 
-    /// How many commands were answered with errors since this was asked last.
+    /// The number of commands answered with errors since the last call.
     pub fn take_errors(&mut self) -> u64 {
         std::mem::take(&mut self.errors)
     }
 
-    /// What becomes of a command.
+    /// Plans a command.
     fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> Plan {
         let answered = |reply| Plan::Planned(Planned::Answered(reply));
         let command = match self.admit(&line) {
@@ -453,7 +452,7 @@ impl Session {
             command.name,
             "multi" | "exec" | "discard" | "watch" | "quit" | "reset"
         );
-        // Who sends it calls, also if it is run later.
+        // The sender is the caller, also if the command runs later.
         let caller = command.is(CALLS).then(|| Arc::clone(&self.caller));
         let call = |line| Call {
             command,
@@ -495,7 +494,7 @@ impl Session {
     }
 }
 
-/// What calls of a user are made with.
+/// The caller for the calls of a user.
 fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
     Arc::new(Caller {
         user: user.to_string(),
@@ -503,13 +502,13 @@ fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
     })
 }
 
-/// Whether a command may say who the client is.
+/// True if a command may authenticate the client.
 fn says_who(line: &Line) -> bool {
     let command = command::find(line.part(0));
     command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
 }
 
-/// Whether a command may wait.
+/// True if a command may wait.
 fn may_wait(line: &Line) -> bool {
     let command = command::find(line.part(0));
     command.is_some_and(|command| popping::may_wait(command, line))
@@ -517,8 +516,8 @@ fn may_wait(line: &Line) -> bool {
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
 ///
-/// A web page of any site can make a browser send such a request to a port on the user's own machine, with commands as
-/// its body. Redis ends the connection at the same two words.
+/// A web page of any site can make a browser send such a request, with commands as its body, to a port on the user's
+/// own machine. Redis ends the connection at the same two words.
 fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
     let is_http = |line: &Line| {
         let word = line.part(0);

@@ -1,4 +1,4 @@
-//! `MONITOR`: a client is shown what all do, as soon as it is planned.
+//! `MONITOR`: a client receives the commands of all clients, as soon as they are planned.
 
 use super::Session;
 use super::connection::selected;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NOT_SHOWN: [&str; 1] = ["exec"];
 
 impl Session {
-    /// The client is shown what all do from here on.
+    /// The client receives the commands of all from here on.
     pub(super) fn monitor(&mut self) -> Reply {
         if self.monitoring.is_none() {
             self.hear_of(monitor_address());
@@ -24,7 +24,7 @@ impl Session {
         Reply::Ok
     }
 
-    /// Shows a command to those who are shown what all do.
+    /// Shows a command to monitoring clients.
     #[inline]
     pub(super) fn show(&self, command: &Command, line: &Line, now: i64) {
         if self.keyspace.shared().clients.are_watched()
@@ -37,7 +37,7 @@ impl Session {
                 _ => part,
             });
             let database = match command.name {
-                // It is shown where it has gone.
+                // The command is shown with the database that it selects.
                 "select" => selected(line).unwrap_or_else(|_| self.database.get()),
                 _ => self.database.get(),
             };
@@ -61,7 +61,7 @@ impl Session {
     }
 }
 
-/// What clients are shown of a command, in a database, of a client at an address or of a script.
+/// The line that monitors receive for a command, in a database, of a client at an address or of a script.
 pub(crate) fn monitored<'l>(
     parts: impl Iterator<Item = &'l [u8]>,
     database: u8,
@@ -78,7 +78,7 @@ pub(crate) fn monitored<'l>(
     shown(text.into_bytes())
 }
 
-/// From which part on a command has what others are not to see.
+/// The first part of a command that others must not see.
 pub(super) fn hides_from(command: &Command, line: &Line) -> Option<usize> {
     match command.name {
         "auth" => Some(1),

@@ -1,4 +1,4 @@
-//! What a session is given: bounds, the time, who may do what.
+//! The options of a session: bounds, the time, permissions.
 
 use crate::functions::Functions;
 use sardonyx_base::memory::Budget;
@@ -8,10 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The user that a client is who gives no name.
+/// The user of a client that gives no name.
 pub(super) const DEFAULT_USER: &str = "default";
 
-/// What a client may do once it has said who it is.
+/// The permission of an authenticated client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Permission {
     /// Commands of the connection, such as `PING`.
@@ -22,18 +22,18 @@ pub enum Permission {
     Write,
 }
 
-/// What somebody may do, once that is found.
+/// A pending authentication.
 pub type Authenticated<'a> = Pin<Box<dyn Future<Output = Option<Permission>> + Send + 'a>>;
 
-/// Tells who may do what by name and password.
+/// Determines permissions by name and password.
 pub trait Authenticate: Send + Sync {
-    /// What this user may do; `None` if there is no such user, or the password is wrong. A client that gives no name is
-    /// `default`. It is waited for on the session's task: what takes long is done on a thread of its own, and so that the
-    /// time does not tell which users there are.
+    /// The permission of this user; `None` if there is no such user, or the password is wrong. A client that gives no
+    /// name is `default`. The session's task awaits the result: run slow checks on a thread of their own. The time
+    /// must not reveal which users exist.
     fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a>;
 }
 
-/// Tells the time.
+/// A source of the time.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970-01-01 00:00 UTC.
     fn now(&self) -> i64;
@@ -55,12 +55,12 @@ pub(crate) fn system_time() -> i64 {
     since.map_or(0, |since| since.as_millis() as i64)
 }
 
-/// What a session is given.
+/// The options of a session.
 #[derive(Clone)]
 pub struct SessionOptions {
     /// The most bytes of one command (default 32 MiB).
     pub command_bytes_max: usize,
-    /// The same before the client has said who it is (default 16 KiB), where that is asked.
+    /// The same before the client has authenticated (default 16 KiB), if that is required.
     pub unknown_bytes_max: usize,
     /// The most commands of a flight (default 1,024): while they run, other sessions' wait.
     pub flight_commands_max: usize,
@@ -73,17 +73,17 @@ pub struct SessionOptions {
     /// From so many bytes of answers on (default 4 MiB) the rest of a flight waits until they are sent: see
     /// [`Session::take`](crate::Session::take).
     pub flight_answer_bytes_max: usize,
-    /// What the answers of all sessions take together (default: without a bound of its own).
+    /// The memory budget for the answers of all sessions (default: without a bound of its own).
     pub memory: Arc<Budget>,
     /// The client's address, for `CLIENT INFO` (default: unknown).
     pub address: Option<SocketAddr>,
     /// The time (default: the system's).
     pub clock: Arc<dyn Clock>,
-    /// Who may do what. Without one, everybody may do everything.
+    /// The source of permissions. Without one, every client may run every command.
     pub authentication: Option<Arc<dyn Authenticate>>,
-    /// What `FCALL` calls besides the functions that are registered with the keyspace (default: nothing).
+    /// The functions of `FCALL` besides those registered with the keyspace (default: none).
     pub functions: Option<Arc<dyn Functions>>,
-    /// Where random numbers begin, for tests (default: anywhere).
+    /// The seed of random numbers, for tests (default: random).
     pub seed: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ impl Default for SessionOptions {
 }
 
 impl SessionOptions {
-    /// What a client may do that has not said who it is.
+    /// The permission of a client that has not authenticated.
     pub(super) fn permission_without_password(&self) -> Option<Permission> {
         match self.authentication {
             Some(_) => None,

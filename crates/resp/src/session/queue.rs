@@ -21,7 +21,7 @@ impl Queue {
     /// Keeps a command.
     ///
     /// # Errors
-    /// That would be more than so many bytes, or there is no memory for it: `EXEC` will be refused.
+    /// The queue would exceed its bound in bytes, or there is no memory for the command: `EXEC` will be refused.
     pub fn push(
         &mut self,
         call: Call,
@@ -36,7 +36,7 @@ impl Queue {
             self.calls = Vec::new();
             self.share = None;
         })?;
-        // What it was received into is not kept with it.
+        // The command is copied, so that its input buffer is not kept with it.
         self.calls.push(Call {
             line: call.line.by_itself(),
             ..call

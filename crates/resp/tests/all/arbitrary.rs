@@ -1,5 +1,5 @@
-//! Whatever a client sends: nothing panics, every command has one answer, and what is answered is whole in either
-//! version of the protocol, as another implementation decodes it.
+//! Arbitrary input of clients: nothing panics, every command has one answer, and the answers are whole in either
+//! version of the protocol, as another implementation decodes them.
 
 use crate::common::{World, encode, now, send, text::answers};
 use bytes::{Bytes, BytesMut};
@@ -143,7 +143,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_commands_or_refused(mut sent in proptest::collection::vec(any::<u8>(), 0..400), marks in proptest::collection::vec((any::<proptest::sample::Index>(), 0_usize..6), 0..40)) {
-        // Mostly of what the protocol is made of.
+        // Mostly bytes of the protocol.
         for (at, mark) in marks {
             if !sent.is_empty() {
                 let place = at.index(sent.len());

@@ -1,5 +1,5 @@
-//! Reading beside a long transaction that has the serial stage: each command that only reads is answered from what was
-//! committed before, and the rest waits for its turn.
+//! Reading beside a long transaction that has the serial stage: each command that only reads is answered from the
+//! state committed before, and the rest waits for its turn.
 
 use crate::common::{START, SetClock, encode, text::answers};
 use bytes::{Bytes, BytesMut};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What each command that only reads is asked. A new one needs a line here.
+/// A line for each command that only reads. A new command needs a line here.
 const READS: &[&str] = &[
     "GET string",
     "GET list",
@@ -130,7 +130,7 @@ const READS: &[&str] = &[
     "FCALL_RO absent 2 string",
 ];
 
-/// What is there to be read.
+/// Commands that store the data to be read.
 const STORED: &[&str] = &[
     "SET string text",
     "SET number 7",
@@ -227,7 +227,7 @@ impl World {
         Session::new(self.keyspace.clone(), options)
     }
 
-    /// What is answered to commands that arrive together.
+    /// The answers to commands that arrive together.
     fn ask_all(&self, session: &mut Session, lines: &[&str]) -> Vec<String> {
         let sent = lines
             .iter()
@@ -256,7 +256,7 @@ impl Long {
         Long::begin_then(world, |_| {})
     }
 
-    /// The same; it sets out when it has told that it has the stage.
+    /// The same; it calls `waits` once it has reported that it has the stage.
     fn begin_then(world: &World, waits: impl FnOnce(&Receiver<()>)) -> Long {
         let tables = world.tables().clone();
         let (told, tells) = channel();
@@ -267,7 +267,7 @@ impl Long {
             let begun = turn.set_out();
             turn.run(Durability::Durable, |tx| {
                 for name in KEY_TABLES {
-                    // Those of other databases are there once they have had a key.
+                    // The tables of other databases exist once these have had a key.
                     if tx.definitions().iter().any(|there| there.name == name) {
                         tx.rows(name)?.retain(|_| Ok(false))?;
                     }
@@ -302,7 +302,7 @@ fn shapes() -> [Shape; 2] {
     [Shape::Coalesced, pipelined]
 }
 
-/// The names of all commands that only read, as `COMMAND` tells them.
+/// The names of all commands that only read, as `COMMAND` reports them.
 fn names_of_reads(world: &World) -> BTreeSet<String> {
     let mut session = world.session();
     let mut input = BytesMut::from(&b"COMMAND\r\n"[..]);
@@ -320,7 +320,7 @@ fn names_of_reads(world: &World) -> BTreeSet<String> {
         }
         other => panic!("no text: {other:?}"),
     };
-    // Of these the subcommands read.
+    // Commands of which some subcommands read.
     let mut names = BTreeSet::from(["function", "object", "memory", "xinfo"].map(str::to_string));
     for command in &commands {
         let BytesFrame::Array(facts) = command else {
@@ -372,7 +372,7 @@ fn what_has_expired_is_absent_and_stays() {
     let mut session = world.session();
     assert_eq!(world.ask(&mut session, "GET expired"), "nil");
     assert_eq!(world.ask(&mut session, "EXISTS expired later"), ":1");
-    // It is counted until somebody deletes it, as everywhere.
+    // It is counted until a command or a sweep deletes it, as everywhere.
     assert_eq!(world.ask(&mut session, "DBSIZE"), ":10");
     long.commit();
 }

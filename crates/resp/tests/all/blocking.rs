@@ -1,4 +1,4 @@
-//! Clients that wait, beyond the transcript: their time, their ends, and what stands behind a command that waits.
+//! Clients that wait, beyond the transcript: their time, their ends, and the commands behind a command that waits.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
@@ -21,7 +21,7 @@ fn ask(session: &mut Session, text: &str) -> Vec<String> {
     answers(&send(session, &encode(&words)).0)
 }
 
-/// What a session is told without asking, its time included.
+/// The messages that a session receives without asking, those of its timeout included.
 fn told(session: &mut Session) -> Vec<String> {
     let mut output = BytesMut::new();
     session.tell(&mut output);
@@ -292,7 +292,7 @@ fn a_client_that_was_served_is_ended_when_the_log_fails() {
     assert_eq!(one.poll_messages(&context), Poll::Pending);
     world.disk.crash();
     assert!(ask(&mut other, "RPUSH a x")[0].starts_with('-'));
-    // What becomes of its post a thread finds out.
+    // A thread finds the outcome of its post.
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.build().expect("a runtime");
     let event = runtime.block_on(poll_fn(|context| one.poll_messages(context)));

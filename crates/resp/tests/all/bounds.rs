@@ -1,4 +1,5 @@
-//! What a client may have the server keep or gather for it: keys that are watched, commands that wait for `EXEC`, answers.
+//! Bounds of the memory that a client may have the server keep or gather: watched keys, commands that wait for `EXEC`,
+//! answers.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, now, send};
@@ -33,7 +34,7 @@ fn so_many_keys_are_watched_and_no_more() {
         ask(session, &["EXEC"])
     };
     assert_eq!(exec(&mut session), "[+OK]");
-    // One that is named twice counts once, in one command and in several; what was seen first counts.
+    // A key that is named twice counts once, in one command and in several; the first state seen counts.
     assert_eq!(
         ask(&mut session, &words(&["WATCH"], 20_000, |_| "k1".into())),
         "+OK"
@@ -59,7 +60,7 @@ fn commands_that_wait_keep_nothing_of_what_they_were_received_into() {
         now(session.run(flight, &mut output));
     }
     assert_eq!(answers(&output), ["+OK", "+QUEUED"]);
-    // Nobody else has it.
+    // No other owner has the buffer.
     assert!(input.try_reclaim(received), "the buffer is kept");
     assert_eq!(ask(&mut session, &["EXEC"]), "[+OK]");
 }
@@ -134,12 +135,12 @@ fn answers_have_a_bound_and_what_wrote_before_is_undone() {
     for (command, count) in [("LLEN l", 12), ("SCARD s", 12), ("ZCARD z", 12)] {
         assert_eq!(ask(&mut session, command), format!(":{count}"));
     }
-    // What is less, is answered: each by itself, and so often as there is room.
+    // Smaller answers are given: each by itself, and as often as there is room.
     assert!(ask(&mut session, "HRANDFIELD h -9 WITHVALUES").starts_with('['));
     assert!(ask(&mut session, "HRANDFIELD h -100").starts_with('['));
     assert!(ask(&mut session, "LRANGE l 0 8").starts_with('['));
     assert!(ask(&mut session, "MGET sa sa sa sa sa sa sa sa sa").starts_with('['));
-    // Those of an EXEC are one answer.
+    // The answers of an EXEC are one answer.
     ask(&mut session, "MULTI");
     ask(&mut session, "SET new 1");
     for _ in 0..10 {
@@ -174,7 +175,7 @@ fn commands_that_wait_count_among_the_memory_of_all() {
     let aborted = "-EXECABORT Transaction discarded because of previous errors.";
     assert_eq!(ask(&mut other, &["EXEC"]), aborted);
     assert_eq!(ask(&mut one, &["EXEC"]), "[+OK +OK]");
-    // A large answer that there is no memory for is refused; what was taken is given back.
+    // A large answer that there is no memory for is refused; the memory taken is given back.
     memory.set_bytes_max(512 << 10);
     let refused =
         "-OOM answers and rows of all clients take as much memory as they may, 524288 bytes";
@@ -278,7 +279,7 @@ fn answers_of_the_connection_count_among_the_memory_of_all() {
     assert!(refused.starts_with("[+OK \"id="), "{refused}");
     assert!(refused.len() < 500_000 && refused.contains("-ERR more than 300000 bytes"));
     assert_eq!(ask(&mut session, &["EXISTS", "a"]), ":1");
-    // What is sent is given back.
+    // The memory of sent answers is given back.
     session.sent();
     assert_eq!(memory.taken(), 0);
     memory.set_bytes_max(300 << 10);

@@ -1,4 +1,4 @@
-//! Clients of a keyspace: what each is told of the others, and what one asks of all.
+//! Clients of a keyspace: their information about each other, and commands about all.
 
 use crate::common::text::answers;
 use crate::common::{START, World, encode, send};
@@ -96,10 +96,10 @@ fn a_client_that_is_killed_is_woken_and_ended() {
     assert!(is_ready(&other, &waker));
     let mut output = BytesMut::new();
     assert!(other.refuse_over(&mut output) && output.is_empty());
-    // What it sends is not run.
+    // The commands that it sends do not run.
     assert_eq!(send(&mut other, &encode(&["PING"])).1, Continue::Close);
     drop(other);
-    // It answers who ends itself.
+    // A client that ends itself receives the answer.
     let (answer, goes_on) = send(&mut one, &encode(&["CLIENT", "KILL", "10.0.0.1:1"]));
     assert_eq!((&answer[..], goes_on), (&b"+OK\r\n"[..], Continue::Close));
 }
@@ -126,7 +126,7 @@ fn in_a_pause_clients_wait_with_their_commands() {
     ask(&mut other, "MULTI");
     assert_eq!(ask(&mut other, "GET k"), "+QUEUED");
     assert_eq!(ask(&mut other, "EXEC"), "[\"1\"]");
-    // What is behind a command that waits, waits.
+    // The commands behind a waiting command wait.
     let sent = [encode(&["SET", "k", "2"]), encode(&["GET", "k"])].concat();
     let mut input = BytesMut::from(&sent[..]);
     assert!(other.take(&mut input).expect("commands").is_empty());
@@ -146,7 +146,7 @@ fn in_a_pause_clients_wait_with_their_commands() {
     crate::common::now(other.run(flight, &mut output));
     assert_eq!(answers(&output), ["+OK", "\"2\""]);
     assert!(!other.waits() && other.wait_limit().is_none());
-    // Of all commands; another client ends it, if it came before.
+    // A pause of commands that write; another client ends it before its time.
     let mut third = world.session();
     ask(&mut one, "CLIENT PAUSE 100000 WRITE");
     assert!(send(&mut other, &encode(&["INCR", "k"])).0.is_empty());
@@ -214,7 +214,7 @@ fn slow_commands_are_kept_with_their_clients() {
     for text in ["SET k 2", "MULTI", "GET k", "EXEC", "GET"] {
         ask(&mut one, text);
     }
-    // The setting, SET, MULTI and GET; not EXEC, nor what is none.
+    // The setting, SET, MULTI and GET; not EXEC, nor an unknown command.
     assert_eq!(ask(&mut one, "SLOWLOG LEN"), ":4");
     ask(&mut one, "AUTH secret");
     let got = ask(&mut one, "SLOWLOG GET 1");

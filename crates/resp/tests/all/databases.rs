@@ -1,4 +1,4 @@
-//! Databases: what is of one is not of another, whatever happens to their tables.
+//! Databases: keys of one are not keys of another, through all changes of their tables.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
@@ -50,7 +50,7 @@ fn databases_outlive_the_program_as_they_were_exchanged() {
     assert_eq!(ask(&mut one, "HGETALL h"), "[\"f\" \"1\"]");
     ask(&mut one, "SELECT 5");
     assert_eq!(ask(&mut one, "GET where"), "\"0\"");
-    // What expires is swept in each.
+    // Expired keys are swept in each database.
     ask(&mut one, "SET short x PX 50");
     world.advance(100_001);
     let now = 1_700_000_000_000 + 100_001;
@@ -104,7 +104,7 @@ fn commands_of_a_flight_run_where_the_ones_before_them_went() {
     ];
     let got = together(&mut one, &texts);
     assert_eq!((&*got[1], &*got[3], &*got[5]), ("\"0\"", "\"1\"", "\"2\""));
-    // Those behind an EXEC that does nothing run where it began.
+    // The commands behind an EXEC that does nothing run in the database in which it began.
     let mut other = world.session();
     ask(&mut one, "WATCH k");
     ask(&mut other, "SELECT 2");

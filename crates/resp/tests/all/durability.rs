@@ -1,4 +1,4 @@
-//! What a flight costs the disk: reading nothing, writing one group for all of its commands; and functions, whose
+//! The disk accesses of a flight: none for reading, one group for all of its commands that write; and functions, whose
 //! errors undo them.
 
 use crate::common::text::answers;
@@ -140,7 +140,7 @@ fn whatever_error_a_function_returns_undoes_what_it_wrote() {
         ),
         ("said", "ERR said"),
     ] {
-        // Alone it is told as it is.
+        // A single error is reported unchanged.
         assert_eq!(ask(&["FCALL", "mark", "0", what]), format!("-{text}"));
         ask(&["MULTI"]);
         ask(&["SET", "a", "1"]);
@@ -196,7 +196,7 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
             format!("-NOPERM User has no permissions to run the '{name}' command")
         );
     }
-    // It would end what another client waits for.
+    // It would end another client's wait.
     let unblock = "-NOPERM User has no permissions to run the 'client|unblock' command";
     assert_eq!(ask(&["CLIENT", "UNBLOCK", "1"]), unblock);
     assert!(ask(&["CLIENT", "ID"]).starts_with(':'));
@@ -236,11 +236,11 @@ fn who_has_not_said_who_it_is_may_say_little() {
         assert_eq!(answers(&answer), [expected]);
         assert_eq!(goes_on, Continue::Close);
     }
-    // The answers to what came before stand before it.
+    // The answers to the earlier commands are before the error.
     let both = [encode(&["PING"]), encode(&["ECHO", &long])].concat();
     let said = answers(&send(&mut session(), &both).0);
     assert_eq!(said, ["-NOAUTH Authentication required.", refused]);
-    // What comes with a password, behind it, is of somebody who is known.
+    // The commands behind a password, in the same flight, are of an authenticated client.
     for hello in [
         &["AUTH", "open"][..],
         &["HELLO", "2", "AUTH", "default", "open"],
@@ -249,7 +249,7 @@ fn who_has_not_said_who_it_is_may_say_little() {
         let said = answers(&send(&mut session(), &sent).0);
         assert_eq!(said[1..], ["+OK"]);
     }
-    // And of somebody who is not, behind a wrong one.
+    // The commands behind a wrong password are of a client that is not authenticated.
     let sent = [encode(&["AUTH", "shut"]), encode(&["SET", "a", &long])].concat();
     let said = answers(&send(&mut session(), &sent).0);
     assert_eq!(said[1..], [refused]);
@@ -270,7 +270,7 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     assert!(ask(&words("SSCAN s 99")).starts_with("-ERR the cursor is none of this value"));
     assert_eq!(ask(&words("DEL s")), ":1");
     assert_eq!(ask(&words("SADD s new")), ":1");
-    // A small value is returned whole, whatever the cursor.
+    // A small value is returned whole, for any cursor.
     assert_eq!(ask(&words("SSCAN s 1")), "[\"0\" [\"new\"]]");
     let rows = || {
         let tables = world.keyspace.tables().expect("of its own");
@@ -303,7 +303,7 @@ fn what_the_sweep_meets_goes_whoever_left_it_there() {
     let mut session = world.session();
     let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
     let at = |millis: i64| Value::Timestamp((crate::common::START + millis) * 1000);
-    // Of keys that are gone, and of one that has another time: more than a sweep takes, before the one that is due.
+    // Rows of deleted keys, and of one that has another time: more than a sweep takes, before the one that is due.
     let tables = world.keyspace.tables().expect("of its own");
     let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
         let mut rows = tx.rows("kv_expiry")?;

@@ -16,7 +16,7 @@ fn ask(session: &mut Session, text: &str) -> String {
     }
 }
 
-/// What a listener hears, each as the event and its key.
+/// The events that a listener receives, each with its key.
 fn heard(session: &mut Session) -> Vec<String> {
     let mut output = BytesMut::new();
     session.tell(&mut output);
@@ -238,12 +238,12 @@ fn an_event_is_a_part_of_its_transaction() {
     assert_eq!(heard(&mut listener), [""; 0]);
     ask(&mut one, "EXEC");
     assert_eq!(heard(&mut listener), ["set a", "incrby a"]);
-    // Of a client that waits, too.
+    // For a client that waits, too.
     let mut waits = world.session();
     ask(&mut waits, "BLPOP l 0");
     ask(&mut one, "RPUSH l x");
     assert_eq!(heard(&mut listener), ["rpush l", "lpop l", "del l"]);
-    // What expires is told when it is deleted: by who meets it, and by the sweep.
+    // An expiry is reported when the key is deleted: by a command that meets it, and by the sweep.
     ask(&mut one, "SET short 1 PX 10");
     ask(&mut one, "SET other 1 PX 10");
     heard(&mut listener);
@@ -252,7 +252,7 @@ fn an_event_is_a_part_of_its_transaction() {
     assert_eq!(heard(&mut listener), ["expired short", "set short"]);
     let now = crate::common::START + 10;
     assert_eq!(world.keyspace.sweep(now, 10).expect("swept"), 1);
-    // It is told when that is durable, which the next command waits for.
+    // The event is sent when that is durable, which the next command waits for.
     ask(&mut one, "SET last 1");
     assert_eq!(heard(&mut listener), ["expired other", "set last"]);
 }
@@ -263,7 +263,7 @@ fn an_event_fails_no_command_however_many_listen() {
     let mut one = world.session();
     ask(&mut one, "CONFIG SET notify-keyspace-events KA");
     ask(&mut one, "RPUSH l x y");
-    // What one event is sent to takes more than the messages of a transaction may.
+    // The copies of one event take more than the messages of a transaction may.
     let rest = "x".repeat(3_900);
     let mut greedy = [world.session(), world.session()];
     for (client, session) in greedy.iter_mut().enumerate() {
@@ -279,7 +279,7 @@ fn an_event_fails_no_command_however_many_listen() {
     }
     assert_eq!(ask(&mut one, "EXEC"), "[:1 \"x\"]");
     assert_eq!(ask(&mut one, "LRANGE to 0 -1"), "[\"x\" \"y\"]");
-    // Who did not read so much is ended.
+    // Sessions that did not read so much are ended.
     let context = Context::from_waker(Waker::noop());
     for session in &greedy {
         let over = Poll::Ready(Event::Over(Over::Behind));

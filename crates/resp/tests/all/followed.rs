@@ -1,4 +1,4 @@
-//! The keys of a database that another program has open: what that has committed is read, and nothing is changed.
+//! The keys of a database that another program has open: its commits are read, and nothing is changed.
 
 use crate::common::text::answers;
 use crate::common::{SetClock, World, encode, send};

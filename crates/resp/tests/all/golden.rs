@@ -1,11 +1,10 @@
-//! Commands and their answers, as they stand in `golden/*.txt`: what this answers, and what Redis answers.
+//! Commands and their answers in `golden/*.txt`: compared with the answers of this crate, and of Redis.
 //!
-//! In a transcript a line `> words` is a command of the first client, `2> words` of the second, and `2<` stands before what
-//! that one is told besides the first answer to each of its commands; `2? words` is a command that is not answered at once;
-//! `@ millis` lets time
-//! pass (here only: such a transcript is not for Redis); `! words` is one that Redis answers otherwise, and `~ words` one
-//! that it answers in an order that it does not promise. The lines behind it are the answers, as `common::text` writes
-//! them.
+//! In a transcript a line `> words` is a command of the first client, and `2> words` one of the second. `2<` is before
+//! the messages that the second receives besides the first answer to each of its commands. `2? words` is a command
+//! that is not answered at once. `@ millis` lets time pass (here only: such a transcript is not for Redis). `! words`
+//! is a command that Redis answers otherwise, and `~ words` one that it answers in an order that it does not promise.
+//! The lines behind a command are the answers, as `common::text` writes them.
 //!
 //! `SARDONYX_REDIS=127.0.0.1:6379 cargo test -p sardonyx-resp --test all golden -- --ignored` compares with a Redis 7 that has
 //! nothing in it. `SARDONYX_BLESS=1` writes what was answered here into the transcripts.
@@ -63,8 +62,8 @@ fn words(line: &str) -> Vec<Vec<u8>> {
     words
 }
 
-/// Runs a transcript; returns it with the answers of `ask`: to a command, if it is answered at once, or without one what a
-/// client is told next.
+/// Runs a transcript; returns it with the answers of `ask`. With a command, that is the answer, if it is given at
+/// once; without one, it is the next message that a client receives.
 fn run(
     transcript: &str,
     mut ask: impl FnMut(u32, Option<&[Vec<u8>]>, bool) -> Option<String>,

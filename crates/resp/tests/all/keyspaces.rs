@@ -22,7 +22,7 @@ fn what_is_open_at_once_is_the_same() {
         .expect("opens once more");
     let (mut here, mut there) = (session(&world.keyspace), session(&other));
     assert_ne!(here.id(), there.id());
-    // Each new key has a number of its own, whoever makes it.
+    // Each new key has a number of its own, in whichever keyspace it is created.
     for n in 0..10 {
         let name = format!("h{n}");
         let session = if n % 2 == 0 { &mut here } else { &mut there };
@@ -157,7 +157,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
     ] {
         assert_eq!(ask(words), answer, "{words:?}");
     }
-    // What it had goes with it.
+    // Its elements are deleted with it.
     let left = world
         .keyspace
         .tables()
@@ -232,7 +232,7 @@ fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
             assert_eq!(kind_of_keys(&tables, table), IndexKind::Hash);
         }
     }
-    // What is no table of keys is not made one.
+    // A table that is not a table of keys is not turned into one.
     let other = directory.path().join("other.sdx");
     let tables = Arc::new(Tables::open(&other).expect("a database"));
     let schema = ordered_keys().index("by_kind", ["kind"]);

@@ -1,4 +1,4 @@
-//! A server that is killed while clients write: what was answered is there afterwards, and each transaction whole.
+//! A server that is killed while clients write: answered transactions exist afterwards, and each is whole.
 //!
 //! The server is this program itself, in a process of its own, which runs the ignored test `a_server`.
 
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-/// Where the server's database is.
+/// The environment variable with the directory of the server's database.
 const DIRECTORY: &str = "SARDONYX_TEST_DIRECTORY";
 
 const CLIENTS: u64 = 3;
@@ -115,12 +115,12 @@ fn start(directory: &Path) -> (Server, String) {
     let output = BufReader::new(server.stdout.take().expect("its output"));
     let mut lines = output.lines().map(|line| line.expect("a line"));
     let address = lines.find_map(|line| line.strip_prefix("listening at ").map(str::to_string));
-    // Whatever else it says is not waited for.
+    // The rest of its output is discarded.
     std::thread::spawn(move || lines.for_each(drop));
     (Server(server), address.expect("it listens"))
 }
 
-/// What a client writes: on each of these keys the same number.
+/// A client's transaction: it writes the same number to each of these keys.
 fn transaction(client: u64, number: u64) -> Vec<u8> {
     let key = |kind: &str| format!("{kind}{client}");
     let number = number.to_string();
@@ -136,7 +136,7 @@ fn transaction(client: u64, number: u64) -> Vec<u8> {
     .concat()
 }
 
-/// The next answers, as many; `None` if the server is gone.
+/// The next `count` answers; `None` if the server has ended.
 fn hear(stream: &mut TcpStream, count: usize) -> Option<Vec<String>> {
     let (mut received, mut buffer) = (Vec::new(), [0; 4096]);
     let mut lines = 0;
@@ -149,7 +149,7 @@ fn hear(stream: &mut TcpStream, count: usize) -> Option<Vec<String>> {
     Some(answers(&received))
 }
 
-/// Writes until the server is gone; returns how many transactions were answered.
+/// Writes until the server ends; returns the number of transactions answered.
 fn write(mut stream: TcpStream, client: u64, first: u64, answered: Sender<u64>) -> u64 {
     let mut next = first;
     loop {

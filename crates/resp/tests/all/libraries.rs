@@ -43,13 +43,13 @@ fn a_library_is_durable_and_its_functions_run_as_transactions() {
     let world = world.restart(Faults::default());
     let mut session = world.session();
     assert_eq!(ask(&mut session, &["FCALL", "put", "1", "k", "v"]), "\"v\"");
-    // In whatever case, and by the command that only reads if it does.
+    // With any case, and by the command that only reads if the function does.
     assert_eq!(ask(&mut session, &["FCALL_RO", "look", "1", "k"]), "\"v\"");
     assert_eq!(
         ask(&mut session, &["FCALL_RO", "put", "1", "k", "v"]),
         "-ERR Can not execute a script with write flag using *_ro command."
     );
-    // What it has written before an error is undone.
+    // The writes before an error are undone.
     let failed = ask(&mut session, &["FCALL", "fail", "1", "k"]);
     assert!(
         failed.contains("script: fail, on @user_function:14."),

@@ -1,5 +1,5 @@
-//! Messages on channels beyond the transcripts: the third version of the protocol, what is undone, and clients that do
-//! not read.
+//! Messages on channels beyond the transcripts: the third version of the protocol, undone transactions, and clients
+//! that do not read.
 
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
@@ -78,7 +78,7 @@ fn what_is_undone_sends_nothing_and_a_listener_hears_in_the_order_of_the_commits
     assert_eq!(&send(&mut other, &sent).0[..], b":1\r\n+OK\r\n:1\r\n");
     let message = |text| format!("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\n{text}\r\n");
     assert_eq!(told(&mut one), message("1") + &message("2"));
-    // Who has left is not counted.
+    // A client that has left is not counted.
     drop(one);
     assert_eq!(ask(&mut other, "PUBLISH a 3"), ":0\r\n");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Values that leave by `DUMP` and come by `RESTORE`: every kind comes back as it was, and what is refused changes nothing.
+//! Values that leave by `DUMP` and come by `RESTORE`: every kind comes back as it was, and a refused payload changes
+//! nothing.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
@@ -26,7 +27,7 @@ fn bulk(session: &mut Session, line: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Makes a key of each kind; returns what shows it.
+/// For each kind, a key, the command that makes it, and the command that shows it.
 const KINDS: [(&str, &[&str], &str); 6] = [
     ("s", &["SET s hello"], "GET s"),
     ("l", &["RPUSH l a b 3", "LPUSH l z"], "LRANGE l 0 -1"),

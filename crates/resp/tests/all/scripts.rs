@@ -1,4 +1,4 @@
-//! Scripts beyond the transcript: their bounds, what is undone, and that none sees another.
+//! Scripts beyond the transcript: their bounds, their undoing, and their isolation from each other.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
@@ -279,7 +279,7 @@ fn what_a_script_posts_is_undone_with_it_and_none_that_only_reads_posts() {
         "{answer}"
     );
     assert_eq!(eval(&mut session, script), ":0");
-    // As what it has written, so that it undoes those of its transaction.
+    // The error counts like one after a write: it undoes the others of its transaction.
     ask(&mut session, &["MULTI"]);
     ask(&mut session, &["SET", "k", "v"]);
     ask(
@@ -368,7 +368,7 @@ fn what_a_script_wrote_is_undone_with_it_and_an_error_that_it_returns_undoes_not
     let returns = "redis.call('set', 'k', 'v') return redis.error_reply('MINE no')";
     assert_eq!(eval(&mut session, returns), "-MINE no");
     assert_eq!(ask(&mut session, &["GET", "k"]), "\"v\"");
-    // Among others all of them are undone; what has written nothing undoes nothing.
+    // Among others all of them are undone; a script that has written nothing undoes nothing.
     for (script, answer, other) in [
         (raises, "-EXECABORT Transaction discarded: ", "nil"),
         ("error('no')", "[+OK -ERR user_script:1: no", "\"x\""),

@@ -1,4 +1,5 @@
-//! Streams, beyond the transcripts and the model: clients that wait, what is deleted later, and databases from before.
+//! Streams, beyond the transcripts and the model: clients that wait, later deletions, and databases of earlier
+//! versions.
 
 use crate::common::text::answers;
 use crate::common::{START, World, encode, send};
@@ -19,7 +20,7 @@ fn ask(session: &mut Session, text: &str) -> String {
     answers.pop().unwrap_or_default()
 }
 
-/// What a session is told without asking, its time included.
+/// The messages that a session receives without asking, those of its timeout included.
 fn told(session: &mut Session) -> Vec<String> {
     let mut output = BytesMut::new();
     session.tell(&mut output);
@@ -27,7 +28,7 @@ fn told(session: &mut Session) -> Vec<String> {
     answers(&output)
 }
 
-/// How many rows the tables of streams have.
+/// The number of rows of each table of streams.
 fn rows(world: &World) -> [u64; 4] {
     let tables = world.keyspace.tables().expect("of its own");
     let names = ["kv_stream", "kv_group", "kv_consumer", "kv_pending"];
@@ -77,7 +78,7 @@ fn a_client_waits_only_if_it_says_so_and_as_long_as_it_says() {
     assert!(ask(&mut other, "INFO clients").contains("blocked_clients:1"));
     world.advance(500);
     assert_eq!(told(&mut one), ["nil"]);
-    // It has read what came before it waits again.
+    // It has read the earlier entry before it waits again.
     assert_eq!(ask(&mut other, "XADD s 1-1 f v"), "\"1-1\"");
     assert_eq!(ask(&mut one, "XREAD BLOCK 0 STREAMS s $"), "");
     let id = one.id();

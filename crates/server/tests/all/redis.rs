@@ -97,7 +97,7 @@ fn a_password_is_asked_for_and_rights_hold() {
     assert_eq!(reader.ask("AUTH eve eve"), "+OK");
     assert_eq!(reader.ask("EXISTS a"), ":1");
     assert!(reader.ask("SET a 2").starts_with("-NOPERM"));
-    // Who has no right to keys is known, and may do nothing with them.
+    // A user without rights on keys is authenticated, but may not use keys.
     let mut other = Client::of(&running);
     assert_eq!(other.ask("AUTH bob bob"), "+OK");
     assert_eq!(other.ask("PING"), "+PONG");
@@ -176,7 +176,7 @@ fn a_client_that_waits_is_answered_when_it_is_served_or_its_time_is_over() {
     let running = Running::start(redis_alone());
     let (mut one, mut other) = (Client::of(&running), Client::of(&running));
     assert_eq!(one.ask("BLPOP a 0.01"), "*-1");
-    // What stands behind is answered behind.
+    // Commands behind a waiting command are answered behind it.
     one.send("BLPOP a 0\r\nPING\r\nBLPOP b 0.01\r\n");
     // It waits already, or finds the element.
     assert_eq!(other.ask("RPUSH a x"), ":1");
@@ -224,7 +224,7 @@ fn who_does_not_say_who_it_is_is_sent_away() {
     let running = Running::start(options);
     let mut known = Client::of(&running);
     assert_eq!(known.ask("AUTH ada ada"), "+OK");
-    // One says nothing; the other goes on to say what it may not.
+    // One sends nothing; the other goes on to send commands that are refused.
     let (mut silent, mut busy) = (Client::of(&running), Client::of(&running));
     let mut said = 0;
     while let Ok(()) = busy.0.get_mut().write_all(b"GET a\r\n") {
@@ -237,7 +237,7 @@ fn who_does_not_say_who_it_is_is_sent_away() {
     }
     assert!(said > 0);
     assert_eq!(silent.line(), "");
-    // Nobody waits for who is known, until that is forgotten.
+    // A client that is authenticated has no greeting limit, until RESET undoes that.
     assert_eq!(known.ask("SET a 1"), "+OK");
     assert_eq!(known.ask("RESET"), "+RESET");
     assert_eq!(known.line(), "");
@@ -255,7 +255,7 @@ fn errors_and_slow_commands_are_counted_without_what_was_sent() {
     assert!(client.line().starts_with("-ERR wrong number"));
     assert_eq!((client.line(), client.line()), ("$1".into(), "1".into()));
     let metrics = running.server.as_ref().unwrap().metrics();
-    // What is answered is counted; an answer to what follows comes behind that.
+    // An answered error is counted; the answer to the next command comes behind that.
     assert_eq!(client.ask("PING"), "+PONG");
     assert_eq!(metrics.errors().last(), Some(&("other", 2)));
     let (slow, _) = metrics.slow_statements();

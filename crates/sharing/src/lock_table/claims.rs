@@ -106,7 +106,7 @@ impl<W: Words> LockTable<W> {
         }
     }
 
-    /// Takes or frees a cell of a chain that was swapped out, unless another has. `to`: the slot of who
+    /// Takes or frees a cell of a chain that was swapped out, unless another has. `to`: the slot of the node that
     /// takes it.
     pub(super) fn collect(&self, (cell, claim): Chained, to: Option<usize>) -> bool {
         let next = match to {
@@ -122,7 +122,7 @@ impl<W: Words> LockTable<W> {
         self.change_claim(cell, claim, claim.next(State::Free, 0));
     }
 
-    /// Says of a cell that its node holds what it is made into. Before anything is written to it.
+    /// Marks a cell as its node's, in this state, before anything is written to it.
     pub(super) fn make(&self, cell: u32, state: State) {
         // No other node changes the claim of a cell that a living node holds.
         let claim = self.claim(cell).as_state(state);
@@ -162,12 +162,12 @@ impl<W: Words> LockTable<W> {
         }
     }
 
-    /// Frees all cells that a node had beside, if it is dead or has left: what it had swapped out and not
-    /// collected, and then what it held. May be done again, also by another process, if who does it dies.
+    /// Frees all cells that a node had beside, if it is dead or has left. First are the cells that it had swapped out
+    /// and not collected, then the ones that it held. May be repeated, also by another process, if this one dies.
     ///
-    /// `during`: the slot's state meanwhile. If another was faster, and the slot has a new node, nothing of
-    /// that node is touched. A claim that was read while the slot still had this state is not the new node's;
-    /// if it is by now, it has another number.
+    /// `during`: the slot's state meanwhile. If another was faster, and the slot has a new node, nothing of that node
+    /// is touched. A claim that was read while the slot still had this state is not the new node's; if it is by now,
+    /// it has another number.
     pub(super) fn free_cells_of(&self, slot: usize, during: (u64, u64)) {
         self.free_swapped_out(slot, during);
         for cell in 1..=self.shape().cells() as u32 {
@@ -199,7 +199,7 @@ impl<W: Words> LockTable<W> {
         let Some(chain) = self.chain(swapped) else {
             return;
         };
-        // Of a chain that another node is collecting the last cells may be used elsewhere already.
+        // If another node is collecting the chain, its last cells may be in use elsewhere already.
         let whole = chain.iter().skip(1).take_while(|&&(cell, claim)| {
             let of = self.cell(cell, coding::CHAIN).load(Ordering::Acquire);
             of == swapped.0 && claim.state() == State::More

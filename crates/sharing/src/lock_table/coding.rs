@@ -131,8 +131,7 @@ pub(super) fn encode(
     Ok(coded)
 }
 
-/// Puts what the words say in the place of an entry; `node` gives the node that has a slot now. Returns whether they
-/// are an entry.
+/// Decodes the words into an entry; `node` gives the node that has a slot now. True if the words are an entry.
 #[inline]
 pub(super) fn decode(coded: &Coded, node: impl Fn(usize) -> NodeId, entry: &mut Entry) -> bool {
     let field = |at: u32| coded.fields >> at & 0x7f;

@@ -5,11 +5,11 @@
 //! 512   64 slots of 8 words: state, process, the swap under way
 //! 1024  directory: 2 words for each place: page + 1 (0: unused), entry word (0: the default entry)
 //! then  cells of 8 words = 64 bytes, from number 1
-//! then  from the next page on: an area for whoever shares more than locks, if the table was made with one
+//! then  from the next page on: an area for programs that share more than locks, if the table was made with one
 //! ```
 //!
-//! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone
-//! is changed by Compare&Swap; what it names is never changed as long as it does.
+//! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone is changed
+//! by Compare&Swap; the cell that it names does not change as long as it does.
 
 /// The beginning of the memory, in any version.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
@@ -71,8 +71,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Room for so many entries of pages that were ever locked, and for so many overflow cells, beside what
-    /// the nodes keep in reserve. `None` if that is more than [`CELLS_MAX`] cells, or nothing.
+    /// Room for so many entries of pages that were ever locked, and for so many overflow cells, beside the nodes'
+    /// reserves. `None` if that is more than [`CELLS_MAX`] cells, or nothing.
     pub fn new(entries: usize, overflow: usize) -> Option<Self> {
         let cells = entries
             .checked_add(overflow)?
@@ -150,7 +150,7 @@ impl EntryWord {
     }
 }
 
-/// Of the head's first words, so that one which is not whole is found.
+/// The checksum of the head's first words, by which an incomplete head is detected.
 pub(super) fn check(words: &[u64]) -> u64 {
     let fold = |sum: u64, &word: &u64| {
         (sum ^ word)

@@ -9,14 +9,14 @@
 //! every entry is the old or the new one.
 //!
 //! - [`layout`]: where everything is; - `coding`: an entry as words; - `table`: directory, slots, reading;
-//! - `node`: swaps; - `claims`: whose each cell is, and how those of the dead are found;
-//! - [`segment`]: the file, made and joined, and who of the nodes lives.
+//! - `node`: swaps; - `claims`: the owner of each cell, and the discovery of dead nodes' cells;
+//! - [`segment`]: the file, made and joined, and the nodes' liveness.
 //!
 //! Invariants: a cell that the directory leads to is not changed. A cell is in one entry, one node's, or
 //! free. An entry names only nodes that have joined and are not forgotten, so that a slot identifies the
-//! node. A page that was ever locked keeps its entry: its PSN is known nowhere else without I/O. Bounds
-//! (I10): cells are as many as the table was made with, entries have at most [`layout::OWNERS_MAX`] owners;
-//! what is beyond is refused by a typed error and changes nothing.
+//! node. A page that was ever locked keeps its entry: its PSN is known nowhere else without I/O. Bounds (I10): cells
+//! are as many as the table was made with, entries have at most [`layout::OWNERS_MAX`] owners; more are refused by a
+//! typed error, which changes nothing.
 //!
 //! A node that is *stopped* may go on at any time and swap: it must be killed before its locks are
 //! recovered.
@@ -45,7 +45,7 @@ pub use table::LockTable;
 use sardonyx_base::sync::atomic::AtomicU64;
 use std::ops::Deref;
 
-/// Memory in words that change atomically: what processes share, or, for tests, a boxed slice.
+/// Memory in words that change atomically: shared by processes, or, for tests, a boxed slice.
 pub trait Words: Deref<Target = [AtomicU64]> {}
 
 impl<M: Deref<Target = [AtomicU64]>> Words for M {}

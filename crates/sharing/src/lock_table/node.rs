@@ -244,7 +244,7 @@ impl<W: Words> TableNode<W> {
         }
         for (n, &cell) in chain.iter().enumerate().skip(1) {
             table.make(cell, State::More);
-            // Of no entry while it is written.
+            // It belongs to no entry while it is written.
             store(cell, coding::CHAIN, 0);
             store(cell, coding::LINKS, coding::links(0, after(n), place));
             for at in 0..IN_OVERFLOW {
@@ -255,8 +255,7 @@ impl<W: Words> TableNode<W> {
         new
     }
 
-    /// Swaps what is built in. The new cells are the entry's then, and the old ones this node's to
-    /// collect.
+    /// Swaps in the entry that was built. The new cells are the entry's then, and the old ones this node's to collect.
     pub(super) fn publish(&mut self, built: &Built) -> bool {
         let swap = self.table.slot(self.slot, SLOT_SWAP);
         swap.store(built.old.0, Ordering::Release);

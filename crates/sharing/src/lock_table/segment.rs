@@ -1,10 +1,10 @@
 //! The file of the global lock table: a memfd, a file in a memory file system, or one on memory that hosts
 //! share (DAX). The first node makes it, and the others join it.
 //!
-//! It is made without a name and gets its own when it is whole. Its head says version, database, page size
-//! and sizes, under a check; who joins looks at all of it and at the file's length before anything is
-//! mapped. A node holds the advisory lock on its slot as long as its process lives (see
-//! [`sardonyx_base::shared_file`]), so others see at once when it is dead, however it died.
+//! It is made without a name and gets its own when it is whole. Its head says version, database, page size and sizes,
+//! under a check; a joining node checks all of it and the file's length before anything is mapped. A node holds the
+//! advisory lock on its slot as long as its process lives (see [`sardonyx_base::shared_file`]), so others see at once
+//! when it is dead, however it died.
 
 use super::layout::{
     CELLS_MAX, HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC,
@@ -33,10 +33,10 @@ pub struct SegmentOptions {
     pub identity: u64,
     /// Bytes of its pages.
     pub page_bytes: u64,
-    /// Pages that may ever be locked; 88 to 104 bytes each. Only who makes the table is asked.
+    /// Pages that may ever be locked; 88 to 104 bytes each. Only the node that makes the table uses it.
     pub entries: usize,
-    /// Overflow cells of 64 bytes, for entries with more than three owners. Only who makes the table is
-    /// asked.
+    /// Overflow cells of 64 bytes, for entries with more than three owners. Only the node that makes the table uses
+    /// it.
     pub overflow: usize,
 }
 
@@ -70,7 +70,7 @@ impl Segment {
     /// node can join.
     ///
     /// # Errors
-    /// As [`Segment::create`], and what `fill` gives.
+    /// The errors of [`Segment::create`] and of `fill`.
     pub fn create_with<E: From<LockTableError>>(
         path: Option<&Path>,
         options: SegmentOptions,
@@ -176,7 +176,7 @@ impl Segment {
             .unwrap_or_default()
     }
 
-    /// The table, for what needs no node.
+    /// The table, for uses without a node.
     pub fn table(&self) -> &LockTable<SharedWords> {
         &self.table
     }

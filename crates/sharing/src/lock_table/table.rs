@@ -296,8 +296,8 @@ impl<W: Words> LockTable<W> {
     }
 
     /// Frees the slot of a dead node, and the cells that it had beside, when no entry names it any more
-    /// ([`Input::NodeRecovered`](crate::protocol::Input::NodeRecovered)). If who does it dies, another does
-    /// it again.
+    /// ([`Input::NodeRecovered`](crate::protocol::Input::NodeRecovered)). If this process dies meanwhile, another
+    /// repeats it.
     ///
     /// # Errors
     /// [`LockTableError::UnknownNode`]: it has not [failed](LockTable::fail), or is forgotten already;
@@ -306,7 +306,7 @@ impl<W: Words> LockTable<W> {
         self.give_slot_up(node, FAILED)
     }
 
-    /// Says of a living node that it leaves, and frees what it has.
+    /// Marks a living node as leaving, and frees its cells.
     pub(super) fn leave(&self, node: NodeId) -> Result<(), LockTableError> {
         let slot = self.slot_of(node)?;
         let (life, _) = self.slot_state(slot);

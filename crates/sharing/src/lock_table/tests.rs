@@ -245,7 +245,7 @@ fn random_entries_come_back_as_they_were() {
         assert_eq!(entry, memory.read(page).unwrap(), "{step}");
         let expected = entry.version();
         change(&mut entry, &names, &mut random, step);
-        // Sometimes what was read is old.
+        // Sometimes the expected entry is old.
         let expected = expected + u64::from(random.below(10) == 0);
         let swapped = nodes[by].swap(page, expected, entry.clone()).unwrap();
         assert_eq!(swapped, memory.swap(page, expected, entry).unwrap());

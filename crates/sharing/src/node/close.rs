@@ -370,8 +370,7 @@ impl Shell<Close> {
         }
     }
 
-    /// Hears what other nodes have sent, and sends what there was no room for. Returns whether there was
-    /// anything.
+    /// Receives messages from other nodes, and sends the ones for which there was no room. True if there was anything.
     pub fn poll(&mut self) -> Result<bool, NodeError> {
         self.check()?;
         let mut heard = false;

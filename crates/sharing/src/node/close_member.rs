@@ -55,8 +55,8 @@ pub(super) struct CloseHere {
     writing: AtomicU64,
 }
 
-/// A node of a database that several share. Dropped, it leaves: what it has committed is there, what runs on it
-/// is undone, and the others free what it held.
+/// A node of a database that several share. Dropped, it leaves: its commits stay, its running transactions are undone,
+/// and the others free its locks.
 #[derive(Debug)]
 pub struct Node {
     running: Running<Close>,
@@ -157,14 +157,14 @@ impl Drop for Node {
         let gem = &member.here.shared.gem;
         gem.wake(slot);
         self.running.join();
-        // From here on it is as dead: the others free what it held.
+        // From here on it is as dead: the others free its locks.
         member.shell.lock().leave();
         gem.tell_failures();
     }
 }
 
 impl CloseHere {
-    /// A thread begins to write to what all share, in the node's name.
+    /// Begins to write to the shared memory, in the node's name.
     fn begin_writing<'a>(&'a self, member: &Member<Close>) -> Result<Counted<'a>, NodeError> {
         let writing = Counted::begin(&self.writing);
         match self.stopped.load(Ordering::SeqCst) {
@@ -242,7 +242,7 @@ impl Member<Close> {
                 while self.here.writing.load(Ordering::SeqCst) > 0 {
                     std::thread::sleep(BUSY);
                 }
-                // As dead: the others need what it holds.
+                // As dead: the others need its locks.
                 gem.segment().table().fail(node);
                 gem.tell_failures();
                 return;

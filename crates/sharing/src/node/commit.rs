@@ -104,7 +104,7 @@ impl PublishedRedo for Ring<'_> {
 
     fn looks(&self) {}
 
-    /// A stopped leader is fenced by who watches the processes; a dead one is found here.
+    /// The thread that watches the processes fences a stopped leader; a dead one is found here.
     fn has_waited(&self, (): &mut ()) -> Result<(), NodeError> {
         self.gem.segment().find_dead();
         Ok(())
@@ -178,7 +178,7 @@ impl CommitLog {
     ) -> Result<Option<u64>, SharedLogError> {
         let (state, layout) = (gem.log_state(), self.leader.layout());
         state.check()?;
-        // In this order: others publish and write meanwhile, and what is durable was published.
+        // In this order: others publish and write meanwhile, and every durable byte was published.
         let durable = gem.get(Common::Durable);
         let pending = (gem.get(Common::Tail) - durable) * 8;
         let pending = pending + frame.words() as u64 * 8;

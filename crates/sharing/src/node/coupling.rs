@@ -1,6 +1,6 @@
 //! The difference between closely and loosely coupled nodes, below one [shell](super::shell) and one
-//! [member](super::member): the protocol's machine, the ways to other nodes and to storage, and what they need of the
-//! process.
+//! [member](super::member). It consists of the protocol's machine, the ways to other nodes and to storage, and their
+//! needs of the process.
 //!
 //! Everything else is written once. A coupling is known at compile time: no call of a transaction is dispatched at run
 //! time because of it.
@@ -17,12 +17,12 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 
-/// A way in which nodes are coupled: what a node's shell has for it.
+/// A way in which nodes are coupled: its parts of a node's shell.
 pub(in crate::node) trait Coupling: Debug + Send + Sized + 'static {
     /// The process' part for a node that runs.
     type Here: Debug + Send + Sync;
 
-    /// Gives the machine an input, and appends what it asks for.
+    /// Gives the machine an input, and appends its outputs.
     ///
     /// # Errors
     /// The machine has an unanswered question: the node stops.
@@ -31,7 +31,7 @@ pub(in crate::node) trait Coupling: Debug + Send + Sized + 'static {
     /// The machine's counts.
     fn counters(&self) -> Counters;
 
-    /// Does what only this coupling's machine asks for.
+    /// Performs an output of this coupling's machine.
     ///
     /// # Errors
     /// The node stops.
@@ -48,7 +48,7 @@ pub(in crate::node) trait Coupling: Debug + Send + Sized + 'static {
         source: PageSource,
     ) -> Result<(), NodeError>;
 
-    /// Makes room in the buffer for what a transaction requests.
+    /// Makes room in the buffer for a transaction's request.
     ///
     /// # Errors
     /// Why the node does not go on.
@@ -75,7 +75,7 @@ pub(in crate::node) trait Coupling: Debug + Send + Sized + 'static {
         Ok(false)
     }
 
-    /// The longest wait for a lock and its page; `None`: what is waited for is recovered or fenced.
+    /// The longest wait for a lock and its page; `None`: the awaited node is recovered or fenced.
     #[inline]
     fn patience(_here: &Self::Here) -> Option<Duration> {
         None

@@ -177,7 +177,7 @@ pub enum NodeError {
     /// A journal's rows cannot be read.
     #[error(transparent)]
     Journal(Arc<JournalError>),
-    /// A page of a table is not what it should be.
+    /// A page of a table is damaged.
     #[error(transparent)]
     DamagedPage(#[from] Damage),
     /// A key is longer than a tree takes.
@@ -239,7 +239,7 @@ pub enum NodeError {
     /// A connection with another process cannot be made, or one of the two does not trust the other.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// Another process sent what is no frame.
+    /// Another process sent an invalid frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// Another process refuses this one.
@@ -256,7 +256,7 @@ pub enum NodeError {
         /// The last error.
         reason: String,
     },
-    /// The register of who takes part cannot be used.
+    /// The membership register cannot be used.
     #[error("the register of who takes part cannot be used: {reason}")]
     Membership {
         /// Why.

@@ -4,8 +4,9 @@
 //! was chosen ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any
 //! other. The signal goes to its pidfd, so that it can meet no other process that was given the same number.
 //!
-//! The waits of single transactions are not looked up. If at every look since a node found another one stopped, some
-//! transaction of its own has waited (for a lock, the log, a recovery), it waits for that one as far as it can know.
+//! The waits of single transactions are not looked up. A node waits for a stopped one, as far as it can know, if some
+//! transaction of its own has waited at every look since it found that one stopped. Such a wait is for a lock, the log
+//! or a recovery.
 
 use rustix::process::{Signal, pidfd_send_signal};
 use sardonyx_base::stopped::StoppedProcesses;
@@ -27,8 +28,8 @@ impl Fence {
         }
     }
 
-    /// Looks which of the processes are stopped, and kills who has been for too long. `waits`: some transaction here
-    /// waits.
+    /// Looks which of the processes are stopped, and kills one that has been for too long. `waits`: some transaction
+    /// here waits.
     pub fn look(&mut self, processes: &[(u32, OwnedFd)], waits: bool) {
         let is_there = |process: u32| processes.iter().any(|(other, _)| *other == process);
         self.found.retain(|process| waits && is_there(process));

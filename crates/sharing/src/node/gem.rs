@@ -1,8 +1,7 @@
 //! The memory that the nodes share beside the global lock table: its words by name.
 //!
-//! Everything in it is atomic words, and what another node wrote is looked at before it is believed. Pages
-//! are copied in and out word by word (GEM paper, section 2: GEM is no main memory; what is changed is
-//! changed beside and written back).
+//! Everything in it is atomic words, and other nodes' writes are checked before use. Pages are copied in and out word
+//! by word (GEM paper, section 2: GEM is no main memory; pages are changed outside of it and written back).
 //!
 //! Locks there are held in the name of a node ([`NamedLock`]). Liveness is that of the slots of the global lock table
 //! ([`crate::lock_table::segment`]): a dead node's lock is taken from it, and one that is stopped keeps its locks.
@@ -202,7 +201,7 @@ impl Gem {
         waits.store(0, Ordering::SeqCst);
     }
 
-    /// Of which node's failure the node of a slot knows, among those of another slot: its number plus one.
+    /// The newest failure of another slot's nodes that the node of a slot knows: the failed node's number plus one.
     pub fn told(&self, slot: usize, failed: usize) -> u64 {
         self.slot_word(slot, SLOT_TOLD + failed)
             .load(Ordering::SeqCst)

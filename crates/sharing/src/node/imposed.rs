@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-/// Times of devices, slept beside what the real ones take.
+/// Times of devices, slept in addition to the real ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImposedTimes {
     /// To fetch a page from storage.

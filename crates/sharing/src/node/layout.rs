@@ -22,7 +22,7 @@ use sardonyx_storage::page::PAGE_SIZE;
 
 /// Words of a page.
 pub(super) const PAGE_WORDS: usize = PAGE_SIZE / 8;
-/// Words that a processor fetches together: what is written by different nodes is apart by so much.
+/// Words that a processor fetches together: data written by different nodes is apart by so much.
 const LINE: usize = 16;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SdxNodes");
@@ -70,7 +70,7 @@ pub(super) const CLIENTS: usize = 16;
 pub(super) const WRITER_WORDS: usize = NODES * CLIENTS / 64;
 const _: () = assert!(WRITER_WORDS <= LINE);
 
-/// Words of a slot: what wakes its node, and then, for each slot, of whose failure it knows.
+/// Words of a slot: its node's wake-up, and then, for each slot, the failure that the node knows.
 pub(super) const SLOT_WAKE: usize = 0;
 pub(super) const SLOT_WAITS: usize = LINE;
 pub(super) const SLOT_MAIL: usize = 2 * LINE;

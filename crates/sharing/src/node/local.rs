@@ -1,5 +1,6 @@
-//! A node's buffer and the transactions that run on it: what they ask of the protocol, where their pages go, and what
-//! they change. The same for closely and for loosely coupled nodes; nothing here knows how pages come from elsewhere.
+//! A node's buffer and the transactions that run on it: their requests to the protocol, the places of their pages, and
+//! their changes. The same for closely and for loosely coupled nodes; nothing here knows how pages come from
+//! elsewhere.
 //!
 //! A request pins the copy that it names, until the page is granted. The page that was granted last stays pinned until
 //! the transaction requests more or ends, since the thread that waited for it reads it a moment later. A page that is
@@ -102,7 +103,7 @@ impl Local {
         work.is_some_and(|work| std::mem::take(&mut work.fetched))
     }
 
-    /// Notes what has become of a transaction's request.
+    /// Notes the progress of a transaction's request.
     pub fn note(&mut self, transaction: TransactionId, progress: Progress) {
         if let Some(work) = self.transactions.get_mut(&transaction) {
             work.progress = progress;
@@ -110,8 +111,8 @@ impl Local {
     }
 
     /// The version of a page for a message that carries it, or for a transaction that looks for it. The copy is pinned
-    /// until the machine has heard of it, and what it wants with it is done. A page at work is requested by no holder
-    /// of a lock on it: no such holder exists then.
+    /// until the machine has received it and has performed its outputs. A page at work is requested by no holder of a
+    /// lock on it: no such holder exists then.
     pub fn supply(&mut self, page: PageId) -> Option<Psn> {
         let copy = self.buffer.get(page)?;
         let copy = (copy.writer.is_none()).then_some(copy)?;

@@ -1,10 +1,10 @@
 //! Messages between nodes across GEM (GEM paper, section 2: "all messages are exchanged across the GEM"). A ring
 //! of words for each pair of nodes, which one writes and the other reads.
 //!
-//! A message exists from the store of the writer's position to that of the reader's. Each is one store, so a
-//! node that dies has sent a message or has not. A message names the lives of both nodes: what a former life of
-//! the reader's slot did not read is read and dropped by the next one. The others still read the messages of a
-//! node that died.
+//! A message exists from the store of the writer's position to that of the reader's. Each is one store, so a node that
+//! dies has sent a message or has not. A message names the lives of both nodes: messages that a former life of the
+//! reader's slot did not read are read and dropped by the next one. The others still read the messages of a node that
+//! died.
 //!
 //! Bounds (I10): a ring has room for [`MAIL_RING`] words. The sender keeps messages that do not fit, in the
 //! order of sending. They are never more than its transactions have under way.
@@ -15,7 +15,7 @@ use crate::protocol::NodeId;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// A message in words, behind who sent it and for whom it is.
+/// A message in words, behind its sender and its receiver.
 pub(super) type Letter = Vec<u64>;
 
 /// The first word of a message: its length, and the nodes.
@@ -47,7 +47,7 @@ impl Gem {
         true
     }
 
-    /// Takes the next message that the node of a slot has for this one, if there is one; who sent it.
+    /// Takes the next message that the node of a slot has for this one, if there is one; returns its sender.
     pub fn receive(&self, from: usize, to: NodeId, letter: &mut Letter) -> Option<NodeId> {
         let at = self.shape().mailbox(from, slot_of(to));
         loop {
@@ -95,7 +95,7 @@ impl Outbox {
         }
     }
 
-    /// Sends what there is room for by now.
+    /// Sends the messages for which there is room by now.
     pub fn flush(&mut self, gem: &Gem, from: NodeId) {
         let mut full = Vec::new();
         self.waiting.retain(|(to, letter)| {
@@ -107,7 +107,7 @@ impl Outbox {
         });
     }
 
-    /// Forgets what was for a node that has failed.
+    /// Forgets messages for a node that has failed.
     pub fn forget(&mut self, node: NodeId) {
         self.waiting.retain(|(to, _)| *to != node);
     }

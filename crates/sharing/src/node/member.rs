@@ -46,7 +46,7 @@ pub(in crate::node) struct Member<C: Coupling> {
     /// The tables that it has read of.
     known: Known,
     pub shell: Mutex<Shell<C>>,
-    /// A transaction may have what it waited for.
+    /// A transaction may have its lock or page.
     pub changed: Condvar,
     /// Its threads end.
     pub stopping: Arc<AtomicBool>,

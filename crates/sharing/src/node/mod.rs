@@ -24,8 +24,8 @@
 //! - `layout`, `gem`: the shared memory, and locks that the dead do not keep;
 //! - `ring`, `commit`, `stored`: redo from its commit to the log and to the stored pages;
 //! - `mailbox`, `coding`, `transfer`: messages and pages across GEM;
-//! - `buffer`, `work`, `local`, `shell`: a node of any coupling without threads; `member`: with them; `coupling`: the
-//!   difference between couplings; - `close`: that of this one; - `recovery`: of those that have failed;
+//! - `buffer`, `work`, `local`, `shell`: a node of any coupling without threads; `member`: with them;
+//! - `coupling`: the difference between couplings; `close`: the close one; `recovery`: of failed nodes;
 //! - `opening`, `close_member`: processes and threads; - `running`, `transaction`: transactions, of
 //!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
 //! - [`leftovers`]: shared memory of dead processes; - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.

@@ -185,7 +185,7 @@ impl Nodes {
     /// Has the backup brought up to date with everything durable now.
     ///
     /// # Errors
-    /// [`NodeError::Log`]: who takes checkpoints has failed.
+    /// [`NodeError::Log`]: the checkpointer has failed.
     pub fn checkpoint(&self) -> Result<(), NodeError> {
         Ok(self.here.gem.log_state().take_checkpoint()?)
     }
@@ -213,7 +213,7 @@ fn segment_options(manifest: &Manifest, options: &NodeOptions) -> SegmentOptions
     }
 }
 
-/// The shared memory of what was recovered, with a log that ends there.
+/// The shared memory of the recovered pages, with a log that ends there.
 pub(super) fn make_memory(
     path: Option<&Path>,
     first: &mut FirstOpening,

@@ -9,8 +9,8 @@
 //! 3. It goes over all entries and frees what the failed node held ([`Input::Recover`]), and then the slot. The
 //!    slot's next life tells the others that it is done.
 //!
-//! If it dies, the next one begins anew: each step may be done twice. A node that leaves is recovered in the same
-//! way, which finds nothing to redo. Meanwhile only those wait who want what the failed node held.
+//! If it dies, the next one begins anew: each step may be done twice. A node that leaves is recovered in the same way,
+//! which finds nothing to redo. Meanwhile only transactions that want the failed node's locks wait.
 
 use super::NodeError;
 use super::close::Close;
@@ -30,7 +30,7 @@ pub(super) struct Recovery {
 }
 
 impl Shell<Close> {
-    /// Looks who has failed, and who is recovered.
+    /// Looks for failed nodes, and for recovered ones.
     pub fn look_after_failures(&mut self) -> Result<(), NodeError> {
         let gem = self.coupling.gem.clone();
         let own = self.coupling.slot;
@@ -64,7 +64,7 @@ impl Shell<Close> {
         Ok(())
     }
 
-    /// Recovers those who have failed, if that is for this node to do, and as far as it can be done now.
+    /// Recovers failed nodes, if that is for this node to do, and as far as it can be done now.
     pub fn recover(&mut self, log: &CommitLog) -> Result<(), NodeError> {
         let gem = self.coupling.gem.clone();
         if self.coupling.failed.is_empty() || self.coupling.recovery.is_some() {
@@ -125,9 +125,9 @@ impl Shell<Close> {
         Ok(true)
     }
 
-    /// Says up to which version storage has what the failed node has committed. Of a page that it had locked for
-    /// writing that is everything stored. Of another one, it is the version in the entry, since a later version
-    /// is of a node that has not released its lock.
+    /// Reports the newest version in storage that the failed node has committed. Of a page that it had locked for
+    /// writing, that is everything stored. Of another one, it is the version in the entry, since a later version is of
+    /// a node that has not released its lock.
     pub(super) fn recover_page(&mut self, page: PageId, node: NodeId) -> Result<(), NodeError> {
         let entry = self.entries()?.read(page)?;
         let stored = self.coupling.gem.stored_psn(page)?;

@@ -1,10 +1,10 @@
 //! The redo ring: committed transactions' redo records on their way to the log and to the stored pages, of all
 //! nodes in one order.
 //!
-//! **Storing the tail is the commit point**: everything before it has happened when it is durable, and nothing
-//! behind it has, whichever node dies at whichever time (I8, I9). A frame is one transaction: the pages that it
-//! had locked for writing, each with the PSN that it has made, and its redo records in the form of the log. Since
-//! a page is locked until its writer is durable, a page's frames follow its PSNs, and the log needs no PSN.
+//! **Storing the tail is the commit point**: everything before it has happened when it is durable, and nothing behind
+//! it has, whichever node dies at whichever time (I8, I9). A frame is one transaction. It has the pages that were
+//! locked for writing, each with its new PSN, and the redo records in the form of the log. Since a page is locked
+//! until its writer is durable, a page's frames follow its PSNs, and the log needs no PSN.
 //!
 //! ```text
 //! applied ≤ durable ≤ tail ≤ applied + the ring's words

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// A call on a node's buffer and transactions while no other thread uses them.
 pub(super) type AtLocal<'a> = &'a mut dyn FnMut(&mut Local) -> Result<(), NodeError>;
 
-/// A node on which transactions run, whatever its coupling.
+/// A node on which transactions run, with any coupling.
 pub(super) trait Runs: Debug + Sync {
     /// Begins a transaction.
     ///
@@ -96,8 +96,8 @@ pub(super) fn check_interruption() -> Result<(), NodeError> {
     }
 }
 
-/// Sleeps until a shell has changed, or it is time to look. The transaction that gives up by an error is to be undone: the
-/// protocol takes back what it asked for.
+/// Sleeps until a shell has changed, or it is time to look. The transaction that gives up by an error is to be undone:
+/// the protocol takes back its requests.
 ///
 /// # Errors
 /// [`NodeError::Interrupted`].
@@ -143,7 +143,7 @@ pub(super) fn run<R, E: From<NodeError>>(
             continue;
         }
         let done = done?;
-        // Whatever the closure makes of that, it is not committed by halves.
+        // Even if the closure ignores that, it is not committed by halves.
         if let Some(failed) = transaction.failed {
             return Err(failed.into());
         }

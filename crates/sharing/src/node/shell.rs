@@ -1,12 +1,13 @@
-//! A node without threads, of any coupling: its transactions' requests, the protocol's machine, and what that asks for.
+//! A node without threads, of any coupling: its transactions' requests, the protocol's machine, and the machine's
+//! outputs.
 //!
 //! A request is either answered when [`Shell::lock`] returns, or waits for another node. Nothing here waits: the thread that
 //! runs it is one of a [`Member`](super::member::Member), or a test, one step of a node at a time.
 //!
-//! Invariants: what the protocol asks of its shell ([`crate::protocol`]). A copy that a request names stays
-//! until that is answered. A modified page stays until its version is stored or another node answers for it. A
-//! page at work stays, and is given to no other node. An error that leaves the machine with an unanswered
-//! question stops the node: it is then as dead, and its locks are recovered by others.
+//! Invariants: the protocol's demands on its shell ([`crate::protocol`]). A copy that a request names stays until that
+//! is answered. A modified page stays until its version is stored or another node answers for it. A page at work
+//! stays, and is given to no other node. An error that leaves the machine with an unanswered question stops the node:
+//! it is then as dead, and its locks are recovered by others.
 
 use super::NodeError;
 use super::coupling::Coupling;
@@ -69,7 +70,7 @@ impl<C: Coupling> Shell<C> {
         self.stopped = Some(reason);
     }
 
-    /// Tells the machine something, and does what it asks until it asks nothing more.
+    /// Gives the machine an input, and performs its outputs until there are none.
     ///
     /// # Errors
     /// The node has stopped.
@@ -84,7 +85,7 @@ impl<C: Coupling> Shell<C> {
         self.inputs.push_back(input);
     }
 
-    /// Tells the machine what it was to be told later.
+    /// Feeds the machine the inputs that were deferred.
     ///
     /// # Errors
     /// The node has stopped.
@@ -184,7 +185,7 @@ impl<C: Coupling> Shell<C> {
         }
     }
 
-    /// Looks for deadlocks among those who wait: to be called again and again.
+    /// Looks for deadlocks among waiting transactions: to be called again and again.
     ///
     /// # Errors
     /// The node has stopped.

@@ -67,8 +67,8 @@ impl Gem {
         debug_assert!(at <= PAGE_WORDS * 8);
     }
 
-    /// Applies what is durable, or so much that everything before `until` is applied. The caller is
-    /// `node`; it waits while another one applies.
+    /// Applies durable redo, or so much that everything before `until` is applied. The caller is `node`; it waits
+    /// while another one applies.
     pub fn apply(&self, node: NodeId, until: u64) -> Result<(), NodeError> {
         let until = until.min(self.get(Common::Durable));
         if self.get(Common::Applied) >= until {

@@ -28,7 +28,7 @@ pub struct Transaction<'a> {
     /// Why it cannot go on.
     pub(super) failed: Option<NodeError>,
     bytes_max: usize,
-    /// Of which type it is, and what it refers to, for an observer.
+    /// Its type and its references, for an observer.
     pub(super) kind: u16,
     pub(super) references: Vec<(u64, LockMode)>,
     is_observed: bool,

@@ -90,7 +90,7 @@ impl Assignment {
     /// without need.
     pub fn rebalance(&mut self, members: &BTreeMap<NodeId, Epoch>, epoch: Epoch) {
         self.places.retain(|node, _| members.contains_key(node));
-        // Of two lives at one place the later one: the earlier is about to be shut out.
+        // If two lives are at one place, the later one counts: the earlier is about to be shut out.
         let mut at: BTreeMap<u16, (Epoch, NodeId)> = BTreeMap::new();
         for (&node, &place) in &self.places {
             let here = (members[&node], node);

@@ -60,7 +60,7 @@ pub struct Division {
 /// The pages of a part, for a receiver that has the pages and not the division.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartPages {
-    /// Of so many parts among which all pages are spread, this one's.
+    /// This one of several parts among which all pages are spread.
     Spread {
         /// The number of parts.
         parts: u16,

@@ -1,10 +1,10 @@
 //! Merging of the redo logs of several nodes, page by page, by page sequence numbers.
 //!
-//! The shell reads the logs, from disks or as they are written, in whatever order it likes between them, and gives each
-//! log's groups in their order to [`Merge::push`]. A record is applied if its page is at the version before the one it
-//! makes, and ignored if the page has that version already. It is kept if versions between are missing: those are in
-//! groups of other logs. When they come it follows. When no log is open any more, or none is wanted (see below), and
-//! some record still waits, the result is a [`Gap`]: a log is not among them, or was freed too early.
+//! The shell reads the logs, from disks or as they are written, in any order between them, and gives each log's groups
+//! in their order to [`Merge::push`]. A record is applied if its page is at the version before the one it makes, and
+//! ignored if the page has that version already. It is kept if versions between are missing: those are in groups of
+//! other logs. When they come it follows. No log may be open any more, or none may be wanted (see below). If some
+//! record still waits then, the result is a [`Gap`]: a log is not among them, or was freed too early.
 //!
 //! *Memory* (I10). The records that wait are kept, up to a bound; beyond it a log is read on only if nothing of it
 //! waits ([`Merge::wants`]). So there are never more than the bound and a group of each log. The merge never stops for

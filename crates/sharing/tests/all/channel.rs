@@ -85,7 +85,7 @@ fn each_message_is_delivered_once_and_in_order() {
             let delivered = pair.delivered[1 - end].len() as u64;
             assert_eq!(delivered, pair.sent[end], "seed {seed}");
             assert!(pair.ends[end].is_settled(), "seed {seed}");
-            // What came again is not kept.
+            // A message received again is not kept.
             let state = format!("{:?}", pair.ends[end]);
             assert!(state.contains("early: {}"), "seed {seed}: {state}");
         }
@@ -108,7 +108,7 @@ fn no_more_than_the_window_is_under_way() {
                 assert!(pair.network[1].len() <= under_way);
             }
         }
-        // The network loses nothing: what had no room follows by itself, and nobody waits for a time.
+        // The network loses nothing: messages without room follow by themselves, and no end waits for a timeout.
         assert!(!pair.network[1].is_empty() || pair.ends[0].is_settled());
     }
     assert_eq!(pair.delivered[1].len() as u64, 3 * WINDOW);

@@ -1,9 +1,8 @@
-//! All interleavings of a few small cases: whatever order messages, entry accesses, reads and
-//! writes of storage and the transactions' steps come in, the world's checks hold and everything
-//! ends.
+//! All interleavings of a few small cases. In any order of messages, entry accesses, reads and writes of storage and
+//! the transactions' steps, the world's checks hold and everything ends.
 //!
-//! The states are searched depth first; a state reached twice is searched once. States are told
-//! apart by what they print, without the counters.
+//! The states are searched depth first; a state reached twice is searched once. States are compared by their debug
+//! text, without the counters.
 
 use crate::world::{Machines, World};
 use sardonyx_sharing::page_cache::PageCache;
@@ -54,7 +53,7 @@ impl State {
             nodes.replace_range(start..=end, "");
         }
         nodes.hash(&mut hasher);
-        // What is under way has no order.
+        // Pending events have no order.
         let mut events: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
         events.sort_unstable();
         events.hash(&mut hasher);

@@ -1,7 +1,7 @@
-//! Who takes part, alone: nodes join, die, stop and suspect each other at random, and messages and accesses to the
-//! register come late. Checked: a node is recovered only when every member refuses its messages and its log is closed;
-//! one node recovers at a time; in the end all know the register's view and nobody is left to be recovered. What that
-//! does for transactions is `exploration`'s.
+//! The membership alone: nodes join, die, stop and suspect each other at random, and messages and accesses to the
+//! register come late. Checked: a node is recovered only when every member refuses its messages and its log is closed.
+//! One node recovers at a time. In the end all know the register's view, and every failed node is recovered.
+//! `exploration` checks the effect on transactions.
 
 use crate::world::random::Random;
 use sardonyx_sharing::protocol::membership::{Admission, Input, Membership, Output, View};
@@ -31,7 +31,7 @@ struct Group {
     planted: Option<Planted>,
 }
 
-/// What is done wrong on purpose.
+/// Planted faults.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Planted {
     /// The coordinator does not wait until all members know a view.
@@ -205,7 +205,7 @@ fn run(seed: u64, planted: Option<Planted>) -> (usize, usize) {
                 }
             }
             9 => {
-                // Whether it is so or not, and in whichever direction.
+                // The claim may be false, and in either direction.
                 let other = NodeId(random.below(group.nodes.len()) as u16);
                 if let Some(by) = random.pick(&members) {
                     let times = 1 + random.below(4) as u32;
@@ -338,14 +338,14 @@ fn the_side_with_more_members_asks_first() {
         group.events.iter().any(swap)
     };
     let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
-    // One is cut off from the two others, whoever it is.
+    // One member, whichever it is, is cut off from the two others.
     assert!(!asks(3, 0, 1, &[b, c]) && !asks(3, 2, 2, &[a, b]));
     assert!(asks(3, 1, 1, &[a]) && asks(3, 0, 1, &[c]));
-    // Of two equal sides the one with the coordinator.
+    // Of two equal sides, the one with the coordinator asks.
     assert!(asks(4, 1, 1, &[c, d]) && !asks(4, 2, 1, &[a, b]));
     // At last each asks: it may be that nothing is awaited of it.
     assert!(asks(3, 2, 3, &[a, b]) && asks(4, 2, 3, &[a, b]));
-    // Nobody asks about himself, or about who is no member.
+    // A node does not ask about itself, or about a node that is no member.
     assert!(!asks(2, 0, 3, &[a]) && !asks(2, 0, 3, &[d]));
 }
 

@@ -1,5 +1,4 @@
-//! The processes on a shared memory: who is there, who died, and the slots that they hold for their
-//! sessions.
+//! The processes on a shared memory: the living, the dead, and the slots that they hold for their sessions.
 //!
 //! A process holds an advisory lock on its place for as long as it lives; the kernel gives the lock back
 //! however the process ends. A process that takes the lock on a place, or sees that it is free, buries the
@@ -67,8 +66,8 @@ impl Region {
         found
     }
 
-    /// Looks for processes that died and frees what they held. Returns whether one was found. If another
-    /// process is at it, or stopped while it was, that is left to the next time.
+    /// Looks for processes that died and frees their locks and slots. True if one was found. If another process is at
+    /// it, or was stopped at it, that is left to the next time.
     pub fn bury_the_dead(&self) -> bool {
         let control = self.control();
         if self.lock_soon(&control.growth).is_none() {

@@ -21,9 +21,8 @@ impl View {
         folded < snapshot || self.lags.load(Ordering::Relaxed)
     }
 
-    /// Brings what is known of lagging base pages forward to the snapshot of the transaction that begins.
-    /// The session's slot pins the ring from `folded` on, and is registered at `snapshot`. The caller has
-    /// the turn.
+    /// Brings the notes on lagging base pages forward to the snapshot of the transaction that begins. The session's
+    /// slot pins the ring from `folded` on, and is registered at `snapshot`. The caller has the turn.
     pub fn follow(&self) {
         let (folded, snapshot) = self.unfolded();
         // SAFETY: the caller has the turn.
@@ -70,7 +69,7 @@ impl View {
         });
     }
 
-    /// Puts what was committed in the snapshot into a page (`Explicit`). The caller has the turn.
+    /// Puts a page's committed content in the snapshot into the page (`Explicit`). The caller has the turn.
     pub fn show_committed(&self, page: u64) {
         self.apply(page, 0, self.made_aside(page));
     }

@@ -29,8 +29,8 @@ impl View {
     /// Pages touched (`Signal`). The caller has the turn.
     pub fn touched(&self) -> &[u64] {
         let count = self.touched_count.load(Ordering::Relaxed);
-        // SAFETY: the first `count` words are written; more are added behind them by who has the turn,
-        // which the caller has while this slice is read.
+        // SAFETY: the first `count` words are written; more are added behind them by the holder of the turn, which is
+        // the caller while this slice is read.
         unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
     }
 

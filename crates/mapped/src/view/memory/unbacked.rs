@@ -66,10 +66,10 @@ impl View {
     fn map_zeroes(&self, page: u64, rights: ProtFlags) -> std::io::Result<()> {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let place = self.page(page).cast();
-        // SAFETY: the page is in our reservation, and stays readable, and writable if it was: no reference into
-        // it becomes invalid. The replaced page held nothing but zeroes: the file has no memory for the page,
-        // so that nothing was committed to it. Another thread can have got the file's page meanwhile only if
-        // memory was freed since that look, and it only read: a thread that writes in a view is alone in it.
+        // SAFETY: the page is in our reservation, and stays readable, and writable if it was: no reference into it
+        // becomes invalid. The replaced page held nothing but zeroes: the file has no memory for the page, so that
+        // nothing was committed to it. Another thread can have got the file's page meanwhile only if memory was freed
+        // since that look. It only read then: a thread that writes in a view is alone in it.
         unsafe { rustix::mm::mmap_anonymous(place, PAGE_SIZE, rights, flags) }?;
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! What the proofs share: the mechanisms, words in pages, and other processes.
+//! The tests' shared parts: the mechanisms, words in pages, and other processes.
 //!
-//! Another process is this program again, with one test named: the `child` of a module, which does nothing
-//! unless it is told by the environment what to be.
+//! Another process is this program again, with one test named: the `child` of a module, which does nothing unless the
+//! environment gives it a role.
 
 #[path = "../../../../storage/tests/all/alone.rs"]
 mod alone;
@@ -23,7 +23,7 @@ pub const MECHANISMS: [MechanismKind; 3] = [
     MechanismKind::Explicit,
 ];
 
-/// What a test returns.
+/// The result of a test.
 pub type Fallible<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// The word in a page.
@@ -91,7 +91,7 @@ fn remove(name: &str) {
     let _ = std::fs::remove_file(format!("/dev/shm/{name}"));
 }
 
-/// How many runs: few in CI, more where the environment says so.
+/// The number of runs: few in CI, more where the environment says so.
 pub fn runs(default: u64) -> u64 {
     sardonyx_base::random::asked("SARDONYX_RUNS").unwrap_or(default)
 }
@@ -101,7 +101,7 @@ pub fn first_seed() -> u64 {
     sardonyx_base::random::asked("SARDONYX_FIRST").unwrap_or(0)
 }
 
-/// What this process is to be, if it is one that a test started.
+/// The role of this process, if a test started it.
 pub fn role() -> Option<Vec<String>> {
     let role = std::env::var("SARDONYX_ROLE").ok()?;
     Some(role.split(',').map(str::to_owned).collect())
@@ -133,11 +133,11 @@ pub struct Process {
     told: Told,
 }
 
-/// What a process says.
+/// The output of a process.
 pub struct Told(BufReader<ChildStdout>);
 
 impl Told {
-    /// The next line that it said by [`say`]; `None` when it is gone.
+    /// The next line that it said by [`say`]; `None` when it has ended.
     pub fn hear(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -179,7 +179,7 @@ pub fn say(line: impl std::fmt::Display) {
         .write_all(format!("@{line}\n").as_bytes())
         .and_then(|()| out.flush());
     if told.is_err() {
-        // Nobody listens any more.
+        // The parent does not listen any more.
         std::process::exit(0);
     }
 }

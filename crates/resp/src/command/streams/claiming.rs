@@ -10,18 +10,18 @@ use crate::failure::Failure;
 use crate::number::{integer, parse_integer};
 use crate::reply::Reply;
 
-/// A number behind a word; what is said if it is none.
+/// Parses a number behind a word; `wrong` is the error's text.
 fn number(text: &[u8], wrong: &'static str) -> Result<i64, Failure> {
     integer(text).map_err(|_| Failure::Told(wrong))
 }
 
-/// How entries are claimed.
+/// The options of a claim.
 struct Claims {
     /// When they count as delivered, in milliseconds since 1970.
     delivered: i64,
-    /// How often they count as delivered then.
+    /// The number of deliveries after the claim.
     deliveries: Option<u64>,
-    /// Those that are not pending, too.
+    /// Claims entries that are not pending, too.
     force: bool,
     only_ids: bool,
     /// The group has delivered up to there, at least.
@@ -70,7 +70,7 @@ impl Claims {
     }
 }
 
-/// Whether an entry was delivered less than so many milliseconds ago.
+/// True if an entry was delivered less than `idle` milliseconds ago.
 fn is_young(pending: &Pending, idle: i64, now: i64) -> bool {
     idle > 0 && now.saturating_sub(pending.delivered) < idle
 }
@@ -160,7 +160,7 @@ pub(super) fn xautoclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
     let (now, room) = (data.now, data.room);
     let mut from = Some(start);
     let next = loop {
-        // One after the other: what is claimed changes the index.
+        // One after the other, as each claim changes the index.
         let Some(mut pending) = first_pending(data, group.number, from)? else {
             break EntryId::MIN;
         };

@@ -67,7 +67,7 @@ pub(super) fn xgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
         };
         data.delete_group(&group)?;
         data.event(STREAM, "xgroup-destroy", key)?;
-        // Who waits for the group is told.
+        // Notifies clients that wait for the group.
         data.note_filled(key);
         return Ok(Reply::Int(1));
     }
@@ -225,7 +225,7 @@ pub(super) fn xpending<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<
     Ok(Reply::Array(found))
 }
 
-/// How much is pending in a group, from which entry up to which, and at which consumers.
+/// The number of pending entries of a group, the first and the last of them, and their consumers.
 fn summary<S: State>(data: &mut Data<'_, S>, group: &Group) -> Result<Reply, Failure> {
     let count = data.count_pending(group.number, None)?;
     if count == 0 {

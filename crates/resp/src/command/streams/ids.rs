@@ -62,7 +62,7 @@ pub(super) fn loose(text: &[u8], missing: u64) -> Result<EntryId, Failure> {
     }
 }
 
-/// What `XADD` is to give.
+/// Parses the id that `XADD` is to give.
 pub(super) fn wanted(text: &[u8]) -> Result<Wanted, Failure> {
     match text {
         b"*" => Ok(Wanted::Any),

@@ -1,4 +1,4 @@
-//! What `XINFO` says of streams, groups and consumers.
+//! `XINFO`: information on streams, groups and consumers.
 
 use super::entries::between;
 use super::reading::{entries_up_to, has_deleted};
@@ -11,7 +11,7 @@ use crate::data::{Data, EntryId, Group, State, Stream};
 use crate::failure::Failure;
 use crate::reply::Reply;
 
-/// How many entries are shown of a stream, and of what is pending, if the client does not say it.
+/// The default number of entries shown of a stream, and of its pending entries.
 const SHOWN: u64 = 10;
 
 /// All entries.
@@ -89,7 +89,7 @@ fn of_stream<S: State>(
     Ok(Reply::Map(facts))
 }
 
-/// How many entries a group has read, and how many it has not, as far as that is known.
+/// The numbers of entries that a group has read and has not read, as far as they are known.
 fn progress(stream: &Stream, first: EntryId, group: &Group) -> [(Reply, Reply); 2] {
     let added = i64::try_from(stream.added).unwrap_or(i64::MAX);
     let read = match group.read {
@@ -177,7 +177,7 @@ fn full_group<S: State>(
     Ok(Reply::Map(facts))
 }
 
-/// How much is pending in a group, or at one of its consumers, and the first entries of it.
+/// The number of pending entries of a group or of one of its consumers, and the first of these entries.
 fn pending<S: State>(
     data: &mut Data<'_, S>,
     group: &Group,

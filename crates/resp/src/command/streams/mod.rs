@@ -2,8 +2,8 @@
 //!
 //! - [`entries`]: entries that are added, read by their ids, and deleted; [`trimming`] deletes the oldest;
 //! - [`reading`]: `XREAD` and `XREADGROUP`, whose clients may wait;
-//! - [`groups`]: groups, and what their consumers acknowledge; [`claiming`] gives pending entries to others;
-//! - [`information`]: what `XINFO` says;
+//! - [`groups`]: groups, and acknowledgements of their consumers; [`claiming`] gives pending entries to others;
+//! - [`information`]: `XINFO`;
 //! - [`ids`]: ids as clients write them.
 //!
 //! Source: the answers and texts of errors are those of Redis 7.0.
@@ -166,7 +166,7 @@ fn entry_reply(room: &Room, id: EntryId, fields: &[u8]) -> Option<Reply> {
     has_room.then(|| Reply::Array(vec![id_reply(id), Reply::Array(parts)]))
 }
 
-/// That there is no such group, or no such key.
+/// The error for a missing group or key.
 fn no_group(key: &[u8], group: &[u8], where_: &str) -> Failure {
     let [key, group] = [key, group].map(String::from_utf8_lossy);
     Failure::Said(format!(
@@ -182,7 +182,7 @@ fn no_group_of(key: &[u8], group: &[u8]) -> Failure {
     ))
 }
 
-/// What is said of the words behind a subcommand.
+/// The error for wrong words behind a subcommand.
 fn wrong_words(command: &str, subcommand: &[u8]) -> Failure {
     let subcommand = String::from_utf8_lossy(&subcommand[..subcommand.len().min(128)]);
     Failure::Said(format!(

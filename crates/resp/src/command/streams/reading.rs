@@ -16,7 +16,7 @@ use crate::reply::Reply;
 /// The most entries of a stream that a client gets that waited, if it does not say how many.
 const WAITED_COUNT: u64 = 1000;
 
-/// What is read.
+/// The parsed words of a reading command.
 #[derive(Debug)]
 struct Reading<'l> {
     line: &'l Line,
@@ -26,7 +26,7 @@ struct Reading<'l> {
     block: Option<i64>,
     /// The group and the consumer to which entries are delivered.
     group: Option<(&'l [u8], &'l [u8])>,
-    /// What is delivered is not pending.
+    /// Delivered entries do not become pending.
     no_ack: bool,
     /// The number of the part that is the first key, and how many there are.
     first: usize,
@@ -128,7 +128,7 @@ impl<'l> Reading<'l> {
     }
 }
 
-/// Whether the client waits if there is nothing.
+/// True if the client waits when there are no entries.
 pub(crate) fn waits(line: &Line) -> bool {
     Reading::of(line).is_ok_and(|reading| reading.block.is_some())
 }
@@ -162,7 +162,7 @@ pub(crate) fn line_for(line: &Line, number: usize) -> Line {
     }
 }
 
-/// Whether a stream whose last id this is may have entries for a command that waits, by its key of this number.
+/// True if a stream with this last id may have entries for a waiting command, by its key of this number.
 pub(crate) fn is_behind(line: &Line, number: usize, last: EntryId) -> bool {
     match Reading::of(line) {
         Ok(reading) if number < reading.keys => {
@@ -239,12 +239,12 @@ pub(super) fn xread<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Rep
     Ok(Reply::NullArray)
 }
 
-/// What a consumer asks of a stream.
+/// The entries that a consumer requests of a stream.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     /// Entries that the group has not delivered.
     New,
-    /// Those that are pending at the consumer, behind an id.
+    /// Entries that are pending at the consumer, behind an id.
     Pending(EntryId),
 }
 
@@ -386,14 +386,13 @@ fn pending(
     Ok(entries)
 }
 
-/// Whether the last entry that was deleted by its id stood behind this one, or was this one, and behind the first that is
-/// there.
+/// True if an entry at or behind both `from` and the first existing entry was deleted by its id.
 pub(super) fn has_deleted(stream: &Stream, first: EntryId, from: EntryId) -> bool {
     let has_any = stream.length() > 0 && stream.deleted != EntryId::MIN;
     has_any && first <= stream.deleted && from <= stream.deleted
 }
 
-/// How many entries were added up to an id, as far as that is known.
+/// The number of entries added up to an id, as far as it is known.
 pub(super) fn entries_up_to(stream: &Stream, first: EntryId, id: EntryId) -> Option<i64> {
     // A client may have set any number.
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

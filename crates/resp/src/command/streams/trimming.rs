@@ -26,7 +26,7 @@ const NOT_ABOUT: Failure =
 enum Bound {
     /// The last ones, as many.
     Length(u64),
-    /// Those from an id on.
+    /// Keeps entries from an id on.
     Id(EntryId),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Trim {
     limit: Option<u64>,
 }
 
-/// The words of `XADD` and `XTRIM` that say what is deleted, as they are read.
+/// The words of `XADD` and `XTRIM` about deletion, as they are read.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct TrimWords {
     bound: Option<(Bound, bool)>,
@@ -89,7 +89,7 @@ impl TrimWords {
         Ok(is_about)
     }
 
-    /// What they say together; `None` if they do not say which entries stay.
+    /// The trimming that the words request; `None` if they do not say which entries stay.
     pub fn trim(self) -> Result<Option<Trim>, Failure> {
         let Some((bound, is_about)) = self.bound else {
             return match self.limit {
@@ -111,20 +111,20 @@ impl TrimWords {
     }
 }
 
-/// How many entries a node has.
+/// The number of entries of a node.
 pub(super) fn node<S: State>(data: &Data<'_, S>) -> u64 {
     let entries = data.shared.settings.number(Number::StreamEntries);
     // 0 does not bound them.
     if entries == 0 { u64::MAX } else { entries }
 }
 
-/// How many entries the first node has left.
+/// The number of entries left in the first node.
 pub(super) fn first_node(stream: &Stream, node: u64) -> u64 {
     let gone = stream.added.saturating_sub(stream.length());
     (node - gone % node).min(stream.length())
 }
 
-/// How many entries are in whole nodes, of at most so many.
+/// The number of entries in whole nodes; at most `most`.
 fn in_whole_nodes(stream: &Stream, node: u64, most: u64, limit: u64) -> u64 {
     let (mut deleted, mut next) = (0, first_node(stream, node));
     while next > 0 && deleted + next <= most && (limit == 0 || deleted + next <= limit) {

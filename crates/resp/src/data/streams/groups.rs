@@ -1,7 +1,7 @@
-//! Groups of a stream's consumers: up to where each has read, and its consumers.
+//! Groups of a stream's consumers: their read positions, and their consumers.
 //!
-//! A group has a number of its own from the keys' ids, under which its consumers and its pending entries stand. So what
-//! is left of a group that was deleted can be deleted later, and another group may have its name meanwhile.
+//! A group has a number of its own from the keys' ids, under which its consumers and its pending entries are stored.
+//! So the rest of a deleted group can be deleted later, and another group may have its name meanwhile.
 
 use super::EntryId;
 use crate::data::tables::PRIMARY;
@@ -30,11 +30,11 @@ mod consumer {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Group {
     at: Address,
-    /// Under which its consumers and pending entries stand.
+    /// The number under which its consumers and pending entries are stored.
     pub number: u64,
     /// The last entry that was delivered.
     pub last: EntryId,
-    /// How many entries were delivered; `None` if that is not known.
+    /// The number of entries delivered; `None` if unknown.
     pub read: Option<i64>,
 }
 
@@ -103,7 +103,7 @@ impl<S: State> Data<'_, S> {
         row.map(|row| Group::of(&row?)).transpose()
     }
 
-    /// How many groups a stream has.
+    /// The number of groups of a stream.
     pub fn count_groups(&mut self, stream: u64) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.group, PRIMARY)?;
         Ok(index.count_range((stream,)..=(stream,))?)
@@ -139,7 +139,7 @@ impl<S: State> Data<'_, S> {
         Ok(consumers)
     }
 
-    /// How many consumers a group has.
+    /// The number of consumers of a group.
     pub fn count_consumers(&mut self, group: u64) -> Result<u64, Failure> {
         let index = self
             .state
@@ -192,13 +192,13 @@ impl Live<'_, '_> {
         Ok(self.state.rows_of(table)?.delete_at(group.at)?)
     }
 
-    /// Deletes a group: what it has, a bounded number of rows at once, and the rest later.
+    /// Deletes a group: a bounded number of its rows at once, and the rest later.
     pub fn delete_group(&mut self, group: &Group) -> Result<(), Failure> {
         self.delete_group_row(group)?;
         self.remove_group_rows(group.number)
     }
 
-    /// Deletes what a group has that is there no more, as many rows at most. Returns how many.
+    /// Deletes the rows of a deleted group: `most` rows at most. Returns their number.
     pub(in crate::data) fn delete_group_rows(
         &mut self,
         group: u64,

@@ -1,8 +1,8 @@
-//! Streams: their entries by id, and what a stream remembers of entries that are gone.
+//! Streams: their entries by id, and counters that include deleted entries.
 //!
-//! An entry is a row under the stream's id, found by its own. So adding one inserts its row and changes the key's, whose
-//! value says what the stream remembers: its last id, how many entries were added, and the greatest id that was deleted.
-//! What consumers have of it is in [`groups`] and [`pending`].
+//! An entry is a row under the stream's id, found by its own. So adding one inserts its row and changes the key's. The
+//! value of the key's row has the stream's last id, the number of entries added, and the greatest id deleted. The data
+//! of consumers is in [`groups`] and [`pending`].
 //!
 //! Invariants: a stream may be empty, unlike other values; no entry has a greater id than the stream's last one.
 
@@ -62,7 +62,7 @@ impl EntryId {
         }
     }
 
-    /// Of the columns at a number and behind it.
+    /// The id in the columns at a number and behind it.
     fn at(row: &(impl ReadRow + ?Sized), column: usize) -> Result<EntryId, Failure> {
         Ok(EntryId {
             ms: whole(engine(row.value_at(column))?) as u64,
@@ -87,11 +87,11 @@ impl fmt::Display for EntryId {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Stream {
     pub entry: Entry,
-    /// Whether the key has a row.
+    /// True if the key has a row.
     is_there: bool,
     /// The greatest id that an entry has had, or that was set.
     pub last: EntryId,
-    /// How many entries were added.
+    /// The number of entries added.
     pub added: u64,
     /// The greatest id of an entry that was deleted by its id.
     pub deleted: EntryId,
@@ -99,7 +99,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     fn of(entry: Entry, value: &[u8]) -> Stream {
-        // What is missing is 0: another program wrote the row.
+        // A missing number is 0: another program wrote the row.
         let number = |at: usize| {
             let bytes = value.get(8 * at..8 * at + 8);
             bytes.map_or(0, |bytes| {
@@ -119,7 +119,7 @@ impl Stream {
         }
     }
 
-    /// What stands in its key's value.
+    /// The value of the key's row.
     fn value(&self) -> [u8; 8 * OWN] {
         let numbers = [
             self.last.ms,
@@ -135,19 +135,19 @@ impl Stream {
         value
     }
 
-    /// Under which its entries stand.
+    /// The id under which its entries are stored.
     pub fn id(&self) -> u64 {
         self.entry.id
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn length(&self) -> u64 {
         self.entry.length
     }
 }
 
-/// The fields and values of an entry as its row has them: of each its length, in groups of 7 bits from the lowest on, and
-/// its bytes.
+/// The fields and values of an entry as its row has them. Each has its length, in groups of 7 bits from the lowest on,
+/// and its bytes.
 pub(crate) struct Fields;
 
 impl Fields {
@@ -232,7 +232,7 @@ impl<S: State> Data<'_, S> {
         }
     }
 
-    /// Whether an entry is there.
+    /// True if the entry exists.
     pub fn has_entry(&mut self, id: u64, entry: EntryId) -> Result<bool, Failure> {
         let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
         Ok(index.get_by((id, entry.ms, entry.seq))?.is_some())
@@ -278,7 +278,7 @@ impl Live<'_, '_> {
         })
     }
 
-    /// Writes what a stream's key says.
+    /// Writes the value of a stream's key.
     pub fn keep_stream(&mut self, key: &[u8], stream: &Stream) -> Result<(), Failure> {
         let value = stream.value();
         if !stream.is_there {

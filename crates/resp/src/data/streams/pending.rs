@@ -20,13 +20,13 @@ const DELIVERIES: usize = 5;
 /// A pending entry.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Pending {
-    /// Where its row stands, if it has one that can be changed.
+    /// The address of its row, if it has one that can be changed.
     at: Option<Address>,
     pub entry: EntryId,
     pub consumer: Vec<u8>,
     /// When it was delivered last, in milliseconds since 1970.
     pub delivered: i64,
-    /// How often.
+    /// The number of deliveries.
     pub deliveries: u64,
 }
 
@@ -61,8 +61,8 @@ impl<S: State> Data<'_, S> {
         row.map(|row| Pending::of(&row)).transpose()
     }
 
-    /// Calls `each` with the pending entries of a group, or of one of its consumers, from one id to another, both included,
-    /// in their order or against it, until it returns false.
+    /// Calls `each` with the pending entries of a group, or of one of its consumers. They are between two ids, both
+    /// included, in their order or against it; `each` returns false to stop.
     pub fn walk_pending(
         &mut self,
         group: u64,
@@ -100,7 +100,7 @@ impl<S: State> Data<'_, S> {
         }
     }
 
-    /// How many pending entries a group has, or one of its consumers.
+    /// The number of pending entries of a group, or of one of its consumers.
     pub fn count_pending(&mut self, group: u64, consumer: Option<&[u8]>) -> Result<u64, Failure> {
         let table = self.shared.numbers.pending;
         let Some(name) = consumer else {
@@ -114,7 +114,7 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Writes a pending entry, or what is said of it if it has a row.
+    /// Inserts a pending entry's row, or changes the one that it has.
     pub fn keep_pending(&mut self, group: u64, pending: &Pending) -> Result<(), Failure> {
         let mut row = RowWriter::new(DELIVERIES + 1);
         row.set(CONSUMER, ValueRef::Bytes(&pending.consumer));

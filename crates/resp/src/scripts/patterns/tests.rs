@@ -6,7 +6,7 @@ use sardonyx_base::random::Random;
 
 const STEPS: i64 = 1_000_000;
 
-/// What a match is, as Lua's `string.find` says it.
+/// A match in the form of Lua's `string.find`.
 fn ours(text: &[u8], pattern: &[u8]) -> String {
     if is_plain(pattern) {
         return match find_plain(text, pattern, 0, STEPS).0 {
@@ -107,7 +107,7 @@ fn a_match_is_bounded_in_depth_and_in_steps() {
     let part = format!("{}b", "a".repeat(1000));
     let (found, left) = find_plain(texts.as_bytes(), part.as_bytes(), 0, STEPS);
     assert_eq!((found, left < 0), (Err(PatternError::Steps), true));
-    // What is written is bounded, too.
+    // The bytes written are bounded, too.
     let by = "a".repeat(BYTES_MAX / 2);
     let mut matcher = Matcher::new(texts.as_bytes(), b".", true, i64::MAX);
     let replaced = matcher.replaced(by.as_bytes(), i64::MAX);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-/// A clock that stands still.
+/// A clock that only moves when it is set.
 #[derive(Clone, Debug)]
 pub struct SetClock(pub Arc<AtomicI64>);
 
@@ -104,7 +104,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     panic!("it waits for somebody");
 }
 
-/// Sends bytes; returns what was answered, and whether the connection goes on.
+/// Sends bytes; returns the answers, and the state of the connection.
 pub fn send(session: &mut Session, sent: &[u8]) -> (BytesMut, Continue) {
     let (mut input, mut output) = (BytesMut::from(sent), BytesMut::new());
     loop {

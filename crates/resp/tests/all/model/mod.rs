@@ -1,6 +1,6 @@
-//! Random commands on few keys beside ordinary collections, by seed, with the machine failing in between: every answer
-//! is the model's, and after a failure there is what was answered, and of the flight that was not answered whole
-//! commands from its beginning, or none.
+//! Random commands on few keys beside ordinary collections, by seed, with the machine failing in between. Every answer
+//! is the model's. After a failure, all answered commands have their effect; of an unanswered flight, whole commands
+//! from its beginning have, or none.
 
 mod naive;
 mod streams;

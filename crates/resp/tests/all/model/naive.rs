@@ -1,4 +1,4 @@
-//! The same commands on ordinary collections: what the answers ought to be, in the words of `common::text`.
+//! The same commands on ordinary collections: the expected answers, in the words of `common::text`.
 
 use super::streams::Stream;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,7 +8,7 @@ const NO_STREAM: &str = "-ERR The XGROUP subcommand requires the key to exist. N
                          the MKSTREAM option to create an empty stream automatically.";
 const NO_INTEGER: &str = "-ERR value is not an integer or out of range";
 
-/// What a key has.
+/// A key's value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     Text(String),
@@ -73,7 +73,7 @@ kind! {
 }
 
 impl Naive {
-    /// Forgets what has expired, and what is empty.
+    /// Forgets expired keys, and empty values.
     fn tidy(&mut self, now: i64) {
         self.keys.retain(|_, (value, expires)| {
             let empty = match value {
@@ -88,7 +88,7 @@ impl Naive {
         });
     }
 
-    /// Runs a command; what it answers.
+    /// Runs a command; returns the answer.
     pub fn run(&mut self, words: &[&str], now: i64) -> String {
         self.tidy(now);
         let before = self.clone();
@@ -358,13 +358,13 @@ impl Naive {
             .collect())
     }
 
-    /// All keys with what they have, as commands and answers.
+    /// All keys with their values, as commands and answers.
     pub fn dump(&mut self, now: i64) -> Vec<String> {
         dump(|words| self.run(words, now))
     }
 }
 
-/// All keys with what they have, as commands and answers.
+/// All keys with their values, as commands and answers.
 pub fn dump(mut ask: impl FnMut(&[&str]) -> String) -> Vec<String> {
     let keys = ask(&["KEYS", "*"]);
     let mut lines = vec![keys.clone()];

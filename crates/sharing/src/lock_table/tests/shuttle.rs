@@ -50,7 +50,7 @@ fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::Runner::new(few_changes, config).run(body);
 }
 
-/// A table with few cells, so that they are used again soon: the nodes' reserves are what there is.
+/// A table with few cells, so that they are used again soon: it has only the nodes' reserves.
 fn table() -> Arc<LockTable<Memory>> {
     let shape = Shape {
         directory: 8,

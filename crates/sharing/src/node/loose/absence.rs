@@ -1,7 +1,7 @@
-//! Nodes that are there no more: this one, which then has no errors to be believed, and others, whose logs may be closed.
+//! Nodes that have left or failed: this one, whose errors then do not count, and others, whose logs may be closed.
 //!
-//! Invariant: a log is closed only when its node is there no more. Such a node acknowledges nothing, not even what it has
-//! only read: its lease has ended, or it has stopped before it left the register.
+//! Invariant: a log is closed only when its node has left or failed. Such a node acknowledges nothing, not even reads:
+//! its lease has ended, or it has stopped before it left the register.
 
 use super::coupling::{Job, Loose};
 use crate::node::NodeError;

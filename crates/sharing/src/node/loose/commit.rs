@@ -79,7 +79,7 @@ impl CommitLog {
         Ok(())
     }
 
-    /// Writes one group of what waits.
+    /// Writes one group of the waiting frames.
     fn write(&self, writer: &mut Writer) -> Result<(), NodeError> {
         let frames: Vec<Frame> = {
             let mut waiting = self.waiting.lock();

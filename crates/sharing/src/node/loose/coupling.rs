@@ -1,6 +1,6 @@
-//! A loosely coupled node's part below its [shell](crate::node::shell): the machines of primary copy locking and of who
-//! takes part, and the channels to the other nodes. Long work, such as a page from the page server or reading the register, is a job
-//! for others.
+//! A loosely coupled node's part below its [shell](crate::node::shell): the machines of primary copy locking and of
+//! the membership, and the channels to the other nodes. Long work, such as a page from the page server or reading the
+//! register, is a job for other threads.
 //!
 //! Storage has every version as soon as it is committed, since a commit is durable where the pages are
 //! ([`super::server`]). So no page is ever written, and no copy has to stay: copies are there so that others have the
@@ -207,8 +207,8 @@ impl Coupling for Loose {
     }
 
     /// The number of members of the view with a lower number. So each member of the view has a pool of its own, and
-    /// those of former nodes are others'. Two who know different views may have the same for a while; then they wait
-    /// for each other's lock on its page, and nothing worse.
+    /// the pools of former nodes are others'. Two nodes that know different views may have the same for a while; then
+    /// they wait for each other's lock on its page, and nothing worse.
     fn pool(shell: &Shell<Self>) -> usize {
         let members = &shell.membership().view().members;
         members.range(..shell.node()).count() % POOLS

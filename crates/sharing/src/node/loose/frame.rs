@@ -29,7 +29,7 @@ pub struct Frame {
     pub kind: u8,
     /// The newest epoch that its sender knew.
     pub epoch: Epoch,
-    /// Of the message; 0: it is none.
+    /// The message's number; 0: there is no message.
     pub number: u64,
     /// All messages with lower numbers have been received.
     pub received: u64,

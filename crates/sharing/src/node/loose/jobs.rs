@@ -1,4 +1,4 @@
-//! The threads that ask the page server for what a node's shell wants.
+//! The threads that send the requests of a node's shell to the page server.
 
 use super::call::{Answer, Question};
 use super::coupling::Job;

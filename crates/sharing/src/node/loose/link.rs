@@ -110,13 +110,13 @@ impl Link {
         }
     }
 
-    /// Gives the connection up: what was sent may not have come.
+    /// Gives the connection up: sent frames may be lost.
     pub fn renew(&self) {
         self.way.lock().stream = None;
         self.changed.notify_all();
     }
 
-    /// The body of the link's thread: connects, and writes what waits. `connected` is called for a new connection.
+    /// The body of the link's thread: connects, and writes waiting frames. `connected` is called for a new connection.
     pub fn run(&self, connected: impl Fn()) {
         // The last error of trust that was logged.
         let mut said = None;

@@ -1,6 +1,6 @@
 //! A loosely coupled node that runs: its options, and its threads.
 //!
-//! One hears those who connect, and one for each of them what it sends; two ask the page server for pages; one looks into
+//! One accepts connections, and one for each of them receives its frames; two ask the page server for pages; one reads
 //! the register; one watches the time. The thread that commits first writes for all that wait ([`super::commit`]).
 
 use super::commit::CommitLog;
@@ -67,8 +67,9 @@ pub struct LooseOptions {
     pub patience: Duration,
     /// For so long a transaction waits for a page, or, if it has only read, for this node's lease; then it is undone.
     pub lock_patience: Duration,
-    /// For so long another node may leave unanswered what this one awaits of it; then the register is asked to decide
-    /// which of the two goes on. It is to be longer than a node whose process is stopped counts as there.
+    /// The time for which another node may leave a request of this one unanswered; then the register is asked to
+    /// decide which of the two goes on. It must be longer than the time after which a stopped process counts as
+    /// failed.
     pub unreachable_wait: Duration,
     /// Times of devices that are not there, to be slept.
     pub imposed: ImposedTimes,
@@ -114,8 +115,8 @@ pub(in crate::node) struct LooseHere {
     trust: Trust,
 }
 
-/// A loosely coupled node. Dropped, it leaves: what it has committed is there, what runs on it is undone, and the
-/// others take what it had the authority for.
+/// A loosely coupled node. Dropped, it leaves: its commits stay, its running transactions are undone, and the others
+/// take over its authority.
 #[derive(Debug)]
 pub struct LooseNode {
     running: Running<Loose>,
@@ -288,7 +289,7 @@ impl LooseNode {
         self.running.statistics()
     }
 
-    /// Time passes: so much that what was not acknowledged may be lost.
+    /// So much time passes that unacknowledged messages may be lost.
     #[cfg(test)]
     pub(super) fn long_look(&self) {
         let _ = self.running.member.shell.lock().tick(true);

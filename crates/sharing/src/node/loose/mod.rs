@@ -28,10 +28,10 @@
 //!    └───────── register: view, parts, who is there ─────────┘     stored pages, one engine
 //! ```
 //!
-//! - `frame`, `coding`, `call`, `wire`: what travels; - `link`, `peer`: the way to another node;
+//! - `frame`, `coding`, `call`, `wire`: the messages and their encoding; - `link`, `peer`: the way to another node;
 //! - `server`, `serve`: the page server; `remote`, `commit`, `jobs`: a node's end of it; `rows`: of journals;
 //! - `coupling`, `speaking`, `absence`: a node's part below its shell; `member`, `watching`: its threads;
-//! - `store`: who takes part, as a trait; `one_host`: on one host. Another implementation is `sardonyx-etcd`.
+//! - `store`: the membership, as a trait; `one_host`: on one host. Another implementation is `sardonyx-etcd`.
 //!
 //! Bounds (I10): a frame, a backlog and a group have a most. Messages under way to a node are a window. Connections to
 //! the page server and to a node are counted. Waiting for a page, for the server and for a greeting ends with an error.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! view-E      the view of epoch E, behind its CRC-32C; whole when it has its name, never changed; the highest counts
-//! node-N      where node N is, after how many milliseconds it counts as gone, and a count that it raises
+//! node-N      where node N is, after how many milliseconds it counts as failed, and a count that it raises
 //!             ([`sardonyx_base::lease`]); locked (flock) by its process; never removed
 //! made-by-N   a view on its way
 //! ```
@@ -97,8 +97,8 @@ impl OneHost {
     }
 
     /// The same; this node counts as failed when its process has been stopped for so long, and at least
-    /// [`STOPPED_PROCESS_WAIT_MIN`]. After half of that it stops itself when it goes on, as it cannot know what others
-    /// did.
+    /// [`STOPPED_PROCESS_WAIT_MIN`]. After half of that it stops itself when it goes on, as it cannot know the others'
+    /// actions.
     #[must_use]
     pub fn with_stopped_process_wait(self, wait: Duration) -> Self {
         OneHost {

@@ -1,4 +1,4 @@
-//! Another node, as a node's shell has it: the channel, which numbers what is said, and the link that carries it.
+//! Another node, as a node's shell has it: the channel, which numbers messages, and the link that carries them.
 //!
 //! Invariant: a message that the channel took is sent now, follows when the link has room, or is sent again over a
 //! new connection. A link that brings no acknowledgement for long gets one.
@@ -52,13 +52,13 @@ impl Peer {
         }
     }
 
-    /// A connection was made anew: what may not have come is sent again.
+    /// A connection was made anew: possibly lost messages are sent again.
     pub fn connected(&mut self) {
         self.link.send(&bytes_of(self.channel.timeout()));
     }
 
-    /// A little time has passed: what has come is acknowledged. If `long`, so much that what was not acknowledged may
-    /// be lost.
+    /// A little time has passed: received messages are acknowledged. If `long`, so much that unacknowledged messages
+    /// may be lost.
     pub fn tick(&mut self, long: bool) {
         if self.unacknowledged > 0 {
             self.receipt();
@@ -80,7 +80,7 @@ impl Peer {
         self.unanswered
     }
 
-    /// Takes a frame of it; what it has said, in order.
+    /// Takes a frame of the other node; returns its messages, in order.
     ///
     /// # Errors
     /// [`FrameError::Kind`].

@@ -44,7 +44,7 @@ impl Remote {
         }
     }
 
-    /// Connects; what the server says of itself.
+    /// Connects; returns the server's greeting.
     ///
     /// # Errors
     /// As [`wire::connect`].

@@ -14,7 +14,7 @@ use sardonyx_storage::journal::{JournalError, JournalPosition, RowRange};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many bytes of rows, of whatever journal, are looked at for one answer, and the row that goes beyond.
+/// Bytes of rows, of all journals, that are read for one answer, not counting the row that goes beyond.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// The bytes of an answer beside a row's own.
@@ -23,13 +23,13 @@ const ROW_BYTES: usize = 16;
 /// The requested rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Of which journal.
+    /// The journal's number.
     pub journal: u16,
-    /// From which position on.
+    /// The position of the first row.
     pub from: JournalPosition,
-    /// Before which one.
+    /// The position behind the last row.
     pub to: JournalPosition,
-    /// Before which commit group; 0: as many as are durable.
+    /// The commit group before which rows are read; 0: all durable rows.
     pub before_group: u64,
 }
 
@@ -49,7 +49,7 @@ impl Reading {
             0 => durable,
             before => before.min(durable),
         };
-        // Of all journals, so that what one answer takes is bounded however few rows this one has.
+        // Reads rows of all journals, so that an answer's work is bounded even if this journal has few rows.
         let range = wanted.from..wanted.to;
         let rows = RowRange::open(engine.disk(), engine.manifest(), None, range)?
             .while_written(commit.segments(), wanted.before_group);

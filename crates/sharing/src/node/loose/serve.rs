@@ -21,7 +21,7 @@ pub(super) const CONNECTIONS_MAX: usize = 1024;
 pub struct Serving(Listening);
 
 impl Serving {
-    /// Listens, over plain TCP; with a token only who has it is heard.
+    /// Listens, over plain TCP; with a token, only nodes that have it are accepted.
     ///
     /// # Errors
     /// As [`Serving::start_over`].
@@ -33,8 +33,8 @@ impl Serving {
         Serving::start_over(Arc::new(Plain), server, listener, token)
     }
 
-    /// Listens over this transport, which nodes must use, too ([`LooseOptions::transport`]); with a token only who has
-    /// it is heard.
+    /// Listens over this transport, which nodes must use, too ([`LooseOptions::transport`]); with a token, only nodes
+    /// that have it are accepted.
     ///
     /// [`LooseOptions::transport`]: super::LooseOptions::transport
     ///

@@ -5,7 +5,7 @@
 //! at which a survivor has closed its log ([`crate::protocol::fence`]; I12). A group that is sent again because its
 //! answer was lost is stored once. All logs are in the one log of an ordinary database
 //! ([`sardonyx_storage::engine::Engine`]). One sync serves all nodes, and checkpoints and recovery are those of every
-//! other way. Groups are merged on arrival. A page's locks are kept until a version of it is durable, so the versions
+//! other way. Groups are merged on arrival. A page's locks are kept until a version of it is durable. So the versions
 //! of a page come in their order, and one that is not the next is refused. ([`crate::redo`] does more, for logs on
 //! disks of their own.)
 //!
@@ -14,7 +14,7 @@
 //!                   then by 512: a page with the versions of the 511 behind it
 //! ```
 //!
-//! So what a group does to pages, to their versions and to its log's end is one transaction of storage (I9).
+//! So a group's effects on pages, on their versions and on its log's end are one transaction of storage (I9).
 
 use crate::node::NodeError;
 
@@ -239,7 +239,7 @@ impl PageServer {
         self.engine.manifest().identity
     }
 
-    /// Answers what a node asks. `reading`: of a journal, for who asked before.
+    /// Answers a node's request. `reading`: a journal read begun by an earlier request of the same asker.
     ///
     /// # Errors
     /// [`LogError`]: the database takes nothing more.

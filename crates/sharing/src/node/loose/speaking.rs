@@ -1,4 +1,5 @@
-//! A loosely coupled node's words with the others: messages of the machine of primary copy locking, and who takes part.
+//! A loosely coupled node's messages to the others: those of the machine of primary copy locking, and of the
+//! membership.
 //!
 //! Invariant: a message is taken only from a member, and not before its epoch is known.
 
@@ -71,15 +72,15 @@ impl Shell<Loose> {
         self.peer(to).send((kind, epoch, content.into()));
     }
 
-    /// A connection to a node was made anew: what may not have come is sent again.
+    /// A connection to a node was made anew: possibly lost messages are sent again.
     pub fn connected(&mut self, node: NodeId) {
         if let Some(peer) = self.coupling.peers.get_mut(&node) {
             peer.connected();
         }
     }
 
-    /// A little time has passed: what has come is acknowledged. If `long`, so much that what was not acknowledged may
-    /// be lost.
+    /// A little time has passed: received messages are acknowledged. If `long`, so much that unacknowledged messages
+    /// may be lost.
     ///
     /// # Errors
     /// The node has stopped.
@@ -117,7 +118,7 @@ impl Shell<Loose> {
     /// A frame has come from a node.
     ///
     /// # Errors
-    /// [`NodeError::Frame`]: what that node says is not to be understood. Others: this one has stopped.
+    /// [`NodeError::Frame`]: that node's message is not valid. Others: this one has stopped.
     pub fn hear(&mut self, from: NodeId, frame: Frame) -> Result<(), NodeError> {
         self.check()?;
         let delivered = self.peer(from).hear(frame)?;
@@ -178,7 +179,7 @@ impl Shell<Loose> {
         fed
     }
 
-    /// Tells the machine of who takes part something, and does what it asks.
+    /// Gives the membership's machine an input, and performs its outputs.
     ///
     /// # Errors
     /// The node has stopped.

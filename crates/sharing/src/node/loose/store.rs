@@ -33,8 +33,8 @@ pub trait Register: fmt::Debug + Send {
     /// [`NodeError::Membership`]: it may have been replaced or not.
     fn swap(&mut self, expected: Epoch, view: &View) -> Result<bool, NodeError>;
 
-    /// The nodes that are there, and where. A node that does not find itself there stops: so who is not there once is
-    /// never there again.
+    /// The present nodes, and their addresses. A node that does not find itself present stops: so a node that is
+    /// absent once never returns.
     ///
     /// # Errors
     /// [`NodeError::Membership`].
@@ -44,7 +44,7 @@ pub trait Register: fmt::Debug + Send {
     /// process's clock. `None`: as long as its process lives and runs.
     ///
     /// # Errors
-    /// [`NodeError::Membership`]: what was said before stays.
+    /// [`NodeError::Membership`]: the time returned before stays.
     fn stay(&mut self) -> Result<Option<Instant>, NodeError>;
 
     /// The node is there no more.

@@ -21,7 +21,7 @@ const ABSENT_MAX: Duration = Duration::from_millis(10);
 /// The interval of looks at the time.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Ticks after which what was not acknowledged may be lost.
+/// Ticks after which unacknowledged messages may be lost.
 const LONG: u32 = 40;
 
 /// While a node is awaited that has to be there no more, it is looked so many times as often.
@@ -131,8 +131,8 @@ fn swap(member: &LooseMember, expected: Epoch, view: &View, register: &mut dyn R
     let _ = member.shell.lock().tell_membership(told);
 }
 
-/// Looks who is there; who is not, twice, has failed. A node that is not present itself has been stopped or without
-/// the register for too long. Others may have continued, so it acknowledges nothing more.
+/// Looks for present nodes; a node that is absent twice has failed. A node that is not present itself has been stopped
+/// or without the register for too long. Others may have continued, so it acknowledges nothing more.
 fn look(
     member: &LooseMember,
     register: &mut dyn Register,

@@ -1,4 +1,4 @@
-//! Connections of nodes: who greets whom ([`sardonyx_base::greeting`]), and how long to wait after a failure.
+//! Connections of nodes: their greetings ([`sardonyx_base::greeting`]), and the pause after a failure.
 //!
 //! After its greeting a connection between nodes is used in one direction, and one to the page server for questions and
 //! their answers.
@@ -133,7 +133,7 @@ pub fn connect(
     }
 }
 
-/// Hears who greets; `check` says why not, or what the welcome says.
+/// Receives a greeting; `check` returns the reason for a refusal, or the welcome.
 ///
 /// # Errors
 /// [`NodeError::Refused`], with the reason that the other end was sent; [`NodeError::Frame`]; [`NodeError::Network`].

@@ -1,5 +1,5 @@
-//! Memory to which something can be added while what is there is borrowed: an operation on a tree has several pages
-//! in its hands and asks for one more.
+//! Memory to which something can be added while its content is borrowed: an operation on a tree uses several pages and
+//! asks for one more.
 
 use std::cell::{Cell, OnceCell};
 

@@ -118,7 +118,7 @@ pub(super) struct Dropped {
     pub trees: Vec<u32>,
 }
 
-/// That there is something else of this name.
+/// The error for another definition under this name.
 #[cold]
 pub(super) fn differs(name: &str, text: &str) -> NodeError {
     TableError::SchemaDiffers {
@@ -128,7 +128,7 @@ pub(super) fn differs(name: &str, text: &str) -> NodeError {
     .into()
 }
 
-/// That there is no such table.
+/// The error for an unknown table.
 #[cold]
 pub(super) fn unknown(name: &str) -> NodeError {
     let table = name.to_string();
@@ -202,7 +202,7 @@ pub(super) fn first_dropped(view: &View<'_>) -> Result<Option<Dropped>, NodeErro
     }
 }
 
-/// Notes what is left of a table that was dropped; nothing, if nothing is.
+/// Notes the rest of a dropped table; nothing, if nothing is left.
 pub(super) fn note_dropped(view: &mut View<'_>, dropped: &Dropped) -> Result<(), NodeError> {
     let catalogue = space::prepare(view)?.catalogue;
     let key = key_of_dropped(dropped.number);

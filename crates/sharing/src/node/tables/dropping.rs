@@ -76,7 +76,7 @@ fn move_tree(view: &mut View<'_>, root: u32) -> Result<u32, NodeError> {
     Ok(moved)
 }
 
-/// Empties a part of what was dropped. Returns whether there is more.
+/// Empties a part of the dropped trees. True if there is more.
 fn empty_some(node: &dyn Runs) -> Result<bool, NodeError> {
     running::run(node, |tx| {
         let mut view = View::new(tx);

@@ -1,6 +1,6 @@
-//! The entries of a tree: what is done with one key, and with a range of keys.
+//! The entries of a tree: operations on one key, and on a range of keys.
 //!
-//! Before anything is written it is known whether it will be: a duplicate has no effect.
+//! Before anything is written it is known that the operation succeeds: a duplicate has no effect.
 
 use super::super::NodeError;
 use super::long;

@@ -33,7 +33,7 @@ pub(super) fn handle_of<R>(info: &TableInfo) -> Table<R> {
     Table::of(info.number, origin(info.database))
 }
 
-/// Of a database's identity, which is random, enough to tell databases apart.
+/// A part of a database's identity, which is random: enough to distinguish databases.
 fn origin(database: u64) -> u32 {
     (database ^ (database >> 32)) as u32
 }

@@ -5,8 +5,8 @@
 //! another transaction of any node. And one order holds over all nodes. (A program that wants a journal for each node
 //! gives its rows the node's slot.)
 //!
-//! Rows are read from files ([`super::log_rows`]), without locks: what was durable when reading began. A loosely coupled
-//! node, which has no files, asks its page server for them.
+//! Rows are read from files ([`super::log_rows`]), without locks, in the state that was durable when reading began. A
+//! loosely coupled node, which has no files, asks its page server for them.
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};
@@ -114,7 +114,7 @@ impl Transaction<'_> {
 }
 
 /// Rows of a journal with their positions, oldest first: [`TableNode::journal_range`](super::TableNode::journal_range).
-/// An error is returned once: it is the end. It gives what was durable when it was made.
+/// An error is returned once: it is the end. The rows are those that were durable when it was made.
 pub struct NodeJournalRows<J> {
     rows: Option<Box<dyn JournalSource>>,
     of: PhantomData<fn() -> J>,

@@ -1,11 +1,11 @@
-//! All tables as one state of the catalogue has them, and what a node keeps of that from one transaction to the next.
+//! All tables in one state of the catalogue, and the definitions that a node keeps from one transaction to the next.
 //!
 //! The catalogue has a version, which each change of it raises. The first use of tables in a transaction reads the
 //! version. Definitions that the node knows of the same version are still right, and stay so until the transaction
 //! ends, since the version's page is locked. So every node sees a changed schema in its next transaction, and no
 //! transaction sees it change.
 //!
-//! Invariant: what is noted for later transactions was committed.
+//! Invariant: definitions kept for later transactions were committed.
 
 use super::super::NodeError;
 use super::super::work::Savepoint;
@@ -192,7 +192,7 @@ impl Known {
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     tables: Option<Arc<Tables>>,
-    /// It has changed which tables there are, or what they are.
+    /// It has changed the list of tables, or their definitions.
     defines: bool,
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,

@@ -1,6 +1,6 @@
 //! Rows of a journal from the files of a database that other processes write to, without locks.
 //!
-//! The process that takes checkpoints may free the log meanwhile, when the archive has it; who reads finds that out,
+//! The process that takes checkpoints may free the log meanwhile, when the archive has it; the reader detects that,
 //! and begins again behind the last row that it gave.
 
 use super::super::NodeError;
@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// So often reading begins again where the log was freed, or what it says otherwise is believed.
+/// The number of times that reading begins again where the log was freed; after that, the log's error counts.
 const ATTEMPTS: u32 = 8;
 
 /// The source from which a node reads the rows of a journal.

@@ -129,7 +129,7 @@ pub(super) fn store(view: &mut View<'_>, value: &[u8]) -> Result<Vec<u8>, NodeEr
     Ok(entry)
 }
 
-/// Gives back what a value has beside its leaf.
+/// Gives back the pages that a value has beside its leaf.
 pub(super) fn free(view: &mut View<'_>, leaf: PageId, entry: &[u8]) -> Result<(), NodeError> {
     if let Place::InChain { length, first } = place_of(leaf, entry)? {
         let mut pages = Vec::new();

@@ -16,8 +16,9 @@
 //!
 //! - `access`: what is asked of a transaction; `view`, `arena`: the pages that one operation works on;
 //! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
-//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: the definitions of tables; `known`:
-//!   all of them, and those that a node keeps; `dropping`: of dropped ones;
+//! - `entries`: a tree's entries; `change`: the change of a row and its indexes;
+//! - `catalogue`: the definitions of tables; `known`: all of them, and the ones that a node keeps; `dropping`: dropped
+//!   ones;
 //! - `store`: all of it as a store of rows, with the constraints and changes of schemas that all stores have;
 //! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
@@ -26,7 +27,8 @@
 //! An operation works on copies of pages and hands its changes to the transaction when it has succeeded, all or
 //! none. So one that fails, or that has to wait for a lock and is begun again, has done nothing.
 //!
-//! A database's pages are used by number, or hold tables: who writes pages by number writes into the tables.
+//! A database's pages are used by number, or hold tables: a program that writes pages by number writes into the
+//! tables.
 //!
 //! Bounds (I10): an encoded key has at most [`KEY_BYTES_MAX`] bytes. The redo ring bounds a row and a transaction
 //! ([`NodeError::TransactionTooLarge`]). So an index is built, and a column widened, only of tables that a transaction

@@ -1,5 +1,5 @@
-//! Rows of a range of keys, in the keys' order and from both ends, read in pieces: so what is in memory does not grow
-//! with the range. (What is locked does.)
+//! Rows of a range of keys, in the keys' order and from both ends, read in pieces: so the memory does not grow with
+//! the range. (The number of locks does.)
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
@@ -83,7 +83,7 @@ impl fmt::Debug for OwnedRow {
     }
 }
 
-/// Makes of a row what is wanted.
+/// Makes the requested value of a row.
 pub(super) type Decode<T> = fn(OwnedRow) -> Result<T, NodeError>;
 
 /// The tree whose order the rows have.

@@ -1,4 +1,4 @@
-//! Rows by the names of their columns in a transaction: for those who do not know them when they are compiled.
+//! Rows by the names of their columns in a transaction: for programs that do not know them when they are compiled.
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;

@@ -51,7 +51,7 @@ fn sum(node: &impl TableNode, pages: std::ops::Range<u64>) -> i64 {
     sum.unwrap()
 }
 
-/// Each worker has counted what was witnessed, and the sums are equal.
+/// Each worker has counted the witnessed transactions, and the sums are equal.
 pub fn check(node: &impl TableNode, witnessed: &[u64]) {
     let mut own = 0;
     for (worker, witnessed) in witnessed.iter().enumerate() {

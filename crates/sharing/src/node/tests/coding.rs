@@ -1,4 +1,4 @@
-//! Messages survive their way through words, and what is no message is refused.
+//! Messages survive their way through words, and other words are refused.
 
 use crate::node::coding::{decode, encode};
 use crate::protocol::{LockMode, Message, NodeId, PageId, Probe, Psn, TransactionId};

@@ -11,7 +11,7 @@ struct Seen {
     died: u32,
     gave_up: u32,
     asked_for: u64,
-    /// Of trees, at the end.
+    /// Nodes of trees, at the end.
     nodes: u64,
 }
 

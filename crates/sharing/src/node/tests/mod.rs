@@ -1,5 +1,5 @@
-//! Tests of nodes: a world of nodes in one thread, in which a seed chooses the order of everything and a node
-//! may die at any step; and processes that are killed.
+//! Tests of nodes. One is a world of nodes in one thread: a seed chooses the order of everything, and a node may die
+//! at any step. Others are processes that are killed.
 
 pub mod bank;
 mod coding;

@@ -1,6 +1,6 @@
 //! Processes share a database, transfer amounts between its pages, and are killed at random points.
 //!
-//! A transaction is one of [`bank`](super::bank)'s; what was acknowledged is [witnessed](super::witnessed) from outside.
+//! A transaction is one of [`bank`](super::bank)'s; acknowledged ones are [witnessed](super::witnessed) from outside.
 
 use super::bank;
 use super::witnessed::{Witnessed, said, work};
@@ -46,7 +46,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Of this process, if it is a worker.
+    /// The role of this process, if it is a worker.
     pub fn here() -> Option<Told> {
         let directory = std::env::var_os(DIRECTORY)?;
         let memory = std::env::var_os(MEMORY).unwrap();
@@ -62,7 +62,7 @@ impl Told {
         })
     }
 
-    /// Works: `count` is what is there, `transfer` one transaction more.
+    /// Works: `count` returns the present number, `transfer` runs one transaction more.
     pub fn work(mut self, count: u64, transfer: impl FnMut(&mut Random) -> u64) {
         work(&mut self.out, self.worker, count, TRANSACTIONS, transfer);
     }

@@ -55,7 +55,7 @@ pub(super) enum Writing {
 /// The effects of the changed entry when it is in GEM.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Effects {
-    /// Of a request.
+    /// The answer, for a request.
     pub answer: Option<Answer>,
     /// The lock was given to the node, for its readers, instead of the transaction.
     pub authorised: bool,
@@ -73,7 +73,7 @@ pub(super) struct Effects {
     pub write_turn: Option<NodeId>,
     /// The transaction waits no more, as a victim.
     pub cancelled: bool,
-    /// Of a wish to write.
+    /// The write, for a wish to write.
     pub writing: Option<Writing>,
     /// The node that writes it now.
     pub writer: Option<NodeId>,

@@ -1,9 +1,8 @@
-//! Read authorisations, as the node that has them sees it: who reads under them, when one is used,
-//! and when it goes back.
+//! Read authorisations, as the node that has them sees it: their readers, their use, and their return.
 //!
-//! The lock table has one read lock of the node instead of its readers'. So an authorisation is
-//! given up exactly once, and only when its only reader is the transaction whose request gives it
-//! up; that request brings its read lock into the table.
+//! The lock table has one read lock of the node instead of its readers'. So an authorisation is given up exactly once,
+//! and only when its only reader is the transaction whose request gives it up. That request brings its read lock into
+//! the table.
 
 use super::Home;
 use crate::protocol::probe::Step;

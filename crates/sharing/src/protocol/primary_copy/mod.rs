@@ -75,9 +75,9 @@ pub struct PrimaryCopyOptions {
     /// True if nodes are authorised to grant read locks themselves.
     pub read_optimisation: bool,
     /// True if a node grants under its authorisation also when its buffer has no copy of the page. If false, a reader
-    /// that finds neither a copy nor a current reader of its node gives the authorisation up with its request, and
-    /// gets a new one with the grant. So the authorisations that save messages are those of pages in the buffer (or
-    /// being read). Authorisations of other pages are not used, but stay until a reader asks again or a writer has
+    /// may find neither a copy nor a current reader of its node. Then it gives the authorisation up with its request,
+    /// and gets a new one with the grant. So the authorisations that save messages are those of pages in the buffer
+    /// (or being read). Authorisations of other pages are not used, but stay until a reader asks again or a writer has
     /// them revoked.
     pub authorised_without_copy: bool,
     /// True if a transaction has ended only when every authority has received its release.

@@ -1,11 +1,10 @@
 //! Thousands of seeded runs of the toy shell, in which anything may happen between any two steps.
 //!
-//! In each run transactions of several nodes read and change a few pages. Checked at every step, by
-//! the world: mutual exclusion; every grant names the newest committed version and is right about
-//! where it is; no update is lost; storage never goes backwards. At the end: nothing waits
-//! (deadlocks are found as long as waiting transactions are suspected), and no lock is left; and what a backup and all
-//! logs have is what was committed, as it is at any moment at which everything fails. A run repeated has the same
-//! outputs (I11).
+//! In each run transactions of several nodes read and change a few pages. The world checks at every step: mutual
+//! exclusion; every grant names the newest committed version and its right place; no update is lost; storage never
+//! goes backwards. At the end nothing waits (deadlocks are found as long as waiting transactions are suspected), and
+//! no lock is left. A backup and all logs together have the committed state, as they have at any moment at which
+//! everything fails. A run repeated has the same outputs (I11).
 //!
 //! Each case is run twice: with nodes that write pages, and with a checkpointer that merges the nodes' logs.
 //!
@@ -88,7 +87,8 @@ fn explore_case(case: Case, seeds: u64) {
     );
 }
 
-/// A turn to write that nobody passed on; an entry that was being read when a recovery ended, and named the dead node.
+/// A turn to write that was not passed on; an entry that was being read when a recovery ended, and named the dead
+/// node.
 #[test]
 fn seeds_that_once_found_a_fault() {
     let gem = |page_transfer| {
@@ -124,7 +124,7 @@ fn seeds_that_once_found_a_fault() {
     }
 }
 
-/// What the runs have come upon, so that it shows when they do not any more.
+/// Counts of the situations that the runs have met, so that a test fails when they do not occur any more.
 #[derive(Debug, Default)]
 struct Seen {
     committed: u64,
@@ -231,7 +231,7 @@ fn primary_copy_force_authorised_without_copy() {
     explore(authorised_without_copy(UpdateStrategy::Force), SEEDS);
 }
 
-/// How many seeds each test runs of each case, unless `SARDONYX_SEEDS` says otherwise.
+/// The number of seeds that each test runs of each case, unless `SARDONYX_SEEDS` says otherwise.
 const SEEDS: u64 = 200;
 
 #[test]

@@ -5,7 +5,7 @@ use crate::world::{Event, Keeper, Machines, Planted, Progress, SharedTable, Worl
 use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::{LockMode, NodeId, Outcome, PageId, membership};
 
-/// What is explored.
+/// A case to explore.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub machines: Machines,
@@ -14,7 +14,7 @@ pub struct Case {
     pub planted: Option<Planted>,
 }
 
-/// What goes wrong.
+/// The failures of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hazard {
     None,
@@ -36,18 +36,18 @@ pub enum Hazard {
     Scripted(Script),
 }
 
-/// What happens at which step of a run.
+/// The steps of a run at which failures happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Script {
     /// When the node with this number stops or dies.
     pub at: usize,
     pub node: u16,
     pub dies: bool,
-    /// How many steps later the others believe that it has failed.
+    /// The number of steps after which the others believe that it has failed.
     pub suspected_after: usize,
-    /// How many steps after that the coordinator dies, if it does.
+    /// The number of steps after that at which the coordinator dies, if it does.
     pub coordinator_dies_after: Option<usize>,
-    /// How many steps after it stopped it wakes up.
+    /// The number of steps after it stopped at which it wakes up.
     pub wakes_after: usize,
 }
 
@@ -59,7 +59,7 @@ impl Hazard {
         )
     }
 
-    /// Whether the nodes find out themselves who takes part.
+    /// True if the nodes determine the membership themselves.
     pub fn has_membership(self) -> bool {
         matches!(self, Hazard::Stops | Hazard::Scripted(_))
     }
@@ -76,7 +76,7 @@ impl Hazard {
 /// Nodes of a run in which nodes join, at most.
 const NODES_MAX: u16 = 8;
 
-/// What a run is like.
+/// The random parameters of a run.
 #[derive(Clone, Copy, Debug)]
 struct Mix {
     nodes: u16,
@@ -84,7 +84,7 @@ struct Mix {
     transactions: usize,
     steps: usize,
     writes_percent: usize,
-    /// How often the checkpointer reads on when it could, in all logs but the first, and in that.
+    /// How often, in percent of its chances, the checkpointer reads on: in all logs but the first, and in the first.
     reading_percent: [usize; 2],
     hazard: Hazard,
 }
@@ -158,7 +158,7 @@ pub fn run(case: Case, seed: u64, verbose: bool) -> World {
     world
 }
 
-/// How many bytes of redo records may wait for other logs: none, those of a few transactions, all.
+/// The most bytes of redo records that may wait for other logs: none, those of a few transactions, all.
 fn waiting_bytes_max(random: &mut Random) -> usize {
     [0, 300, usize::MAX][random.below(3)]
 }
@@ -227,7 +227,7 @@ fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left:
     }
 }
 
-/// Whether this is to be read by the checkpointer, which lags, and reads one log behind the others.
+/// True if the event is a read of the checkpointer that is to lag: it reads one log behind the others.
 fn lags(world: &World, random: &mut Random, mix: Mix, place: usize) -> bool {
     let Event::Consume(log) = world.events[place] else {
         return false;
@@ -267,7 +267,7 @@ fn disturb(world: &mut World, random: &mut Random) {
         }
         18..40 => suspect_all(world, one),
         40 => world.tell_membership(one, membership::Input::Suspect(other)),
-        // Whether it is so or not: the two, or more, may reach each other.
+        // The claim may be false: the two, or more, may reach each other.
         kind @ 41..43 => {
             let unanswered = membership::Input::Unanswered {
                 node: other,

@@ -196,7 +196,7 @@ fn a_reader_that_wakes_up_after_its_node_was_shut_out_is_not_acknowledged() {
 fn a_late_reader(machines: Machines) {
     let run = |planted| {
         let (mut world, _) = overtaken(machines, LockMode::Read, planted);
-        // It has a read authorisation and the page, as far as it knows, and asks nobody.
+        // It has a read authorisation and the page, as far as it knows, and asks no other node.
         let reader = locked(&mut world, 1, LockMode::Read);
         assert_eq!(world.ready(), [reader]);
         world.advance(reader);

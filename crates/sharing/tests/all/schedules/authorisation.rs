@@ -16,7 +16,7 @@ fn gem_authorised_readers_cost_nothing_until_a_writer_comes() {
     let second = world.begin(0, &[(7, READ)]);
     assert_eq!(spent(&mut world, |world| world.advance(second)), NOTHING);
     assert_eq!(spent(&mut world, |world| world.advance(first)), NOTHING);
-    // The writer waits for the node, which is told once.
+    // The writer waits for the node, which receives one message.
     let writer = world.begin(1, &[(7, WRITE)]);
     assert_eq!(
         spent(&mut world, |world| world.advance(writer)),

@@ -1,9 +1,9 @@
-//! What a schedule costs: messages, and accesses to the global lock table.
+//! The cost of a schedule: messages, and accesses to the global lock table.
 
 use crate::world::World;
 use sardonyx_sharing::protocol::Counters;
 
-/// What it has cost, over all nodes.
+/// The cost so far, over all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     pub entry_reads: u64,
@@ -32,7 +32,7 @@ pub fn cost(world: &World) -> Cost {
     }
 }
 
-/// What `act` costs, when all that follows has happened.
+/// The cost of `act`, with all events that follow.
 pub fn spent(world: &mut World, act: impl FnOnce(&mut World)) -> Cost {
     let before = cost(world);
     act(world);

@@ -5,8 +5,8 @@ use super::{READ, WRITE, gem, primary_copy, progress, run, waits};
 use crate::world::{Progress, World};
 use sardonyx_sharing::protocol::{Outcome, PageId, Psn, UpdateStrategy};
 
-/// Two transactions of different nodes that wait for each other; whoever suspects it, the younger
-/// one is the victim.
+/// Two transactions of different nodes that wait for each other; the younger one is the victim, whichever suspects the
+/// deadlock.
 fn deadlock(mut world: World, suspect_older: bool) -> World {
     let older = run(&mut world, 0, &[(1, WRITE)]);
     let filler = run(&mut world, 1, &[]);

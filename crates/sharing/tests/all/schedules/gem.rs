@@ -28,7 +28,7 @@ fn gem_three_transactions_with_every_cost() {
         spent(&mut world, |world| world.advance(writer)),
         accesses(1, 1)
     );
-    // What is held already costs nothing.
+    // A lock that is held already costs nothing.
     assert_eq!(spent(&mut world, |world| world.advance(writer)), NOTHING);
     let reader = world.begin(1, &[(7, READ)]);
     assert_eq!(
@@ -132,7 +132,7 @@ fn gem_the_owner_marks_the_entry_and_adapts_it_after_the_write() {
     world.settle();
     assert_eq!(world.entries[&page].owner(), None);
     assert_eq!(cost(&world), accesses(4, 4));
-    // Now storage has it, and nobody is asked.
+    // Now storage has it, and no node is asked.
     world.evict(NodeId(0), page);
     let reader = world.begin(1, &[(7, READ)]);
     assert_eq!(

@@ -16,7 +16,7 @@ pub struct Recovery {
 }
 
 impl World {
-    /// A node dies, all are told at once, and nothing that it did comes after that.
+    /// A node dies, all others are notified at once, and no later event is of that node.
     pub fn fail(&mut self, node: NodeId, random: &mut Random) {
         self.kill(node, random);
         self.cut(node);
@@ -59,13 +59,13 @@ impl World {
                 _ => {}
             }
         }
-        // What it has just written it does not destage: who takes that over does.
+        // A failed node does not destage the page that it has just written: the node that takes the page over does.
         self.events
             .retain(|event| !matches!(event, Event::Destage(by, ..) if *by == node));
         self.end_node(node);
     }
 
-    /// The node's process is gone, with all that was in its memory.
+    /// Ends the node's process, with all that was in its memory.
     pub(super) fn end_node(&mut self, node: NodeId) {
         self.dead.insert(node);
         self.stopped.remove(&node);
@@ -90,7 +90,8 @@ impl World {
         }
     }
 
-    /// What waits in GEM for a failed node, and what a failed node put there and told nobody of.
+    /// Frees pages that wait in GEM for a failed node, and pages that a failed node put there and announced to no
+    /// node.
     fn free_slots_of(&mut self, node: NodeId) {
         let announced = |of: TransactionId, which: PageId| {
             self.events.iter().any(|event| match event {
@@ -205,7 +206,7 @@ impl World {
         assert_eq!(recovery.by, by, "two nodes recover at a time");
         recovery.nodes.push(node);
         if matches!(self.machines, Machines::PrimaryCopy(_)) {
-            // Each authority frees what it has when it is told that the log is closed.
+            // Each authority frees its own locks when it learns that the log is closed.
             self.locks.retain(|(_, holder), _| holder.node() != node);
         }
         let pages = (0..pages as u64).map(PageId);

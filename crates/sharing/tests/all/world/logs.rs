@@ -1,8 +1,8 @@
-//! The nodes' logs, and who brings what is in them to storage.
+//! The nodes' logs, and the keepers that bring their groups to storage.
 //!
 //! A commit group has byte ranges with page sequence numbers, encoded as a node's log has them. Under
-//! [`Keeper::Nodes`] they are read at a recovery only; under [`Keeper::Checkpointer`] all logs are merged into the
-//! checkpointer's pages as they grow, nodes write no pages, and "written" means that these pages have a version.
+//! [`Keeper::Nodes`] they are read at a recovery only. Under [`Keeper::Checkpointer`] all logs are merged into the
+//! checkpointer's pages as they grow. Nodes write no pages then, and "written" means that these pages have a version.
 //! The checkpointer may begin again from its backup, for which it needs no log from before [`Merge::needed_from`].
 
 use super::random::Random;
@@ -14,7 +14,7 @@ use sardonyx_storage::log::record::{Body, Records, mark_end};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// Who brings changes to storage.
+/// The part that brings changes to storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeper {
     /// Each node writes pages from its buffer.
@@ -23,18 +23,18 @@ pub enum Keeper {
     Checkpointer,
 }
 
-/// What is done wrong on purpose, to see that it is noticed.
+/// Planted faults, which the checks must find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Planted {
     /// A recovery reads the failed node's log only.
     OneLog,
     /// The checkpointer applies records as they come.
     AnyOrder,
-    /// What waits for another log is forgotten.
+    /// A record that waits for another log is forgotten.
     ForgottenRecord,
     /// A buffer gives up a copy that storage has not got.
     DroppedCopy,
-    /// A node is told that storage has its version when that is only in the log.
+    /// A node receives the answer that storage has its version when the version is only in the log.
     EarlyAnswer,
     /// A backup takes every group that was read for one that it has.
     FreedLog,
@@ -55,18 +55,18 @@ pub enum Planted {
 pub struct Logs {
     pub keeper: Keeper,
     pub planted: Option<Planted>,
-    /// Whether writing a group takes a while, so that others join it and its node may fail meanwhile.
+    /// True if writing a group takes a while, so that others join it and its node may fail meanwhile.
     pub slow: bool,
     /// The newest.
     pub epoch: Epoch,
-    /// How often something had to wait for another log, and how many checkpointers followed another.
+    /// The number of times that a record had to wait for another log, and of checkpointers that followed another.
     pub waited: u64,
     pub restarts: u64,
     logs: BTreeMap<NodeId, Log>,
     /// The checkpointer.
     merge: Merge,
     backup: Backup,
-    /// What each page's version was when the checkpointer had to begin again: before that nothing is read from it.
+    /// Each page's version when the checkpointer had to begin again: before that, the page is not read from it.
     stood: BTreeMap<PageId, Psn>,
 }
 
@@ -119,7 +119,7 @@ impl Log {
         }
     }
 
-    /// What whoever keeps a log does: a group is appended at its end, or what stands there is told.
+    /// A keeper's access to its log: a group is appended at its end, or the end is read.
     fn append_at(
         &mut self,
         place: u64,
@@ -344,7 +344,7 @@ impl World {
         self.logs.merge = self.logs.opened(usize::MAX, &from);
     }
 
-    /// What waited for storage tries again.
+    /// Retries the events that waited for storage.
     fn go_on(&mut self) {
         let (due, awaiting) = std::mem::take(&mut self.awaiting)
             .into_iter()
@@ -354,7 +354,7 @@ impl World {
         self.events.extend(due);
     }
 
-    /// Whether what an event needs of storage or of a log is there.
+    /// True if the event has what it needs of storage or of a log.
     pub(super) fn is_due(&self, event: &Event) -> bool {
         let merged = self.logs.keeper == Keeper::Checkpointer;
         let unfenced = self.logs.planted == Some(Planted::NoFence);
@@ -383,7 +383,7 @@ impl World {
         }
     }
 
-    /// Whether the checkpointer's page is no older than it ever was.
+    /// True if the checkpointer's page is at least as new as it ever was.
     fn has_caught_up(&self, page: PageId) -> bool {
         let stood = self.logs.stood.get(&page).copied().unwrap_or_default();
         self.stored(page).psn >= stood
@@ -430,7 +430,7 @@ impl World {
         }
     }
 
-    /// What a page is when all logs are merged, from its stored version on.
+    /// A page's version when all logs are merged, from its stored version on.
     pub(super) fn merged(&self, page: PageId, failed: NodeId) -> Version {
         let stored = self.stored(page);
         let mut pages = BTreeMap::from([(page, stored)]);
@@ -474,7 +474,7 @@ impl World {
 }
 
 impl Stored<'_> {
-    /// What a checkpointer does that believes the order in which it reads.
+    /// Applies records like a checkpointer that believes the order in which it reads.
     fn apply_as_it_comes(&mut self, records: &[u8]) {
         for record in Records::new(records) {
             match record.expect("whole").body {

@@ -23,13 +23,13 @@ impl Machines {
 }
 
 impl Machines {
-    /// Whether storage has a version as soon as its transaction has committed.
+    /// True if storage has a version as soon as its transaction has committed.
     pub fn stored_at_commit(self) -> bool {
         matches!(self, Machines::PrimaryCopy(options) if options.stored_at_commit)
     }
 }
 
-/// Who has the lock authority.
+/// The division of the lock authority.
 #[derive(Clone, Debug)]
 pub enum Divided {
     /// Each of so many nodes has every so manieth page, for ever.

@@ -1,8 +1,8 @@
-//! Nodes that find out themselves who takes part, and shut each other out: dead ones, stopped ones, and ones that are
-//! only slow. A node that was shut out goes on with what it had in mind until something refuses it.
+//! Nodes that determine the membership themselves, and shut each other out: dead ones, stopped ones, and ones that are
+//! only slow. A node that was shut out goes on until something refuses it.
 //!
 //! The register, GEM, storage and the logs refuse a node when it is *cut*: when a survivor closes its log. What its
-//! processors do meanwhile is nobody's business; what it acknowledges is (I12).
+//! processors do meanwhile is not checked; what it acknowledges is (I12).
 
 use super::{Divided, Event, Machine, Machines, Node, Planted, World};
 use sardonyx_sharing::protocol::fence::Closer;
@@ -24,7 +24,8 @@ pub struct Members {
     pages: usize,
     /// If the authority is divided by places: so many. A node that joins runs where one of the first ones ran.
     places: Option<u16>,
-    /// How many messages were refused, groups found a fence, and nodes ended because of what they were told.
+    /// The numbers of messages refused, of groups that found a fence, and of nodes ended by a message that they
+    /// received.
     pub refused: u64,
     pub fenced: u64,
     pub shut_out: u64,
@@ -118,7 +119,7 @@ impl World {
         self.tell_membership(node, Input::Join);
     }
 
-    /// Whether all nodes know the register's view, and nothing of it is left to do.
+    /// True if all nodes know the register's view, and all its work is done.
     pub fn is_settled(&self) -> bool {
         self.members.as_ref().is_none_or(|all| {
             let mut nodes = self.running().into_iter();
@@ -157,7 +158,7 @@ impl World {
         all.filter(|node| !idle(node)).collect()
     }
 
-    /// Whether an event cannot happen now, as who would have to do something is stopped.
+    /// True if an event cannot happen now, as the node that would act is stopped.
     pub fn is_frozen(&self, event: &Event) -> bool {
         let to = match event {
             Event::Message { to, .. } | Event::View(_, ViewEvent::Tell(to, _)) => Some(to),
@@ -167,7 +168,7 @@ impl World {
         doer.is_some_and(|node| self.stopped.contains(&node))
     }
 
-    /// Whether the node knows the register's view.
+    /// True if the node knows the register's view.
     pub fn knows_all(&self, node: NodeId) -> bool {
         let register = self.members.as_ref().map(|all| all.register.epoch);
         register == Some(self.known_epoch(node))
@@ -266,8 +267,8 @@ impl World {
         machine.map_or(Epoch(0), |machine| machine.view().epoch)
     }
 
-    /// What becomes of an event before it happens: a message may be refused or held, and a node that is cut off ends
-    /// with what it does to others.
+    /// The fate of an event before it happens: a message may be refused or held, and a node that is cut off ends with
+    /// its effects on others.
     pub(super) fn admitted(&mut self, event: Event) -> Option<Event> {
         let Some(all) = &mut self.members else {
             return Some(event);
@@ -325,8 +326,8 @@ impl World {
         self.end_node(node);
     }
 
-    /// Whether the node may tell anybody that a transaction is committed which is in no log: it asks whether its log is
-    /// still open. (With a lease it would know for a while.)
+    /// True if the node may acknowledge a transaction that is in no log: it asks if its log is still open. (With a
+    /// lease it would know for a while.)
     pub(super) fn may_acknowledge(&mut self, transaction: TransactionId) -> bool {
         let node = transaction.node();
         let cut = self.members.is_some() && self.failed.contains_key(&node);
@@ -337,7 +338,7 @@ impl World {
         true
     }
 
-    /// What an acknowledged transaction has read is what was committed.
+    /// Checks that an acknowledged transaction has read committed values.
     pub(super) fn check_reads(&mut self, transaction: TransactionId) {
         let state = self.transaction(transaction).expect("who commits lives");
         for (page, psn) in state.read.clone() {

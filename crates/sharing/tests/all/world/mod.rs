@@ -1,10 +1,10 @@
-//! A toy shell around the protocols' machines: nodes with page buffers, transactions that read and
-//! change page contents, a network, a global lock table and a storage whose writes take time.
+//! A toy shell around the protocols' machines. It has nodes with page buffers, transactions that read and change page
+//! contents, a network, a global lock table and a storage whose writes take time.
 //!
-//! Everything under way is an [`Event`] in a pool. The driver picks one after another: in order for
-//! a schedule written by hand, or at random, which lets messages overtake each other and everything
-//! happen between any two steps of anything else. The world knows the truth (what was committed,
-//! who holds what) and checks every grant, read and write against it.
+//! Everything under way is an [`Event`] in a pool. The driver picks one after another, in order for a schedule written
+//! by hand, or at random. At random, messages overtake each other, and everything may happen between any two steps of
+//! anything else. The world knows the truth (the committed state, the holders of locks) and checks every grant, read
+//! and write against it.
 //!
 //! A commit writes byte ranges to the log of its node (`logs`), and is durable with that. How they come to storage is
 //! one of two [`Keeper`]s' business: the nodes write whole pages, or a checkpointer merges all logs into its pages and
@@ -48,7 +48,7 @@ pub struct World {
     pub storage: BTreeMap<PageId, Version>,
     /// The newest committed version of each page.
     pub truth: BTreeMap<PageId, Version>,
-    /// Every lock that a transaction has been told of.
+    /// Every lock that a transaction knows to be granted.
     pub locks: BTreeMap<(PageId, TransactionId), LockMode>,
     /// Pages in GEM on their way: by who put them there, for whom, and which.
     pub slots: BTreeMap<(NodeId, TransactionId, PageId), Version>,
@@ -56,7 +56,7 @@ pub struct World {
     pub cache: Option<(PageCache, BTreeMap<PageId, Version>)>,
     /// The nodes' logs, and who brings to storage what is in them.
     pub logs: Logs,
-    /// What waits until storage has a version or all of a log.
+    /// Events that wait until storage has a version or all of a log.
     pub awaiting: Vec<Event>,
     /// Failed nodes, and whether they have been recovered.
     pub failed: BTreeMap<NodeId, bool>,
@@ -64,7 +64,8 @@ pub struct World {
     pub dead: BTreeSet<NodeId>,
     /// Nodes that do nothing for a while, and know nothing of it.
     pub stopped: BTreeSet<NodeId>,
-    /// Who takes part, if the nodes find that out themselves. Else all are told at once, and a failed node is dead.
+    /// The membership, if the nodes determine it themselves. Else all nodes are notified at once, and a failed node is
+    /// dead.
     pub members: Option<Members>,
     pub recovery: Option<Recovery>,
     pub committed: u64,

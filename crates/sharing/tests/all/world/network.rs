@@ -53,7 +53,7 @@ impl World {
             .extend(packet.map(|packet| Event::Packet { from, to, packet }));
     }
 
-    /// Nobody will hear of the page that the message announces.
+    /// Frees the slot of the page that an undelivered message announces.
     pub(super) fn free_slot(&mut self, from: NodeId, message: &Message) {
         if let Message::PageInGem {
             transaction, page, ..

@@ -1,4 +1,4 @@
-//! What nodes and transactions are at a moment.
+//! The states of nodes and transactions at a moment.
 
 use super::Machine;
 use super::random::Random;
@@ -17,8 +17,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// The next version: a transaction has changed one or two byte ranges. What stands there then depends on every
-    /// byte of this version; the rest of the page stays, so no version has a change that one before it lacked.
+    /// The next version: a transaction has changed one or two byte ranges. Their new bytes depend on every byte of
+    /// this version; the rest of the page stays, so no version has a change that one before it lacked.
     pub(super) fn after(self, transaction: TransactionId) -> Version {
         let mut seed = self.psn.0 ^ transaction.number() << 8 ^ u64::from(transaction.node().0);
         for byte in self.content {
@@ -64,18 +64,18 @@ pub struct Frame {
     pub pins: u32,
 }
 
-/// How far a transaction is.
+/// The progress of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     Ready,
-    /// Has asked for a lock; whether it has been told to wait.
+    /// Has asked for a lock; true once it has been answered that it must wait.
     Locking(PageId, bool),
     Reading(PageId),
     /// Its node writes its redo to the log.
     Logging,
     /// Its redo is durable; so many of its pages are not on storage.
     Forcing(u32),
-    /// Its end has been told to the machine.
+    /// The machine has received its end.
     Ending,
 }
 

@@ -1,4 +1,4 @@
-//! What happens, one event after another, and what the machines answer to it.
+//! The events, one after another, and the machines' answers to them.
 
 use super::{Event, Keeper, Progress, Version, World};
 use sardonyx_base::hash::Fnv1a;
@@ -35,7 +35,7 @@ impl World {
             Event::SwapEntry(node, page, expected, entry) => {
                 let swapped = self.swap_entry(node, page, expected, *entry);
                 let current = &self.entries[&page];
-                // A recovery frees the failed nodes' locks by the swap, whoever hears of it when.
+                // A recovery frees the failed nodes' locks by the swap, before or after the nodes learn of it.
                 let freed = |node| self.failed.contains_key(&node) && !current.is_locked_by(node);
                 self.locks
                     .retain(|&(locked, holder), _| locked != page || !freed(holder.node()));

@@ -1,5 +1,5 @@
-//! The entries of the world: in its own memory, or beside it also in a global lock table in shared memory,
-//! which each node uses as a process of its own would. Then the machines see what is in the table.
+//! The entries of the world: in its own memory, or also in a global lock table in shared memory. Each node uses the
+//! table as a process of its own would. Then the machines see the table's entries.
 
 use super::World;
 use sardonyx_sharing::lock_table::{LockTable, Shape, TableNode};

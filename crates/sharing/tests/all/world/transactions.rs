@@ -1,4 +1,4 @@
-//! What transactions do: they ask for locks, read and change pages, and end.
+//! The steps of transactions: they ask for locks, read and change pages, and end.
 
 use super::{Event, Progress, Transaction, Version, World, carried};
 use sardonyx_sharing::protocol::{
@@ -137,7 +137,7 @@ impl World {
         source: PageSource,
         pages: &[(PageId, Version)],
     ) {
-        // What a node believes that is cut off, nobody shares.
+        // A node that is cut off may believe that it holds a lock; no other shares that belief.
         let cut = self.failed.contains_key(&transaction.node());
         for (&(locked, other), &held) in self.locks.iter().filter(|_| !cut) {
             let admits = mode == LockMode::Read && held == LockMode::Read;
@@ -217,7 +217,7 @@ impl World {
         frame.expect("a pinned page stays").pins -= 1;
     }
 
-    /// The transactions that have been told to wait, by age.
+    /// The transactions that have been answered that they must wait, by age.
     pub fn waiting(&self) -> Vec<TransactionId> {
         let all = self.nodes.iter().flat_map(|node| &node.transactions);
         let all = all.filter(|(transaction, _)| !self.stopped.contains(&transaction.node()));

@@ -1,4 +1,4 @@
-//! Every message survives its way through a frame, and everything else is refused, whatever byte is damaged.
+//! Every message survives its way through a frame, and everything else is refused, with any byte damaged.
 
 use crate::node::loose::call::Question;
 use crate::node::loose::coding::{Letter, decode, encode};
@@ -161,7 +161,7 @@ fn a_frame_with_any_damaged_byte_is_refused() {
     for letter in letters() {
         let mut bytes = Vec::new();
         frame(&letter).encode(&mut bytes);
-        // Of a page not each.
+        // Not every place of a page.
         let step = 1 + bytes.len() / 400;
         for place in (4..bytes.len()).step_by(step) {
             for damage in [1, 0x80, 0xff] {
@@ -201,7 +201,7 @@ fn a_content_that_no_encoder_made_is_refused() {
         longer.content.push(0);
         assert!(decode(&longer).is_err(), "{letter:?} with a byte more");
         for _ in 0..300 {
-            // Signed by whom it may be: it is a letter or an error, and what comes back is encoded alike.
+            // With any kind: it is a letter or an error, and encodes to the same bytes.
             let mut other = whole.clone();
             other.kind = random.below(40) as u8;
             if !other.content.is_empty() {

@@ -98,7 +98,7 @@ fn what_a_connection_keeps_back_is_flushed_without_another_message() {
         connected.recv().unwrap();
         let limit = Some(Duration::from_secs(60));
         stream.socket().set_read_timeout(limit).unwrap();
-        // Shorter and longer than what is kept back at once.
+        // Shorter and longer than the bytes kept back at once.
         for length in [1, HELD_MAX - 100, 5 * HELD_MAX, 7] {
             let frame = Frame {
                 kind: 9,

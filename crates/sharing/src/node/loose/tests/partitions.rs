@@ -170,7 +170,7 @@ fn one_of_a_pair_goes_on(finds_out: usize) {
         time_passes_at(goes_on);
         (by_one.join().unwrap(), by_two.join().unwrap())
     });
-    // The other one has been shut out and says so; this one has what it waited for.
+    // The other one has been shut out and reports it; this one has its lock.
     let left = match (finds_out, &written) {
         (0, (Ok(()), Err(_))) => [(of_two, 11), (of_one, 2)],
         (1, (Err(_), Ok(()))) => [(of_two, 1), (of_one, 12)],

@@ -1,4 +1,4 @@
-//! Processes, nodes and the page server, that are killed at random points, or stopped; what was acknowledged is
+//! Processes, nodes and the page server, that are killed at random points, or stopped; acknowledged transactions are
 //! [witnessed](crate::node::tests::witnessed) from outside.
 
 use super::proxy::Proxy;
@@ -55,7 +55,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Of this process, if it is a worker.
+    /// The role of this process, if it is a worker.
     pub fn here() -> Option<Told> {
         let members = std::env::var_os(MEMBERS)?;
         Some(Told {
@@ -87,7 +87,7 @@ impl Told {
         }
     }
 
-    /// Works: `count` is what is there, `transfer` one transaction more.
+    /// Works: `count` returns the present number, `transfer` runs one transaction more.
     pub fn work(
         mut self,
         node: LooseNode,
@@ -106,7 +106,7 @@ fn child() {
     if let Some(database) = std::env::var_os(DATABASE) {
         let server = serve(Path::new(&database), PAGES, storage());
         writeln!(said(), "at {}", server.address()).unwrap();
-        // Until it is killed, or who started it ends.
+        // Until it is killed, or its parent ends.
         let _ = std::io::stdin().read_line(&mut String::new());
         return;
     }

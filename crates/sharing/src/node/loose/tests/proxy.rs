@@ -11,7 +11,7 @@ struct Shared {
     ended: bool,
 }
 
-/// A proxy: what connects here is connected to its target, if it has one.
+/// A proxy: a connection to it is connected to its target, if it has one.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,

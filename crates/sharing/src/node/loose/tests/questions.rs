@@ -1,5 +1,4 @@
-//! Questions to the page server and its answers: each survives its way through a frame, and what no encoder made is
-//! refused.
+//! Questions to the page server and its answers: each survives its way through a frame, and other bytes are refused.
 
 use crate::node::loose::call::{Answer, Question, Rows};
 use crate::node::loose::frame::{Frame, FrameError};

@@ -182,7 +182,7 @@ impl NodeTables<'_> {
             .ok_or_else(|| unknown(name))
     }
 
-    /// That no other table refers to this one's rows.
+    /// Checks that no other table refers to this one's rows.
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
         for other in self.tables.all().filter(|other| other.number != number) {
             let mut keys = other.format.schema().foreign_keys.iter();
@@ -389,7 +389,7 @@ impl DefineRows for NodeTables<'_> {
     }
 
     fn generate_in_old_rows(&mut self, table: u16, _: usize) -> Result<(), Error> {
-        // Whatever is set of a generated column, it gets its value.
+        // Any value set is replaced: a generated column gets its own.
         let set = self.set_in_all_rows(table, |_| Ok(Value::Null));
         set.map_err(|Widened(error)| error)
     }

@@ -6,7 +6,7 @@
 //! it has succeeded. Several that are one have a savepoint of the transaction, to which it returns. An error of the
 //! node goes through [`TableError::Engine`] and comes out as what it was.
 //!
-//! Invariants: an operation that fails has done nothing; what constraints looked at, rows and gaps, is locked until the
+//! Invariants: an operation that fails has done nothing; the rows and gaps that constraints read are locked until the
 //! transaction ends, so that they hold whatever other nodes do meanwhile.
 
 mod constraints;
@@ -193,7 +193,7 @@ impl<'t> NodeTables<'t> {
         NodeMark(number)
     }
 
-    /// Undoes what was done since the transaction marked a place. The mark stays; those that were made behind it do not.
+    /// Undoes the changes since the transaction marked a place. The mark stays; marks that were made behind it do not.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such mark, or not any more; why the node does not go on.

@@ -81,7 +81,7 @@ impl NodeTables<'_> {
         Ok(Some(value))
     }
 
-    /// Deletes the row with a key, and what goes with it. Returns the row, if there was one.
+    /// Deletes the row with a key, and its dependent rows. Returns the row, if there was one.
     pub(in super::super) fn remove_row(
         &mut self,
         info: &Arc<TableInfo>,

@@ -49,7 +49,7 @@ fn older_handles_are_told_and_pages_come_back<P: Place>() -> Result<(), NodeErro
         assert_eq!(found, 60);
         let pages = one.check_tables()?;
         assert_eq!((pages.tables, pages.marks), (2, 2 * round));
-        // Of what was dropped nothing is left but the marks.
+        // Only the marks are left of dropped tables.
         let in_use = (pages.nodes, pages.values);
         assert_eq!(in_use, *first.get_or_insert(in_use));
         assert!(pages.values > 10, "{pages:?}");

@@ -39,7 +39,7 @@ pub fn step(random: &mut Random) -> Step {
     }
 }
 
-/// Does it; what the tables refuse is not done.
+/// Does it; a refused step is not done.
 pub(super) fn run(access: &mut Granted<'_>, step: &Step) -> Result<(), NodeError> {
     match done(&mut NodeTables::of(access)?, step) {
         Err(NodeError::Rows(error))

@@ -106,7 +106,7 @@ fn verbs_of_nodes_in_turn_are_as_their_model<P: Place>() -> Result<(), NodeError
             did => did?,
         }
         if step % 60 == 0 {
-            // The oldest leaves, and what it had is others'.
+            // The oldest leaves, and its parts become others'.
             drop(nodes.remove(0));
             nodes.push(place.join()?);
             let pages = nodes[0].check_tables()?;

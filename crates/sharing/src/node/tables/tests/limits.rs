@@ -139,7 +139,7 @@ fn nodes_that_make_the_same_things_at_once_have_the_same<P: Place>() -> Result<(
     Ok(())
 }
 
-/// Each has a row and wants the other's: one is run again, whatever its closure makes of the error.
+/// Each has a row and wants the other's: one is run again, even if its closure ignores the error.
 fn a_deadlock_s_victim_is_run_again<P: Place>() -> Result<(), NodeError> {
     let place = P::new();
     let nodes = [place.join()?, place.join()?];

@@ -137,7 +137,7 @@ impl Tested {
         }
     }
 
-    /// Does something; what is refused has had no effect.
+    /// Does something; a refused operation has had no effect.
     fn run<T>(
         &mut self,
         done: impl FnOnce(&mut View<'_>, u32) -> Result<T, NodeError>,
@@ -322,7 +322,7 @@ fn other_pages_are_refused_and_damage_is_named() {
             Err(_) => named += 1,
             Ok(_) => harmless += 1,
         }
-        // Whatever is there, nothing panics and nothing goes on for ever.
+        // With any content, nothing panics and nothing goes on for ever.
         for _ in 0..4 {
             let root = tested.root;
             let (key, value) = row(

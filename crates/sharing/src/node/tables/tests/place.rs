@@ -1,4 +1,4 @@
-//! A database that nodes of one process share, of either coupling: what a test says of nodes' tables it says of both.
+//! A database that nodes of one process share, of either coupling: so tests of nodes' tables run on both.
 
 use crate::node::loose::tests::register;
 use crate::node::loose::{LooseNode, LooseOptions, PageServer, Serving};
@@ -52,7 +52,7 @@ pub fn options(memory: &Path) -> NodeOptions {
     }
 }
 
-/// Of closely coupled nodes.
+/// A place with closely coupled nodes.
 pub struct Close {
     pub nodes: Option<Nodes>,
     options: NodeOptions,
@@ -98,7 +98,7 @@ pub fn serve(directory: &Path, pages: u64, storage: StorageOptions) -> Serving {
     Serving::start(server, listener, None).unwrap()
 }
 
-/// Of loosely coupled nodes.
+/// A place with loosely coupled nodes.
 pub struct Loose {
     pub server: Option<Serving>,
     storage: StorageOptions,
@@ -146,7 +146,7 @@ impl Place for Loose {
     }
 }
 
-/// Makes a test for each coupling of functions that say what is so of a [`Place`].
+/// Makes a test for each coupling of functions that test a [`Place`].
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod close {

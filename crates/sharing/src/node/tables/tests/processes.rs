@@ -35,7 +35,7 @@ struct Branch {
 record!(Branch { table: "branches", key: id: u64, fields: { id: u64, balance: i64 } });
 
 const ACCOUNTS: u64 = 400;
-/// Of a worker's history so many rows stay.
+/// The number of rows kept of a worker's history.
 const KEPT: u64 = 40;
 
 /// A transfer, and its worker.

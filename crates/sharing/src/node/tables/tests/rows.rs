@@ -31,7 +31,7 @@ const KEYS: u64 = 160;
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Make,
-    /// Of tables that refer to each other.
+    /// A step on tables that refer to each other.
     Family(family::Step),
     Insert(Vec<u8>, Vec<u8>),
     Put(Vec<u8>, Vec<u8>),

@@ -16,7 +16,7 @@ const TRANSACTIONS: u64 = 40;
 
 type Step = (bool, u64, u64);
 
-/// Events in the order of a counter: what a transaction asks for before it begins, what came of it after its end.
+/// Events in the order of a counter: a transaction's requests before it begins, its results after its end.
 #[derive(Default)]
 struct Recorder(AtomicU64);
 
@@ -126,7 +126,7 @@ fn client(
                     .map(|(step, found)| micro(step, Some(found)));
                 at.note(&mut events, "ok", process, &Json::Array(done.collect()));
             }
-            // Of the torn ones some meet another's row at their place.
+            // Some torn ones meet another's row at their place.
             Err(NodeError::Rows(_)) => at.note(&mut events, "fail", process, &asked),
             Err(error) => panic!("{error}"),
         }
