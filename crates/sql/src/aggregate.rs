@@ -244,7 +244,7 @@ impl Aggregate {
         parts.chain(&self.separator).chain(order)
     }
 
-    /// Whether aggregates of rows that follow each other can be merged into that of all: the order of values does not
+    /// True if aggregates of consecutive rows can be merged into the aggregate of all: the order of values does not
     /// matter.
     pub fn is_mergeable(&self) -> bool {
         let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
@@ -259,7 +259,7 @@ impl Aggregate {
         is_sum && self.of == SqlType::Numeric && !self.is_distinct
     }
 
-    /// Whether values are put together, so that nulls and their order matter.
+    /// True if values are put together, so that nulls and their order matter.
     fn collects(&self) -> bool {
         matches!(
             self.kind,

@@ -88,7 +88,7 @@ pub struct CalledProcedure {
 }
 
 impl CalledProcedure {
-    /// Whether [`CalledProcedure::committed`] does nothing.
+    /// True if [`CalledProcedure::committed`] does nothing.
     pub fn is_all(&self) -> bool {
         self.sequences.is_empty()
     }
@@ -195,7 +195,7 @@ impl Database {
         }))
     }
 
-    /// Whether there is a procedure of this name in a state of the tables.
+    /// True if there is a procedure of this name in a state of the tables.
     ///
     /// # Errors
     /// What cannot be read.
@@ -205,7 +205,7 @@ impl Database {
         Ok(is_there)
     }
 
-    /// Whether a call of a procedure may look at many rows, or write many.
+    /// True if a call of a procedure may look at many rows, or write many.
     pub fn may_take_long(&self, procedure: &str) -> bool {
         procedures::may_take_long(procedure, self)
     }

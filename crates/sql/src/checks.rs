@@ -137,7 +137,7 @@ impl RowFilter {
         columns.into_iter().collect()
     }
 
-    /// Whether it is true of a row, of which these are the values by the columns' numbers.
+    /// True if it is true of a row, of which these are the values by the columns' numbers.
     ///
     /// # Errors
     /// What cannot be computed.

@@ -65,12 +65,12 @@ pub(crate) fn change_behind_with(query: &Query) -> Option<&Statement> {
     }
 }
 
-/// Whether a text in lower case may draw numbers from sequences, or set them.
+/// True if a text in lower case may draw numbers from sequences, or set them.
 pub(crate) fn draws(text: &str) -> bool {
     text.contains("nextval") || text.contains("setval")
 }
 
-/// Whether a text in lower case may notify sessions by a function.
+/// True if a text in lower case may notify sessions by a function.
 pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")
 }

@@ -23,7 +23,7 @@ pub enum CursorCommand {
         name: String,
         /// The query.
         query: Arc<Prepared>,
-        /// Whether it is there after the transaction (`WITH HOLD`).
+        /// True if it is there after the transaction (`WITH HOLD`).
         is_held: bool,
     },
     /// Gives the next rows, or passes over them.
@@ -32,7 +32,7 @@ pub enum CursorCommand {
         name: String,
         /// How many at most; `None` for all.
         most: Option<u64>,
-        /// Whether they are passed over (`MOVE`).
+        /// True if they are passed over (`MOVE`).
         is_move: bool,
     },
     /// Forgets a cursor; `None` for all.

@@ -215,7 +215,7 @@ impl Database {
         self.has_keyspace.store(true, Ordering::Release);
     }
 
-    /// Whether the keys of Redis' clients are in use.
+    /// True if the keys of Redis' clients are in use.
     pub(crate) fn has_keyspace(&self) -> bool {
         self.has_keyspace.load(Ordering::Acquire)
     }

@@ -162,7 +162,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// What the engine says.
     fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error>;
 
-    /// Whether numbers can be drawn from sequences.
+    /// True if numbers can be drawn from sequences.
     ///
     /// # Errors
     /// `0A000` if they cannot.

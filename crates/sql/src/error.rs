@@ -234,7 +234,7 @@ impl SqlError {
         SqlError::new(code, text)
     }
 
-    /// Whether it says that a statement was ended.
+    /// True if it says that a statement was ended.
     pub(crate) fn is_interruption(&self) -> bool {
         let codes = [
             code::QUERY_CANCELED,
@@ -387,7 +387,7 @@ impl From<Error> for SqlError {
     }
 }
 
-/// Whether there is no room for more log, on the disk or below its limit.
+/// True if there is no room for more log, on the disk or below its limit.
 fn is_full_log(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(LogError::Full { .. }))
 }

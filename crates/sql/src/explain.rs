@@ -115,7 +115,7 @@ pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     lines.push(format!("{EXECUTION_TIME}{time:.3} ms"));
 }
 
-/// Whether a line says how long something took.
+/// True if a line says how long something took.
 pub(crate) fn is_measured(line: &str) -> bool {
     line.starts_with(EXECUTION_TIME)
 }

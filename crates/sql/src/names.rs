@@ -87,7 +87,7 @@ const OF_COLUMNS: &[&str] = &[
     "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
 ];
 
-/// Whether a word in lower case is the name of a column, or of a channel, without quotes.
+/// True if a word in lower case is the name of a column, or of a channel, without quotes.
 pub(crate) fn is_of_column(word: &str) -> bool {
     RESERVED.binary_search(&word).is_err() || OF_COLUMNS.binary_search(&word).is_ok()
 }

@@ -44,21 +44,21 @@ pub struct Prepared {
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
-    /// Whether a client may have been told the columns, and reads what comes as such.
+    /// True if a client may have been told the columns, and reads what comes as such.
     is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
     /// Of its session; all, of a procedure's statement.
     rights: Mutex<Arc<Rights>>,
-    /// Whether its text names tables as values.
+    /// True if its text names tables as values.
     names_tables: bool,
-    /// Whether its text asks, or sets, what the session knows.
+    /// True if its text asks, or sets, what the session knows.
     asks_session: bool,
-    /// Whether its text sets parameters of the session.
+    /// True if its text sets parameters of the session.
     sets_session: bool,
-    /// Whether its text may notify sessions by a function.
+    /// True if its text may notify sessions by a function.
     notifies: bool,
-    /// Whether it changes nothing besides.
+    /// True if it changes nothing besides.
     only_signals: bool,
 }
 
@@ -160,7 +160,7 @@ impl Prepared {
         }
     }
 
-    /// Whether it calls a procedure.
+    /// True if it calls a procedure.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self.statement, Some(Statement::Call(_)))
     }
@@ -200,7 +200,7 @@ impl Prepared {
         }
     }
 
-    /// Whether it makes something temporary, by that word or in the session's own schema.
+    /// True if it makes something temporary, by that word or in the session's own schema.
     pub(crate) fn makes_temporary(&self) -> bool {
         let is_own = |name: &ObjectName| matches!(qualified(name), Ok((Some(schema), _)) if schema == TEMPORARY);
         match &self.statement {
@@ -213,7 +213,7 @@ impl Prepared {
         }
     }
 
-    /// Whether it makes a temporary table to which a commit does something.
+    /// True if it makes a temporary table to which a commit does something.
     pub(crate) fn ends_at_commit(&self) -> bool {
         match &self.statement {
             Some(Statement::CreateTable(create)) => {
@@ -320,7 +320,7 @@ impl Prepared {
         self.describe(Vec::new(), None);
     }
 
-    /// Whether it is `COPY … FROM STDIN`.
+    /// True if it is `COPY … FROM STDIN`.
     pub fn is_copy_in(&self) -> bool {
         matches!(
             &self.statement,
@@ -332,12 +332,12 @@ impl Prepared {
         )
     }
 
-    /// Whether it is `INSERT`, or `COPY … FROM STDIN`.
+    /// True if it is `INSERT`, or `COPY … FROM STDIN`.
     pub(crate) fn inserts(&self) -> bool {
         self.is_copy_in() || matches!(self.statement, Some(Statement::Insert(_)))
     }
 
-    /// Whether it is `COPY … TO STDOUT`.
+    /// True if it is `COPY … TO STDOUT`.
     pub fn is_copy_out(&self) -> bool {
         matches!(&self.statement, Some(Statement::Copy { to: true, .. }))
     }
@@ -355,27 +355,27 @@ impl Prepared {
         }
     }
 
-    /// Whether it is no statement at all.
+    /// True if it is no statement at all.
     pub fn is_empty(&self) -> bool {
         self.class == Class::Empty
     }
 
-    /// Whether it builds an index while others write.
+    /// True if it builds an index while others write.
     pub(crate) fn is_concurrent(&self) -> bool {
         matches!(self.statement(), Some(Statement::CreateIndex(create)) if create.concurrently)
     }
 
-    /// Whether nothing comes of it but its answer, as of a query.
+    /// True if nothing comes of it but its answer, as of a query.
     pub fn only_reads(&self) -> bool {
         matches!(self.class, Class::Empty | Class::Read)
     }
 
-    /// Whether it is `BEGIN`, by whichever name.
+    /// True if it is `BEGIN`, by whichever name.
     pub fn begins_transaction(&self) -> bool {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
-    /// Whether it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
+    /// True if it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
     pub fn ends_failure(&self) -> bool {
         matches!(
             self.statement,
@@ -383,7 +383,7 @@ impl Prepared {
         )
     }
 
-    /// Whether it is `COMMIT` or `ROLLBACK`, by whichever names, of the whole transaction.
+    /// True if it is `COMMIT` or `ROLLBACK`, by whichever names, of the whole transaction.
     pub fn ends_transaction(&self) -> bool {
         matches!(
             self.statement,
@@ -416,12 +416,12 @@ impl Prepared {
         &self.text
     }
 
-    /// Whether it runs a statement of `PREPARE`.
+    /// True if it runs a statement of `PREPARE`.
     pub(crate) fn is_execute(&self) -> bool {
         matches!(self.statement, Some(Statement::Execute { .. }))
     }
 
-    /// Whether it is compiled when it is prepared.
+    /// True if it is compiled when it is prepared.
     pub(crate) fn is_to_be_compiled(&self) -> bool {
         self.statement.is_some() || self.is_empty()
     }
@@ -443,28 +443,28 @@ impl Prepared {
         &self.arguments
     }
 
-    /// Whether it may set parameters of the session.
+    /// True if it may set parameters of the session.
     pub(crate) fn sets_session(&self) -> bool {
         self.sets_session
     }
 
-    /// Whether it is `LISTEN`, `UNLISTEN` or `NOTIFY`.
+    /// True if it is `LISTEN`, `UNLISTEN` or `NOTIFY`.
     pub(crate) fn is_signal(&self) -> bool {
         self.statement.as_ref().is_some_and(is_signal)
     }
 
-    /// Whether it may notify sessions by a function.
+    /// True if it may notify sessions by a function.
     pub(crate) fn notifies(&self) -> bool {
         self.notifies
     }
 
-    /// Whether it is of the class of those that write only because it notifies, or listens: a transaction that only reads
+    /// True if it is of the class of those that write only because it notifies, or listens: a transaction that only reads
     /// may do so.
     pub(crate) fn only_signals(&self) -> bool {
         self.only_signals
     }
 
-    /// Whether it can be run before those that were sent before it are answered: neither it, nor a default that it
+    /// True if it can be run before those that were sent before it are answered: neither it, nor a default that it
     /// computes, nor a procedure that it calls, asks anything of the session.
     pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
         if self.asks_session {
@@ -482,13 +482,13 @@ impl Prepared {
         }
     }
 
-    /// Whether it has a plan of this version of the catalogue, and that asks nothing of the session.
+    /// True if it has a plan of this version of the catalogue, and that asks nothing of the session.
     pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
-    /// Whether it may store more than there is.
+    /// True if it may store more than there is.
     pub(crate) fn stores(&self) -> bool {
         let stores = !matches!(
             self.statement,
@@ -502,7 +502,7 @@ impl Prepared {
         stores && matches!(self.class(), Class::Write | Class::Define)
     }
 
-    /// Whether it changes which statements have names.
+    /// True if it changes which statements have names.
     pub fn changes_names(&self) -> bool {
         matches!(
             self.statement,
@@ -562,7 +562,7 @@ impl Prepared {
             .clone()
     }
 
-    /// Whether the plan that there is, whether or not it holds, is such a one; true without one.
+    /// True if the plan that there is, whether or not it holds, is such a one; true without one.
     pub(crate) fn is_unplanned_or(&self, is: impl FnOnce(&Planned) -> bool) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_deref().is_none_or(is)

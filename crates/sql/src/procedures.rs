@@ -102,7 +102,7 @@ impl Compiled {
         &self.parameters
     }
 
-    /// Whether it changes nothing.
+    /// True if it changes nothing.
     pub fn only_reads(&self) -> bool {
         self.statements.iter().all(|one| one.only_reads())
     }
@@ -190,7 +190,7 @@ pub(crate) fn compiled(
     Ok(Some(compiled))
 }
 
-/// Whether the procedure of a `CALL` is known to ask nothing of the session: it has run, or is a program's.
+/// True if the procedure of a `CALL` is known to ask nothing of the session: it has run, or is a program's.
 pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
     let Ok(name) = of_public(&function.name) else {
         return false;
@@ -207,7 +207,7 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
         })
 }
 
-/// Whether a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
+/// True if a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
 pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
     of_public(&function.name).map_or(true, |name| may_take_long(&name, database))
 }

@@ -43,7 +43,7 @@ pub(crate) mod kind {
 pub(crate) struct TableNotes {
     /// Its name when this was written: of another table of the number nothing is known.
     pub table: String,
-    /// Whether rows are found by a number that nobody sees.
+    /// True if rows are found by a number that nobody sees.
     #[serde(default)]
     pub hidden_key: bool,
     /// The name of the primary key's constraint.
@@ -388,7 +388,7 @@ pub fn is_hidden(schema: &Schema, column: usize) -> bool {
     name == Some(ROW_NUMBER) || schema.is_index_column(column)
 }
 
-/// Whether a table is SQL's own or the engine's.
+/// True if a table is SQL's own or the engine's.
 pub(crate) fn is_own(name: &str) -> bool {
     name.starts_with(OWN) || name.starts_with("sardonyx.") || name.starts_with('.')
 }

@@ -41,7 +41,7 @@ pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>,
     Ok(found)
 }
 
-/// Whether there is a schema of a name for tables of users.
+/// True if there is a schema of a name for tables of users.
 ///
 /// # Errors
 /// What cannot be read.
@@ -59,7 +59,7 @@ pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlErr
         || object(source, kind::SCHEMA, name)?.is_some())
 }
 
-/// Whether there is a table, view, sequence or index that is kept under a name.
+/// True if there is a table, view, sequence or index that is kept under a name.
 ///
 /// # Errors
 /// What cannot be read.

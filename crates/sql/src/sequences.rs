@@ -153,7 +153,7 @@ pub(crate) struct Draws {
     share: Option<Share>,
     /// Why nothing may be drawn here.
     refused: Option<&'static str>,
-    /// Whether sessions are notified nevertheless.
+    /// True if sessions are notified nevertheless.
     signals: bool,
     /// What the session drew last.
     pub session: Drawn,
@@ -270,7 +270,7 @@ impl Draws {
         }
     }
 
-    /// Whether there is a sequence that is kept under a name.
+    /// True if there is a sequence that is kept under a name.
     pub fn has_sequence(&self, counters: &Counters, name: &str) -> bool {
         let changes = &self.changes.sequences;
         changes.made.contains_key(name)

@@ -62,7 +62,7 @@ const KNOWN: [(&str, &str); 42] = [
 /// Where names are looked up that say no schema.
 const SEARCH_PATH: &str = "search_path";
 const USUAL_PATH: &str = "\"$user\", public";
-/// Whether transactions only read, if they do not say otherwise.
+/// True if transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";
@@ -298,7 +298,7 @@ impl Settings {
         }
     }
 
-    /// Whether transactions only read, if they do not say otherwise.
+    /// True if transactions only read, if they do not say otherwise.
     pub fn reads_only(&self) -> bool {
         self.values().limits.reads_only
     }
@@ -310,7 +310,7 @@ impl Settings {
         place(&level.to_ascii_lowercase()) >= place(&least)
     }
 
-    /// Whether these are the same in memory.
+    /// True if these are the same in memory.
     pub fn is_same(&self, other: &Settings) -> bool {
         std::ptr::eq(self.values(), other.values())
     }

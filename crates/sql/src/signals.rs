@@ -63,7 +63,7 @@ impl Effects {
 pub(crate) struct Signals(Option<Box<Noted>>);
 
 impl Signals {
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -27,7 +27,7 @@ pub(crate) trait Source {
     /// What the rows of a table are.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
-    /// Whether the rows of a table are these still, which is cheap to ask.
+    /// True if the rows of a table are these still, which is cheap to ask.
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool;
 
     /// The number of the table of a name.
@@ -45,7 +45,7 @@ pub(crate) trait Source {
     /// If there is no such table.
     fn count(&self, number: u16) -> Result<u64, SqlError>;
 
-    /// Whether that is known without looking at the rows.
+    /// True if the answer is known without a look at the rows.
     fn knows_counts(&self) -> bool;
 
     /// About how many rows a table has, where that is known; to ask for it is no read.

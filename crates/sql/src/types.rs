@@ -336,7 +336,7 @@ impl SqlType {
         }
     }
 
-    /// Whether it is `int2vector` or `oidvector`, whose elements are counted from 0.
+    /// True if it is `int2vector` or `oidvector`, whose elements are counted from 0.
     pub fn is_vector(self) -> bool {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
@@ -371,12 +371,12 @@ impl SqlType {
         self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }
 
-    /// Whether values are numbers.
+    /// True if values are numbers.
     pub fn is_number(self) -> bool {
         self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric)
     }
 
-    /// Whether values are whole numbers of a fixed width.
+    /// True if values are whole numbers of a fixed width.
     pub fn is_integer(self) -> bool {
         matches!(
             self,
@@ -384,7 +384,7 @@ impl SqlType {
         )
     }
 
-    /// Whether values are texts.
+    /// True if values are texts.
     pub fn is_text(self) -> bool {
         matches!(
             self,
@@ -510,7 +510,7 @@ impl TypeSpec {
         has.then(|| u32::try_from(self.modifier).ok()).flatten()
     }
 
-    /// Whether each value of another type with the same kind of storage is one of this type, too.
+    /// True if each value of another type with the same kind of storage is one of this type, too.
     pub(crate) fn holds_all_of(self, other: TypeSpec) -> bool {
         let is_least = |own: Option<usize>, others: Option<usize>| match (own, others) {
             (None, _) => true,
@@ -532,7 +532,7 @@ impl TypeSpec {
             && is_least(precision(self), precision(other).or(Some(38)))
     }
 
-    /// Whether one of both has values that are stored as texts, but are none.
+    /// True if one of both has values that are stored as texts, but are none.
     fn is_text_of_other(self, other: TypeSpec) -> bool {
         let is_it = |spec: TypeSpec| spec.stored() == Type::Text && !spec.kind.is_text();
         is_it(self) || is_it(other)

@@ -11,12 +11,12 @@ use sardonyx_base::waiting::{Interrupt, Reason, interruptible, interruption};
 use std::sync::Arc;
 
 impl Database {
-    /// Whether a long transaction has the serial stage of the tables, if they have one.
+    /// True if a long transaction has the serial stage of the tables, if they have one.
     pub fn has_long(&self) -> bool {
         self.tables().is_some_and(|tables| tables.has_long())
     }
 
-    /// Whether reads that need not see a transaction's own changes go on in another state than the serial stage has.
+    /// True if reads that need not see a transaction's own changes go on in another state than the serial stage has.
     pub(crate) fn has_long_statement(&self) -> bool {
         self.has_long()
     }

@@ -25,7 +25,7 @@ pub(crate) struct Around {
     pub asked: Vec<OuterColumn>,
     /// A query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
-    /// Whether it was met that something asks, or sets, what the session knows.
+    /// True if it was met that something asks, or sets, what the session knows.
     pub asks_session: bool,
 }
 
@@ -80,7 +80,7 @@ impl Around {
     }
 }
 
-/// Whether a name is not there at all, so that it may be one of a query around.
+/// True if a name is not there at all, so that it may be one of a query around.
 pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     match table {
         Some(_) => error.code == code::UNKNOWN_TABLE,

@@ -284,7 +284,7 @@ pub(crate) fn distinguishable(typed: Typed) -> Result<Expr, SqlError> {
     Ok(ordered(typed))
 }
 
-/// Whether a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
+/// True if a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
 fn is_named(of: &DataType, known: &str) -> bool {
     let DataType::Custom(name, _) = of else {
         return false;
@@ -305,7 +305,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
     }
 }
 
-/// Whether values of a type are cut or rounded to its length, or precision.
+/// True if values of a type are cut or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
     to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()

@@ -28,9 +28,9 @@ pub(crate) struct Compiler<'a> {
     pub(super) windows: Option<&'a mut Windows>,
     /// Where subqueries may stand: the queries around them.
     pub(super) nested: Option<Nested<'a>>,
-    /// Whether it is only tried what an expression is, so that no subquery is planned.
+    /// True if it is only tried what an expression is, so that no subquery is planned.
     pub(super) is_trying: bool,
-    /// Whether a cast depends on the session's time zone.
+    /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
 }

@@ -149,7 +149,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is true for a row; `None` if it is null.
+    /// Evaluates the condition for a row; `None` if it is null.
     ///
     /// # Errors
     /// Those of [`Expr::evaluate`].
@@ -197,7 +197,7 @@ impl Expr {
         }
     }
 
-    /// Whether a row meets it as a condition.
+    /// True if a row meets it as a condition.
     ///
     /// # Errors
     /// Those of [`Expr::evaluate`].
@@ -214,7 +214,7 @@ impl Expr {
     }
 }
 
-/// Whether two values are the same, nulls, too.
+/// True if two values are the same, nulls, too.
 pub(crate) fn are_same(left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
     match (left, right) {
         (ValueRef::Null, ValueRef::Null) => true,

@@ -236,7 +236,7 @@ impl Expr {
         self.replace_columns(&|place| Expr::Column(place - by));
     }
 
-    /// Whether it reads no column, so that it has one value for all rows.
+    /// True if it reads no column, so that it has one value for all rows.
     pub fn is_constant(&self) -> bool {
         !self.any(&|part| match part {
             Expr::Column(_) => true,
@@ -254,14 +254,14 @@ impl Expr {
         })
     }
 
-    /// Whether some part of it is so.
+    /// True if some part of it is so.
     pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
         let mut any = false;
         self.walk(&mut |part| any |= is_so(part));
         any
     }
 
-    /// Whether it is a value of each row only: neither volatile, nor a subquery.
+    /// True if it is a value of each row only: neither volatile, nor a subquery.
     pub fn is_plain(&self) -> bool {
         !self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),

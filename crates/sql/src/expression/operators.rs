@@ -169,7 +169,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a text matches a regular expression.
+    /// True if a text matches a regular expression.
     pub(super) fn matches(
         &mut self,
         text: &Tree,

@@ -60,7 +60,7 @@ impl Options {
 pub(crate) struct Patterns(RefCell<Vec<(String, Options, Regex)>>);
 
 impl Patterns {
-    /// Whether a part of a text matches a pattern.
+    /// True if a part of a text matches a pattern.
     ///
     /// # Errors
     /// `2201B` if it is no pattern.

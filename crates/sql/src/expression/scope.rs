@@ -16,7 +16,7 @@ pub(crate) struct ScopeColumn {
     pub origin: Option<(u32, i16)>,
     /// What it stands for, if that is not just the place: of two columns that `USING` made one.
     pub merged: Option<Expr>,
-    /// Whether it is named with its table's name only, and is no part of `*`: it went into a merged one.
+    /// True if it is named with its table's name only, and is no part of `*`: it went into a merged one.
     pub is_hidden: bool,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Subquery {
 pub(crate) enum Question {
     /// The value of the only row; null if there is none.
     Value,
-    /// Whether there are any.
+    /// True if there are any.
     Exists,
     /// An array of the values of all rows, of this type.
     Array(SqlType),
@@ -124,7 +124,7 @@ impl Subquery {
 }
 
 impl Compared {
-    /// Whether keys of the rows answer it.
+    /// True if keys of the rows answer it.
     pub fn has_keys(&self) -> bool {
         self.comparison == Comparison::Equal && !self.is_all
     }

@@ -98,7 +98,7 @@ pub(crate) enum Bound {
 /// Which rows of the partition an aggregate and the like are computed of.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Frame {
-    /// Whether rows are counted; else rows that are equal in order go together.
+    /// True if rows are counted; else rows that are equal in order go together.
     pub is_rows: bool,
     pub start: Bound,
     pub end: Bound,
@@ -159,7 +159,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Whether window functions are called.
+    /// True if window functions are called.
     pub fn has_calls(&self) -> bool {
         !self.calls.is_empty()
     }

@@ -14,11 +14,11 @@ pub(crate) struct Fetch {
     pub name: String,
     /// How many rows at most; `None` for all.
     pub most: Option<u64>,
-    /// Whether they are passed over (`MOVE`).
+    /// True if they are passed over (`MOVE`).
     pub is_move: bool,
 }
 
-/// Whether the statement that comes next is `FETCH` or `MOVE`.
+/// True if the statement that comes next is `FETCH` or `MOVE`.
 pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
     let words = ["fetch", "move"];
     matches!(&parser.peek_token_ref().token, Token::Word(word)

@@ -147,7 +147,7 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// Whether it changed none.
+    /// True if it changed none.
     pub fn is_empty(&self) -> bool {
         self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()
     }

@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-/// Whether a statement can run aside: one on data.
+/// True if a statement can run aside: one on data.
 fn is_possible(statement: &Prepared, database: &Database) -> bool {
     match (statement.class(), statement.statement()) {
         (Class::Define, _) => false,
@@ -79,7 +79,7 @@ fn is_possible(statement: &Prepared, database: &Database) -> bool {
     }
 }
 
-/// Whether a step is the commit of a transaction.
+/// True if a step is the commit of a transaction.
 fn is_commit(step: &Step) -> bool {
     match step {
         Step::Execute { statement, .. } => {
@@ -105,7 +105,7 @@ impl Session {
         .unwrap_or_default()
     }
 
-    /// Whether the next steps run aside. If so, the transaction has its rows there.
+    /// True if the next steps run aside. If so, the transaction has its rows there.
     ///
     /// # Errors
     /// That the wait for a snapshot was interrupted; the engine's.

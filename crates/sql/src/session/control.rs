@@ -20,7 +20,7 @@ fn no_transaction() -> Option<Notice> {
     ))
 }
 
-/// Whether the modes of `BEGIN` say that nothing is written.
+/// True if the modes of `BEGIN` say that nothing is written.
 ///
 /// # Errors
 /// None of the isolation levels is refused: all are serializable.

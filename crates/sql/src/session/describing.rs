@@ -195,7 +195,7 @@ pub(super) fn check_access(user: &str, statement: &Prepared) -> Result<(), SqlEr
     Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
 }
 
-/// Whether a statement may look at many rows.
+/// True if a statement may look at many rows.
 pub(super) fn is_long(prepared: &Prepared) -> bool {
     if prepared.class() != Class::Read {
         return false;

@@ -27,7 +27,7 @@ pub(crate) struct History {
     events: Vec<Event>,
     statements: usize,
     bytes: usize,
-    /// Whether it is not kept any more.
+    /// True if it is not kept any more.
     forgotten: bool,
 }
 
@@ -84,7 +84,7 @@ impl History {
         self.statements
     }
 
-    /// Whether all that was done can be run again.
+    /// True if all that was done can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten
     }
@@ -156,7 +156,7 @@ impl History {
         }
     }
 
-    /// Whether tables were changed, and not as before again.
+    /// True if tables were changed, and not as before again.
     pub fn defines(&self) -> bool {
         let mut undone = 0_usize;
         for event in &self.events {
@@ -175,7 +175,7 @@ impl History {
     }
 }
 
-/// Whether an error says something of the engine, or of the client that asked for an end, and not of the statement.
+/// True if an error says something of the engine, or of the client that asked for an end, and not of the statement.
 pub(super) fn is_of_the_engine(error: &SqlError) -> bool {
     let classes = ["53", "54", "57", "58", "XX"];
     classes.iter().any(|class| error.code.starts_with(class))

@@ -411,7 +411,7 @@ impl Session {
         outcomes
     }
 
-    /// Whether what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
+    /// True if what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
     /// is answered.
     fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
         if !matches!(self.state.transaction, TransactionState::Idle)
@@ -552,7 +552,7 @@ impl Session {
         }
     }
 
-    /// Whether a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.
+    /// True if a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.
     fn signals_in_snapshot(&self, statement: &Prepared) -> bool {
         statement.only_signals()
             && self.database.node().is_none()
@@ -646,7 +646,7 @@ fn turn_for<'d>(
     }
 }
 
-/// Whether the next step is a statement that only reads, and is all that belongs together.
+/// True if the next step is a statement that only reads, and is all that belongs together.
 fn reads_alone(steps: &VecDeque<Step>) -> bool {
     let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
     steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))

@@ -34,7 +34,7 @@ impl Unit {
     }
 }
 
-/// Whether a statement does the same when it is run again, and nothing to its session.
+/// True if a statement does the same when it is run again, and nothing to its session.
 fn is_data(statement: &Prepared) -> bool {
     matches!(
         statement.class(),

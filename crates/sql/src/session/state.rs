@@ -77,13 +77,13 @@ pub(crate) struct OpenTransaction {
     pub history: History,
     /// Names, with how far the history had come then, and the settings.
     pub savepoints: Vec<Savepoint>,
-    /// Whether it changed tables.
+    /// True if it changed tables.
     pub defines: bool,
     /// Its rows, if it runs aside.
     pub aside: Option<Box<Kept>>,
-    /// Whether it runs aside: what is remembered of it may be forgotten.
+    /// True if it runs aside: what is remembered of it may be forgotten.
     pub is_aside: bool,
-    /// Whether what it did before is still to be run there.
+    /// True if what it did before is still to be run there.
     pub is_new_aside: bool,
     /// Of one that only reads, in a snapshot: what it notifies of, and listens to.
     pub signals: Signals,
@@ -295,7 +295,7 @@ impl SessionState {
         }
     }
 
-    /// Whether transactions only read, if they do not say otherwise.
+    /// True if transactions only read, if they do not say otherwise.
     pub fn usually_reads(&self) -> bool {
         self.settings.reads_only()
     }
@@ -323,13 +323,13 @@ impl TransactionState {
         }
     }
 
-    /// Whether one is open that nobody began, and not all that it did were reads of one snapshot.
+    /// True if one is open that nobody began, and not all that it did were reads of one snapshot.
     pub fn is_implicit_and_writes(&self) -> bool {
         matches!(self, TransactionState::Open(open)
             if open.is_implicit && matches!(open.reading, Reading::Live))
     }
 
-    /// Whether one is open that nobody began: part of what belongs together has run.
+    /// True if one is open that nobody began: part of what belongs together has run.
     pub fn is_implicit(&self) -> bool {
         matches!(self, TransactionState::Open(open) if open.is_implicit)
     }
@@ -361,7 +361,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Whether a statement that fails is to be remembered: the client may go back behind it, and go on.
+    /// True if a statement that fails is to be remembered: the client may go back behind it, and go on.
     pub fn remembers_failures(&self) -> bool {
         !self.is_implicit && !self.savepoints.is_empty()
     }

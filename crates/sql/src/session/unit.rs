@@ -36,7 +36,7 @@ pub(super) struct Unit {
     state: SessionState,
     steps: VecDeque<Step>,
     outcomes: Vec<Outcome>,
-    /// Whether what is run is to be remembered: the transaction may be open at the end.
+    /// True if what is run is to be remembered: the transaction may be open at the end.
     remembers: bool,
     effects: Effects,
     defined: bool,
@@ -51,7 +51,7 @@ pub(super) struct Unit {
 pub(super) struct UnitDone {
     pub state: SessionState,
     pub outcomes: Vec<Outcome>,
-    /// Whether a step failed, so that those to the next [`Step::Sync`] are skipped.
+    /// True if a step failed, so that those to the next [`Step::Sync`] are skipped.
     pub skips: bool,
     /// The steps behind it.
     pub rest: VecDeque<Step>,
@@ -90,7 +90,7 @@ impl UnitDone {
     }
 }
 
-/// Whether a statement that is ahead writes, before the transaction ends.
+/// True if a statement that is ahead writes, before the transaction ends.
 pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
     for step in steps {
         let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
@@ -153,7 +153,7 @@ impl Unit {
         self.state
     }
 
-    /// Whether no step ends the transaction in which it begins, so that whatever it does is undone.
+    /// True if no step ends the transaction in which it begins, so that whatever it does is undone.
     pub fn stays_open(&self) -> bool {
         let ends = |step: &Step| match step {
             Step::Execute { statement, .. } => statement.ends_transaction(),
@@ -302,7 +302,7 @@ impl Unit {
         }
     }
 
-    /// Whether the first step ends the transaction in any case.
+    /// True if the first step ends the transaction in any case.
     pub fn first_ends(&self) -> bool {
         match self.steps.front() {
             Some(Step::Execute { statement, .. }) => {
@@ -579,7 +579,7 @@ impl Unit {
     }
 }
 
-/// Whether a transaction may be open when these steps have run, or be run again in part.
+/// True if a transaction may be open when these steps have run, or be run again in part.
 fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
     let mut open = is_open;
     let mut any = is_open;

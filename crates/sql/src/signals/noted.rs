@@ -184,7 +184,7 @@ impl Noted {
         }
     }
 
-    /// Whether the session listens to the channel of a change before it.
+    /// True if the session listens to the channel of a change before it.
     fn listens(&self, inbox: &Inbox, change: &Listening) -> bool {
         match (self.last_of(change), change) {
             (Some(last), _) => matches!(last, Listening::To(_)),

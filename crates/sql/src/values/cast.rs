@@ -21,7 +21,7 @@ pub(crate) enum Coercion {
     Explicit,
 }
 
-/// Whether there is a way from one type to another.
+/// True if there is a way from one type to another.
 pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz};
     if from == to || from == SqlType::Unknown {
@@ -199,7 +199,7 @@ pub(crate) fn cast(
     }
 }
 
-/// Whether a cast from a type to another depends on the session's time zone.
+/// True if a cast from a type to another depends on the session's time zone.
 pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
     let single = |kind: SqlType| kind.element().unwrap_or(kind);
     let has_zone = |kind: SqlType| single(kind) == SqlType::Timestamptz;

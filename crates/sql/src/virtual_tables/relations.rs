@@ -140,7 +140,7 @@ struct Class<'a> {
     checks: usize,
     has_indexes: bool,
     is_temporary: bool,
-    /// Whether it refers to others, or others to it: those are kept by triggers there.
+    /// True if it refers to others, or others to it: those are kept by triggers there.
     refers: bool,
 }
 

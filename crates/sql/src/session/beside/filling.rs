@@ -32,14 +32,14 @@ pub(super) struct Filling<'f> {
     snapshot: Snapshot,
     /// So many rows the table has.
     there: u64,
-    /// Whether the table can have a next content.
+    /// True if the table can have a next content.
     pub may_be_many: bool,
     pub rows: Vec<Vec<Value>>,
     /// Memory for these rows.
     memory: Memory<'f>,
     pub count: u64,
     pub content: Option<Content>,
-    /// Whether one was begun.
+    /// True if one was begun.
     pub has_begun: bool,
     read: RefCell<BTreeSet<u16>>,
     /// The reason for which the statement does not go on aside.

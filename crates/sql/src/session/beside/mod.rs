@@ -55,7 +55,7 @@ use tracing::Instrument;
 /// So often a statement begins again, if the table changed otherwise than by its rows, or what it read changed.
 const ATTEMPTS: usize = 3;
 
-/// Whether a statement may run aside.
+/// True if a statement may run aside.
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
         Class::Write if statement.is_copy_in() => true,

@@ -71,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// Whether it may hold others up for long: by its plans, and by what is run again.
+    /// True if it may hold others up for long: by its plans, and by what is run again.
     fn may_take_long(&self) -> bool {
         let again = match &self.state.transaction {
             TransactionState::Open(open) => {
@@ -86,7 +86,7 @@ impl Unit {
         again + self.steps.len() > SHORT_STATEMENTS_MAX || self.has_long_step()
     }
 
-    /// Whether its own steps may take long.
+    /// True if its own steps may take long.
     pub fn has_long_step(&self) -> bool {
         let mut steps = self.steps.iter();
         self.steps.len() > SHORT_STATEMENTS_MAX
@@ -94,7 +94,7 @@ impl Unit {
     }
 }
 
-/// Whether a step may take long.
+/// True if a step may take long.
 pub(in crate::session) fn is_long_step(step: &Step, database: &Database) -> bool {
     match step {
         Step::Execute { statement, .. } => is_long(statement, database),
@@ -103,7 +103,7 @@ pub(in crate::session) fn is_long_step(step: &Step, database: &Database) -> bool
     }
 }
 
-/// Whether a statement may look at many rows, or write many.
+/// True if a statement may look at many rows, or write many.
 fn is_long(statement: &Prepared, database: &Database) -> bool {
     match statement.class() {
         Class::Empty | Class::Control | Class::Session | Class::Maintenance => false,
