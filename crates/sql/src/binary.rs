@@ -93,7 +93,7 @@ pub fn encode_binary(
 /// Appends a value with its length before it, which is -1 for a null.
 ///
 /// # Errors
-/// Those of [`encode_binary`].
+/// As [`encode_binary`].
 pub(crate) fn encode_field(
     kind: SqlType,
     value: &ValueRef<'_>,

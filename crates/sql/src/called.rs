@@ -167,7 +167,7 @@ impl Database {
     /// Calls a procedure that only reads, in a state of the tables; `None` if there is none of this name.
     ///
     /// # Errors
-    /// Those of [`Database::call_procedure`].
+    /// As [`Database::call_procedure`].
     pub fn read_procedure(
         self: &Arc<Self>,
         committed: &Committed,
@@ -198,7 +198,7 @@ impl Database {
     /// True if there is a procedure of this name in a state of the tables.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn has_procedure(&self, source: &impl ReadRows, name: &str) -> Result<bool, SqlError> {
         let is_there =
             self.registered(name).is_some() || object(source, kind::PROCEDURE, name)?.is_some();

@@ -98,7 +98,7 @@ impl RowExpression for ColumnValue {
 /// The value of an expression that asks for nothing but a row's values, by the columns' numbers.
 ///
 /// # Errors
-/// What cannot be computed.
+/// A value that cannot be computed.
 pub(crate) fn value_of_row(expr: &Expr, row: &[Value]) -> Result<Value, SqlError> {
     CONTEXT.with(|context| {
         let with = Environment::new(&[], context);
@@ -120,7 +120,7 @@ impl RowFilter {
     /// Reads a condition on rows of a schema.
     ///
     /// # Errors
-    /// What is wrong with it; `42P17` for functions that give another value each time, `0A000` for queries.
+    /// Invalid SQL; `42P17` for functions that give another value each time, `0A000` for queries.
     pub fn parse(text: &str, schema: &Schema) -> Result<RowFilter, SqlError> {
         let expr = row_condition(text, schema)?;
         Ok(RowFilter { expr })
@@ -140,7 +140,7 @@ impl RowFilter {
     /// True if it is true of a row, of which these are the values by the columns' numbers.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// A value that cannot be computed.
     pub fn holds(&self, values: &[ValueRef<'_>]) -> Result<bool, SqlError> {
         Ok(truth(&self.expr, values)? == Some(true))
     }

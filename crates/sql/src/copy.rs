@@ -67,7 +67,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 /// Checks a statement before it is run. Returns how many columns it has.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
@@ -115,7 +115,7 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
 /// The number of the table into which a statement copies.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, SqlError> {
     match parts(prepared)?.0 {
         Of::Table(name, _) => {

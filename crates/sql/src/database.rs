@@ -104,7 +104,7 @@ impl Database {
     /// See [`Database::new`].
     ///
     /// # Errors
-    /// Those of [`Database::new`].
+    /// As [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
         if !is_there {

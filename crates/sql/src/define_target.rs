@@ -26,31 +26,31 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// Makes a table: its number.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error>;
 
     /// Drops a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_table(&mut self, name: &str) -> Result<(), Error>;
 
     /// Deletes all rows of a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn truncate(&mut self, name: &str) -> Result<(), Error>;
 
     /// Gives a table another name.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error>;
 
     /// Adds a column to a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn add_column(
         &mut self,
         table: &str,
@@ -63,25 +63,25 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// Adds columns that are generated of others.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn add_generated(&mut self, number: u16, columns: &[GeneratedColumn]) -> Result<(), Error>;
 
     /// Drops a column.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error>;
 
     /// Gives a column another name.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error>;
 
     /// Gives a column another type: each row gets what `value` makes of its columns.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn retype_column(
         &mut self,
         number: u16,
@@ -93,73 +93,73 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// Has a column be null that has always a value.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error>;
 
     /// Gives a table an index.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error>;
 
     /// Takes an index from a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
     /// Takes an index from a table that gets it again.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
     /// Drops the columns of indexes that no index names.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error>;
 
     /// Gives a table a reference.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error>;
 
     /// Takes a reference from a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_reference(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
     /// Gives a table a condition.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn add_check(&mut self, number: u16, name: &str, condition: &str) -> Result<(), Error>;
 
     /// Takes a condition from a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn drop_check(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
     /// Declares what columns have beside their types.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn declare_columns(&mut self, number: u16, declared: Vec<Declared>) -> Result<(), Error>;
 
     /// Puts a row of columns by name into a table.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn put_named(&mut self, table: &str, values: &[(&str, Value)]) -> Result<(), Error>;
 
     /// Deletes the row with a key of the table of a name. Returns false if there is none.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error>;
 
     /// True if numbers can be drawn from sequences.
@@ -173,7 +173,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// What stands beside the tables has changed, too.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn defined(&mut self) -> Result<(), Error> {
         Ok(())
     }

@@ -37,7 +37,7 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
 /// The plan of the statement that is explained, and its parameters.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 fn planned(
     prepared: &Prepared,
     version: u64,
@@ -54,7 +54,7 @@ fn planned(
 /// Says what is known of it.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// Invalid SQL.
 pub(crate) fn describe(
     prepared: &Prepared,
     version: u64,
@@ -69,7 +69,7 @@ pub(crate) fn describe(
 /// The lines for a statement that is not run, or only reads.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn explain(
     prepared: &Prepared,
     version: u64,
@@ -90,7 +90,7 @@ pub(crate) fn explain(
 /// The lines for a statement that writes, which is run.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn analyze_write(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,

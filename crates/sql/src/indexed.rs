@@ -45,7 +45,7 @@ impl ColumnValue {
     /// Compiles the expression of a column that is declared so.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Invalid SQL.
     pub fn of(
         expression: &SqlCheck,
         declared: &Declared,
@@ -78,7 +78,7 @@ impl ColumnValue {
     /// Its value of a row, as the column stores it.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// A value that cannot be computed.
     pub fn of_row(
         &self,
         row: &dyn crate::rows::InputRow,
@@ -105,7 +105,7 @@ impl ColumnValue {
     /// Sets generated columns of a whole row.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// A value that cannot be computed.
     pub fn fill(
         all: &[ColumnValue],
         row: &mut [Value],
@@ -199,7 +199,7 @@ impl Indexed {
 /// Reads an expression of an index, or its condition. Its moments are of a zone, or of UTC.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn index_expression(
     relation: &Relation,
     tree: &Tree,

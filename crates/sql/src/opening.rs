@@ -16,7 +16,7 @@ impl Database {
     /// same tables at a time.
     ///
     /// # Errors
-    /// What the engine says; `XX001` if that table cannot be read.
+    /// An error of the engine; `XX001` if that table cannot be read.
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         enforce_checks();
         let database = Database::over(tables.clone())?;

@@ -136,7 +136,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
 /// The statements of a text that is kept in the database, or was made here: it uses no cursors, which are of clients.
 ///
 /// # Errors
-/// Those of [`parse`]; `0A000` for `FETCH` and `MOVE`.
+/// As [`parse`]; `0A000` for `FETCH` and `MOVE`.
 pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
     let statements = parse(text)?.into_iter().map(|parsed| match parsed {
         Parsed::Statement(statement) => Ok(*statement),
@@ -162,7 +162,7 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
 /// An expression that stands for itself.
 ///
 /// # Errors
-/// Those of [`parse`].
+/// As [`parse`].
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
     let mut parser = parser_of(text)?;
     let expression = parser.parse_expr().and_then(|expression| {
@@ -175,7 +175,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
 /// A parser of a text, within the bounds.
 ///
 /// # Errors
-/// Those of [`parse`].
+/// As [`parse`].
 pub(crate) fn parser_of(text: &str) -> Result<Parser<'static>, SqlError> {
     Ok(parser_of_tokens(tokens(text)?))
 }

@@ -635,7 +635,7 @@ fn with_before_insert(statement: Statement) -> Statement {
 /// Plans a statement on data.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn plan_statement(
     planning: &mut Planning<'_>,
     statement: &Statement,

@@ -263,7 +263,7 @@ fn arguments(
 /// The types of the parameters of a `CALL`.
 ///
 /// # Errors
-/// What is wrong with it; `42883` if there is no such procedure.
+/// Invalid SQL; `42883` if there is no such procedure.
 pub(crate) fn parameters(
     prepared: &Prepared,
     function: &Function,

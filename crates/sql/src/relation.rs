@@ -295,7 +295,7 @@ impl Relation {
     /// The type of a column as SQL writes it: its domain, if it has one.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn written_type(source: &dyn Source, column: &RelationColumn) -> Result<String, SqlError> {
         if let Some(oid) = column.domain
             && let Some((name, _)) = UserTypes::of(source)?.with_oid(oid)
@@ -396,7 +396,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 /// The body of an object.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub(crate) fn object(
     source: &dyn Source,
     kind: &str,
@@ -419,7 +419,7 @@ pub(crate) fn object(
 /// All objects of a kind, by name.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
     let mut found = Vec::new();
     let Some(number) = source.table_named(OBJECTS) else {
@@ -441,7 +441,7 @@ pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, St
 /// Stores an object.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub(crate) fn put_object(
     tx: &mut dyn DefineTarget,
     kind: &str,
@@ -459,7 +459,7 @@ pub(crate) fn put_object(
 /// Removes an object. Returns whether there was one.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub(crate) fn delete_object(
     tx: &mut dyn DefineTarget,
     kind: &str,
@@ -504,7 +504,7 @@ pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
 /// Stores the notes of a table.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub(crate) fn store_notes(
     tx: &mut dyn DefineTarget,
     number: u16,
@@ -544,7 +544,7 @@ impl StoredColumn {
     /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
     ///
     /// # Errors
-    /// Those of [`stored`].
+    /// As [`stored`].
     pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
         match (stored(value, self.spec)?, self.beyond_sql()) {
             // SQL's type for integers that none of its own has.

@@ -197,7 +197,7 @@ impl RowStream {
     /// Adds the next rows, at most so many (0: all), to `out`. Returns how many, and whether there may be more.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         let most = if most == 0 { u64::MAX } else { most };
         match &mut self.0 {

@@ -19,7 +19,7 @@ pub(crate) struct SchemaObject {
 /// them.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>, SqlError> {
     let mut found = Vec::new();
     let mut named = BTreeSet::new();
@@ -44,7 +44,7 @@ pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>,
 /// True if there is a schema of a name for tables of users.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlError> {
     let is_in = |kept: &str| {
         let rest = kept.strip_prefix(name);
@@ -62,7 +62,7 @@ pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlErr
 /// True if there is a table, view, sequence or index that is kept under a name.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn is_there(source: &dyn Source, kept: &str) -> Result<bool, SqlError> {
     Ok(source.table_named(kept).is_some()
         || object(source, kind::SEQUENCE, kept)?.is_some()

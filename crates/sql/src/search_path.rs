@@ -218,7 +218,7 @@ impl SearchPath {
     /// A name as SQL writes it in a session: without a schema if it is found so.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn written(&self, source: &dyn Source, kept: &str) -> Result<String, SqlError> {
         let name = local(kept);
         Ok(match self.looked_up(source, None, name)? == kept {
@@ -278,7 +278,7 @@ impl SearchPath {
     /// The schema in which something is made that names none.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn current(&self, source: &dyn Source) -> Result<Option<String>, SqlError> {
         Ok(self.all(source, false)?.into_iter().next())
     }
@@ -286,7 +286,7 @@ impl SearchPath {
     /// The schemas of the path that are there; with those in which names are looked up that it does not name.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn all(&self, source: &dyn Source, with_implicit: bool) -> Result<Vec<String>, SqlError> {
         let mut found: Vec<String> = Vec::new();
         let mut add = |schema: &str| {

@@ -250,7 +250,7 @@ impl Settings {
     /// Takes a value with which a client begins, to which `RESET` goes back.
     ///
     /// # Errors
-    /// Those of [`Settings::set`].
+    /// As [`Settings::set`].
     pub fn begin_with(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         if name.contains('.') {
             let name = name.to_lowercase();

@@ -60,7 +60,7 @@ pub(crate) trait Source {
     /// All rows, in no particular order.
     ///
     /// # Errors
-    /// Those of [`Source::point`].
+    /// As [`Source::point`].
     fn scan(&self, number: u16, each: EachRow<'_>) -> Result<(), SqlError> {
         self.scan_from(number, &mut ScanPlace::default(), each)?;
         Ok(())
@@ -69,7 +69,7 @@ pub(crate) trait Source {
     /// Rows from a place on, which moves with them. Returns whether it came to the end. A live state is read to its end.
     ///
     /// # Errors
-    /// Those of [`Source::point`].
+    /// As [`Source::point`].
     fn scan_from(
         &self,
         number: u16,
@@ -80,7 +80,7 @@ pub(crate) trait Source {
     /// The first row of a unique index's key.
     ///
     /// # Errors
-    /// Those of [`Source::point`].
+    /// As [`Source::point`].
     fn first(
         &self,
         number: u16,
@@ -92,7 +92,7 @@ pub(crate) trait Source {
     /// Rows in the order of an index.
     ///
     /// # Errors
-    /// Those of [`Source::point`].
+    /// As [`Source::point`].
     fn range(
         &self,
         number: u16,
@@ -104,7 +104,7 @@ pub(crate) trait Source {
     /// How many rows an index has between two keys.
     ///
     /// # Errors
-    /// Those of [`Source::point`].
+    /// As [`Source::point`].
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError>;
 }
 

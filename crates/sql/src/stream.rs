@@ -67,7 +67,7 @@ impl SnapshotStream {
     /// The rows of a statement, if they can be read in portions: neither sorted nor grouped.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// A value that cannot be computed.
     pub fn of(
         snapshot: Snapshot,
         planned: Arc<Planned>,
@@ -97,7 +97,7 @@ impl SnapshotStream {
     /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
     ///
     /// # Errors
-    /// What cannot be computed; `54000` if the snapshot was ended.
+    /// A value that cannot be computed; `54000` if the snapshot was ended.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));

@@ -307,7 +307,7 @@ fn shortened(text: &str) -> String {
 /// The same as [`decode_text`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
-/// Those of [`decode_text`].
+/// As [`decode_text`].
 pub(crate) fn decode_text_in(
     kind: SqlType,
     text: &str,

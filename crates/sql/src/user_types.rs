@@ -80,7 +80,7 @@ impl UserTypes {
     /// Those of a database.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn of(source: &dyn Source) -> Result<Arc<UserTypes>, SqlError> {
         thread_local! {
             /// The text that was read last, which most often is read again.
@@ -102,7 +102,7 @@ impl UserTypes {
     /// Stores them.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     pub fn store(&self, tx: &mut dyn DefineTarget) -> Result<(), SqlError> {
         match self.types.is_empty() {
             true => delete_object(tx, kind::TYPES, ALL).map(drop),
@@ -200,7 +200,7 @@ impl TypeNames {
     /// Those of a database, of a session that looks up names so.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     pub fn of(source: &dyn Source, path: &SearchPath) -> Result<TypeNames, SqlError> {
         let types = UserTypes::of(source)?;
         let zone = path.zone().cloned();

@@ -35,7 +35,7 @@ pub(crate) struct ViewColumn {
 /// The view of a name, if there is one.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn view_named(
     source: &dyn Source,
     name: &str,
@@ -48,7 +48,7 @@ pub(crate) fn view_named(
 /// All views, by their names.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn views(source: &dyn Source) -> Result<Vec<(String, ViewDefinition)>, SqlError> {
     let views = objects(source, kind::VIEW)?.into_iter();
     views

@@ -46,7 +46,7 @@ const OWNER: u32 = 10;
 /// The numbers of schemas by their names.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError> {
     let mut numbers = BTreeMap::from([
         ("pg_catalog".to_string(), PG_CATALOG),

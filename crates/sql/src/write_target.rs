@@ -19,7 +19,7 @@ pub(crate) trait WriteTarget: Source {
     /// Inserts a row: of columns that are not set, their defaults.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Checks a new row, before it is looked at whether its key is there.
@@ -31,25 +31,25 @@ pub(crate) trait WriteTarget: Source {
     /// Changes columns of the row at an address.
     ///
     /// # Errors
-    /// What the engine says; that there is no row any more.
+    /// An error of the engine; that there is no row any more.
     fn update_at(&mut self, number: u16, at: Address, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Changes columns of the row with a key. Returns false if there is no such row.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error>;
 
     /// Deletes the row with a key. Returns false if there is no such row.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
 
     /// Deletes the row with a key, which comes again, or which another one replaces.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
 
     /// The row at an address, if there is one.

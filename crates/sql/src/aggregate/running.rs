@@ -70,7 +70,7 @@ impl Accumulator {
     /// Adds a row.
     ///
     /// # Errors
-    /// What cannot be computed; `53200` if there are too many different values.
+    /// A value that cannot be computed; `53200` if there are too many different values.
     pub fn add(
         &mut self,
         of: &Aggregate,

@@ -26,7 +26,7 @@ pub(super) fn default_of(
 /// A default, compiled, and its text, whose moments are those of the session that declares it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn compiled(
     tree: &Tree,
     spec: TypeSpec,

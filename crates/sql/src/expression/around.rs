@@ -105,7 +105,7 @@ pub(crate) trait Queries: Debug {
     /// Drafts a query that stands where this scope is seen. Returns it with its number, and what it asks for.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Invalid SQL.
     fn draft(
         &mut self,
         source: &dyn Source,

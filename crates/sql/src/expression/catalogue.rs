@@ -14,7 +14,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// How an index is made, as SQL; of a column, from 1, its name.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     fn index_definition(
         &self,
         source: &dyn Source,
@@ -25,19 +25,19 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// A constraint as SQL, without its name.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     fn constraint_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
     /// The query of a view.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
     /// The comment of an object, or of a column of it; the table of the catalogue that has the object may be named.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An error of reading the tables.
     fn description(
         &self,
         source: &dyn Source,

@@ -68,7 +68,7 @@ impl Use {
 /// that is wanted, if one is.
 ///
 /// # Errors
-/// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
 pub(crate) fn declared_expression(
     tree: &Tree,
     table: &str,
@@ -114,7 +114,7 @@ pub(crate) fn declared_expression(
 /// columns' numbers.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn stored_expression(
     check: &SqlCheck,
     wanted: Option<TypeSpec>,
@@ -135,7 +135,7 @@ pub(crate) fn stored_expression(
 /// The text of a condition of a table, as it stands in its schema. Its moments are of a zone, or of UTC.
 ///
 /// # Errors
-/// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
 pub(crate) fn declared_check(
     tree: &Tree,
     table: &str,
@@ -189,7 +189,7 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
 /// Compiles a condition that stands in a schema, over rows whose values are found by the columns' numbers.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
     let tree = parse_expression(&check.text)?;
     let scope = scope_of_columns("", &stored_columns(check)?);
@@ -215,7 +215,7 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
 /// Compiles a condition on rows of a schema, with the types that the engine's columns have, for who looks for rows.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlError> {
     let tree = parse_expression(text)?;
     refuse_parts(&tree, Use::Check)?;

@@ -96,7 +96,7 @@ impl<'a> Compiler<'a> {
     /// A condition.
     ///
     /// # Errors
-    /// Those of [`Compiler::compile`]; `42804` if it is of another type.
+    /// As [`Compiler::compile`]; `42804` if it is of another type.
     pub fn condition(&mut self, tree: &Tree, of: &str) -> Result<Expr, SqlError> {
         let compiled = self.compile(tree)?;
         if !matches!(compiled.kind(), SqlType::Bool | SqlType::Unknown) {
@@ -114,7 +114,7 @@ impl<'a> Compiler<'a> {
     /// An expression whose type is decided: text, if nothing else says.
     ///
     /// # Errors
-    /// Those of [`Compiler::compile`].
+    /// As [`Compiler::compile`].
     pub fn decided(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         let compiled = self.compile(tree)?;
         if compiled.kind() != SqlType::Unknown {

@@ -128,7 +128,7 @@ impl Expr {
     /// a value for each of their parts.
     ///
     /// # Errors
-    /// Those of [`Expr::evaluate`].
+    /// As [`Expr::evaluate`].
     pub fn number(
         &self,
         row: &dyn InputRow,
@@ -152,7 +152,7 @@ impl Expr {
     /// Evaluates the condition for a row; `None` if it is null.
     ///
     /// # Errors
-    /// Those of [`Expr::evaluate`].
+    /// As [`Expr::evaluate`].
     pub fn truth(
         &self,
         row: &dyn InputRow,
@@ -200,7 +200,7 @@ impl Expr {
     /// True if a row meets it as a condition.
     ///
     /// # Errors
-    /// Those of [`Expr::evaluate`].
+    /// As [`Expr::evaluate`].
     pub fn holds(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         Ok(self.truth(row, with)? == Some(true))
     }
@@ -208,7 +208,7 @@ impl Expr {
     /// Its value where no row is read.
     ///
     /// # Errors
-    /// Those of [`Expr::evaluate`].
+    /// As [`Expr::evaluate`].
     pub fn constant(&self, with: &Environment<'_>) -> Result<Value, SqlError> {
         Ok(self.evaluate(&Values(&[]), with)?.into_value())
     }

@@ -14,7 +14,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
     /// The answer to a subquery's question, for a row.
     ///
     /// # Errors
-    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    /// A value that cannot be computed; `21000` if a value is asked for and there are several rows.
     fn value(
         &self,
         subquery: &Subquery,
@@ -105,7 +105,7 @@ impl Subquery {
     /// Its value for a row.
     ///
     /// # Errors
-    /// Those of [`InnerQuery::value`].
+    /// As [`InnerQuery::value`].
     pub fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
         self.query.value(self, row, with)
     }

@@ -156,7 +156,7 @@ fn no_argument(name: &str) -> SqlError {
 /// The interval that a literal says.
 ///
 /// # Errors
-/// Those of [`Compiler::interval`].
+/// As [`Compiler::interval`].
 pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
     let ast::Interval {
         value,

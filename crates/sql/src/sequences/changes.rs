@@ -90,7 +90,7 @@ impl SequenceChanges {
     /// Makes sure that what was drawn may be used, in the transaction that uses it: it is stored with it.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     pub fn make_usable(
         &mut self,
         counters: &Counters,

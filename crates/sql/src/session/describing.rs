@@ -123,7 +123,7 @@ pub(super) fn described(
 /// Plans a statement over a state of the tables that was reached.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn plan_reached(
     prepared: &Prepared,
     database: &Database,
@@ -144,7 +144,7 @@ pub(super) fn plan_reached(
 /// Plans a statement, which says its parameters and columns.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Invalid SQL.
 pub(super) fn plan_for(
     prepared: &Prepared,
     database: &Database,

@@ -194,7 +194,7 @@ impl Session {
     /// Reads a value that a client sends as a text, in the session's time zone.
     ///
     /// # Errors
-    /// Those of [`decode_text`](crate::decode_text).
+    /// As [`decode_text`](crate::decode_text).
     pub fn decode_text(&self, kind: SqlType, text: &str) -> Result<Value, SqlError> {
         decode_text_in(kind, text, self.state.settings.zone())
     }

@@ -180,7 +180,7 @@ impl Session {
     /// Compiles a statement over the tables as the session's open transaction makes them.
     ///
     /// # Errors
-    /// What is wrong with it; why the node does not go on.
+    /// Invalid SQL; why the node does not go on.
     pub(super) fn describe_on_node(
         &mut self,
         node: &dyn NodeStore,

@@ -168,7 +168,7 @@ impl SessionState {
     /// Checks that a statement can be prepared with a name.
     ///
     /// # Errors
-    /// Those of [`SessionState::name_statement`].
+    /// As [`SessionState::name_statement`].
     pub fn check_new_name(&self, name: &str) -> Result<(), SqlError> {
         if self.named.contains_key(name) {
             return Err(SqlError::new(

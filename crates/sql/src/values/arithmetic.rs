@@ -465,7 +465,7 @@ pub(crate) fn shift(
 /// A moment that is moved by an interval, whose months and days are those of a time zone.
 ///
 /// # Errors
-/// Those of [`shift`].
+/// As [`shift`].
 pub(crate) fn shift_in(
     value: ValueRef<'_>,
     interval: &Interval,

@@ -160,7 +160,7 @@ pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
 /// Reads an array of moments in a session's time zone.
 ///
 /// # Errors
-/// Those of [`decode`].
+/// As [`decode`].
 pub(crate) fn decode_in(text: &str, zone: Option<&SessionZone>) -> Result<Value, SqlError> {
     let kind = SqlType::Timestamptz;
     of_elements(Array::read(text)?, |element| {
@@ -190,7 +190,7 @@ pub(crate) fn encoded_in(text: &str, zone: Option<&SessionZone>) -> String {
 /// An array with its elements cast to another type.
 ///
 /// # Errors
-/// Those of [`super::cast::cast`].
+/// As [`super::cast::cast`].
 pub(crate) fn cast(
     text: &str,
     from: SqlType,
@@ -234,7 +234,7 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
 /// The elements as they are compared.
 ///
 /// # Errors
-/// Those of [`values`]; `54001` for JSON that is nested too deep.
+/// As [`values`]; `54001` for JSON that is nested too deep.
 pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
     let values = values(text, kind)?.into_iter();
     values.map(|value| compared_as(value, kind)).collect()
@@ -262,7 +262,7 @@ impl Against {
     /// True if it holds; null if that is not known.
     ///
     /// # Errors
-    /// Those of [`keys`].
+    /// As [`keys`].
     pub fn truth(
         &self,
         value: ValueRef<'_>,

@@ -209,7 +209,7 @@ pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
-/// Those of [`cast`].
+/// As [`cast`].
 pub(crate) fn cast_in(
     value: ValueRef<'_>,
     from: SqlType,
@@ -385,7 +385,7 @@ fn to_text(
 /// A value of a column's type as the engine stores it.
 ///
 /// # Errors
-/// Those of [`cast`].
+/// As [`cast`].
 pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
     match (value, kind.kind) {
         (Value::Decimal(units, scale), SqlType::Numeric) if kind.modifier < 0 => {

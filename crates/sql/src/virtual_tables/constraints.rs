@@ -121,7 +121,7 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
 /// The constraints of a table.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn constraints_of(
     source: &dyn Source,
     relation: &Relation,
@@ -278,7 +278,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
 /// The names and numbers of a table's constraints.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(super) fn constraint_numbers(
     source: &dyn Source,
     relation: &Relation,
@@ -290,7 +290,7 @@ pub(super) fn constraint_numbers(
 /// The definition of a constraint by its number; null if there is none.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<Value, SqlError> {
     for relation in relations(source)? {
         let constraints = constraints_of(source, &relation)?;
@@ -361,7 +361,7 @@ pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
 /// How the index of a number is made, or the name of one of its columns, from 1; null if there is none.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn index_definition(
     source: &dyn Source,
     number: u32,
@@ -389,7 +389,7 @@ pub(crate) fn index_definition(
 /// The sequences' names, in the order of their numbers.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn sequence_names(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let objects = objects(source, kind::SEQUENCE)?;
     let names = objects.into_iter().enumerate();

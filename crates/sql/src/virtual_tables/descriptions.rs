@@ -155,7 +155,7 @@ fn shared_descriptions(
 /// The comment of an object, or of a column of it; null if it has none. The catalogue that has the object may be named.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn description(
     source: &dyn Source,
     with: &Environment<'_>,

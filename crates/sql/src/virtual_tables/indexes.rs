@@ -140,7 +140,7 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
 /// The names under which all indexes would be kept, and their numbers.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn index_names(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let relations = relations(source)?;
     let indexes = relations.iter().flat_map(|relation| {

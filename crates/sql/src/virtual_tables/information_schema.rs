@@ -47,7 +47,7 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
 /// The tables that users see.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn relations(source: &dyn Source) -> Result<Vec<Relation>, SqlError> {
     let mut relations = Vec::new();
     for (number, definition) in source.definitions().iter().enumerate() {
@@ -69,7 +69,7 @@ fn yes(is_so: bool) -> Value {
 /// The default of a column, as SQL writes it in a session.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(super) fn default_text(
     source: &dyn Source,
     with: &Environment<'_>,

@@ -63,7 +63,7 @@ fn view_oid(at: usize) -> u32 {
 /// All views, with their columns.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(super) fn seen_views(
     source: &dyn Source,
     with: &Environment<'_>,
@@ -82,7 +82,7 @@ pub(super) fn seen_views(
 /// The views' names, with their numbers in `pg_class`.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn view_numbers(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let views = views(source)?.into_iter().enumerate();
     Ok(views.map(|(at, (name, _))| (name, view_oid(at))).collect())
@@ -91,7 +91,7 @@ pub(crate) fn view_numbers(source: &dyn Source) -> Result<Vec<(String, u32)>, Sq
 /// The query of the view of a number; null if there is none.
 ///
 /// # Errors
-/// What cannot be read.
+/// An error of reading the tables.
 pub(crate) fn view_text(source: &dyn Source, oid: u32) -> Result<Value, SqlError> {
     let mut views = views(source)?.into_iter().enumerate();
     let found = views.find(|(at, _)| view_oid(*at) == oid);

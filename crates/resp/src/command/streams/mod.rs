@@ -3,7 +3,7 @@
 //! - [`entries`]: entries that are added, read by their ids, and deleted; [`trimming`] deletes the oldest;
 //! - [`reading`]: `XREAD` and `XREADGROUP`, whose clients may wait;
 //! - [`groups`]: groups, and acknowledgements of their consumers; [`claiming`] gives pending entries to others;
-//! - [`information`]: `XINFO`;
+//! - [`information`]: the command `XINFO`;
 //! - [`ids`]: ids as clients write them.
 //!
 //! Source: the answers and texts of errors are those of Redis 7.0.

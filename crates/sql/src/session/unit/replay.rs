@@ -31,7 +31,7 @@ impl Unit {
     /// Runs what the transaction did before it had its rows aside, there, and compares.
     ///
     /// # Errors
-    /// Those of [`Unit::replay_and`].
+    /// As [`Unit::replay_and`].
     pub(in crate::session) fn begin_aside(
         &mut self,
         rows: &mut dyn WriteTarget,

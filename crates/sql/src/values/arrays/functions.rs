@@ -254,7 +254,7 @@ pub(crate) fn ordinals(array: &str) -> Value {
 /// The element of these numbers, one for each dimension, as a value of its type; null if there is none.
 ///
 /// # Errors
-/// Those of [`values`].
+/// As [`values`].
 pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<Value, SqlError> {
     let array = Array::known(array);
     if numbers.len() != array.bounds.len() {

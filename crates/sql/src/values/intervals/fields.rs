@@ -54,7 +54,7 @@ impl Interval {
     /// Reads an interval of a type with a modifier.
     ///
     /// # Errors
-    /// Those of [`Interval::read`].
+    /// As [`Interval::read`].
     pub(crate) fn read_as(text: &str, modifier: i32) -> Result<Interval, SqlError> {
         Ok(Interval::read(&with_units(text, modifier))?.cut_to(modifier))
     }
