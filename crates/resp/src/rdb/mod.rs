@@ -5,7 +5,7 @@
 //! up to 7.2: ziplists, zipmaps, listpacks, sets of integers, quicklists, streams, texts compressed by LZF. Modules'
 //! values, and the fields with a time of Redis 7.4, are refused.
 //!
-//! Invariants: no input makes a reader panic; [`DECODED_BYTES_MAX`], [`TEXT_BYTES_MAX`] and [`ELEMENTS_MAX`] bound a
+//! Invariants: no input makes a reader panic; `DECODED_BYTES_MAX`, `TEXT_BYTES_MAX` and `ELEMENTS_MAX` bound a
 //! value's memory, with any lengths in the input. A value that is read has no two equal members. It is not empty unless
 //! it is a string or a stream.
 //!
