@@ -243,8 +243,12 @@ SELECT count(*) FROM (SELECT DISTINCT i FROM (VALUES (interval '1 day'), ('24:00
 ----
 2
 
-statement error 0A000
+query
 WITH RECURSIVE t(i) AS (SELECT interval '1 day' UNION SELECT i * 2 FROM t WHERE i < '4 days') SELECT * FROM t
+----
+1 day
+2 days
+4 days
 
 statement error 0A000
 SELECT sum(DISTINCT i) FROM (VALUES (interval '31 days')) v(i)
