@@ -112,7 +112,7 @@ impl Incoming {
 /// The value of a column that a text says, in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
-/// As `decode_text`.
+/// As [`decode_text_in`].
 pub(crate) fn value_of(
     column: &StoredColumn,
     text: &str,
@@ -189,7 +189,7 @@ impl IncomingTable {
     /// The value of a column that a text says, as `COPY` reads it.
     ///
     /// # Errors
-    /// As `decode_text`; `42703` if there is no such column.
+    /// As [`decode_text_in`]; `42703` if there is no such column.
     pub fn value(&self, column: usize, text: &str) -> Result<Value, SqlError> {
         match self.columns.get(column) {
             Some(Some(column)) => {
