@@ -53,6 +53,12 @@ impl NamedLock {
         unsafe { &*std::ptr::from_ref(word).cast::<NamedLock>() }
     }
 
+    /// Models have no memory that processes share, and do not call this.
+    #[cfg(shuttle)]
+    pub fn of(_: &std::sync::atomic::AtomicU64) -> &NamedLock {
+        unimplemented!("a model has a lock of its own")
+    }
+
     /// The holder's name.
     #[inline]
     pub fn holder(&self) -> Option<u32> {

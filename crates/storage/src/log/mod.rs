@@ -27,7 +27,6 @@ pub mod durable;
 mod error;
 pub mod follow;
 pub mod group;
-#[cfg(not(shuttle))]
 mod group_leader;
 mod leader;
 pub(crate) mod open_group;
@@ -51,7 +50,6 @@ mod waiting;
 pub mod writer;
 
 pub use error::LogError;
-#[cfg(not(shuttle))]
 pub use group_leader::{GroupLeader, GroupSize, GroupWords, LOOK_AFTER, LeaderStep, PublishedRedo};
 pub use leader::LogLeader;
 pub use shared_error::SharedLogError;
