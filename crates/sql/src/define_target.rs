@@ -162,7 +162,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error>;
 
-    /// True if numbers can be drawn from sequences.
+    /// Checks that numbers can be drawn from sequences.
     ///
     /// # Errors
     /// `0A000` if they cannot.

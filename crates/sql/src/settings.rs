@@ -62,7 +62,7 @@ const KNOWN: [(&str, &str); 42] = [
 /// Where names are looked up that say no schema.
 const SEARCH_PATH: &str = "search_path";
 const USUAL_PATH: &str = "\"$user\", public";
-/// True if transactions only read, if they do not say otherwise.
+/// The parameter by which transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";

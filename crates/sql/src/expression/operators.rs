@@ -169,7 +169,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// True if a text matches a regular expression.
+    /// Compiles the test that a text matches a regular expression.
     pub(super) fn matches(
         &mut self,
         text: &Tree,

@@ -69,7 +69,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// True if a value is one of a list, as `IN` and `= ANY (ARRAY[…])` ask.
+    /// Compiles the test that a value is one of a list, as `IN` and `= ANY (ARRAY[…])` ask.
     pub(super) fn one_of(
         &mut self,
         tree: &Tree,

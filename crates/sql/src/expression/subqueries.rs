@@ -36,13 +36,13 @@ impl Compiler<'_> {
         })
     }
 
-    /// True if a query has rows.
+    /// Compiles the test that a query has rows.
     pub(super) fn exists(&mut self, query: &Query, negated: bool) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
         Ok(boolean(asked.expr(Question::Exists), negated))
     }
 
-    /// True if a value, or a row of them, is one of a query's.
+    /// Compiles the test that a value, or a row of them, is one of a query's.
     pub(super) fn in_query(
         &mut self,
         tree: &Tree,
@@ -91,7 +91,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// True if a value is an element of an array.
+    /// Compiles the test that a value is an element of an array.
     fn in_array(&mut self, left: &Tree, array: &Tree, negated: bool) -> Result<Typed, SqlError> {
         let value = self.compile(left)?;
         let mut array = self.compile(array)?;
