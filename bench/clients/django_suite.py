@@ -69,7 +69,7 @@ def run(module, source, databases, seconds, zone, options):
         if found := LINE.match(line):
             name = found[1]
         elif re.match(r"^\w+ \([\w.]+\)$", line):
-            # What a test is about comes in the next line.
+            # The next line names the test's subject.
             name = line
         if name and (ended := ENDED.search(line)):
             if ended[1] == "ok":

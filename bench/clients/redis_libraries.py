@@ -188,7 +188,7 @@ def of_java(name):
     jars = os.environ.get("REDIS_JARS", "")
     if not shutil.which("java") or not os.path.isdir(jars):
         raise ImportError("REDIS_JARS names no directory, or java is not installed")
-    # What logs finds no configuration: it says so elsewhere.
+    # A client that logs would find no configuration here, and reports that elsewhere.
     run(name, ["java", "-cp", f"{jars}/*", str(HERE / "RedisClients.java"), name, HOST, str(PORT)])
 
 

@@ -65,7 +65,7 @@ pub trait ReadRows {
     /// The same of a key of values that are borrowed, such as bytes.
     ///
     /// # Errors
-    /// Those of [`ReadRows::get_row`].
+    /// As [`ReadRows::get_row`].
     fn row_by_key(
         &self,
         table: u16,

@@ -114,7 +114,7 @@ pub(crate) enum Priority {
     Low,
 }
 
-/// How much lower that is, as `nice` counts.
+/// The difference of that priority to the usual one, in `nice`'s units.
 const LOW: i32 = 10;
 
 impl Priority {

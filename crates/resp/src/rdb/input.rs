@@ -98,7 +98,7 @@ impl<'b> Input<'b> {
         })
     }
 
-    /// What the value has taken of its bounds.
+    /// The part of its bounds that the value has used.
     pub fn taken(&self) -> Taken {
         Taken {
             bytes: DECODED_BYTES_MAX - self.left.0,

@@ -341,7 +341,7 @@ fn scored(input: &mut Input<'_>, packed: Packed) -> Result<Value, RdbError> {
     Ok(Value::SortedSet(members))
 }
 
-/// Whether no two names are equal. A payload may have many: they are not compared each with each.
+/// True if no two names are equal. A payload may have many, so a set finds equal ones.
 fn are_once<'v>(mut names: impl Iterator<Item = &'v Vec<u8>>) -> bool {
     let mut seen = HashSet::new();
     names.all(|name| seen.insert(name))

@@ -28,7 +28,7 @@ pub(crate) struct Accumulator {
     more: Option<Box<More>>,
 }
 
-/// What some aggregates keep besides a value.
+/// The state that some aggregates keep beside a value.
 #[derive(Clone, Debug, Default)]
 struct More {
     /// Of variances.

@@ -84,7 +84,7 @@ struct Mix {
     transactions: usize,
     steps: usize,
     writes_percent: usize,
-    /// How often, in percent of its chances, the checkpointer reads on: in all logs but the first, and in the first.
+    /// The share of its chances, in percent, in which the checkpointer reads on: in all logs but the first, and in the first.
     reading_percent: [usize; 2],
     hazard: Hazard,
 }
