@@ -82,17 +82,29 @@ impl Process {
 /// The state of a process that is stopped, as the system says: `T` (stopped) or `t` (by a debugger). `None` if it
 /// is not, or if the system does not say.
 pub fn stopped_state(process: u32) -> Option<char> {
+    let (state, _) = state_and_start(process)?;
+    matches!(state, 'T' | 't').then_some(state)
+}
+
+/// The time at which a process began, in the system's ticks since it started. With the process id it names one process,
+/// since ids are used again. `None` if the process has ended, or if the system does not say.
+pub fn start_of(process: u32) -> Option<u64> {
+    let (state, start) = state_and_start(process)?;
+    (!matches!(state, 'Z' | 'X')).then_some(start)
+}
+
+/// The state of a process and the time of its start.
+fn state_and_start(process: u32) -> Option<(char, u64)> {
     if process == 0 {
         return None;
     }
     let said = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may contain anything.
-    let state = said
-        .get(said.rfind(')')? + 1..)?
-        .trim_start()
-        .chars()
-        .next()?;
-    matches!(state, 'T' | 't').then_some(state)
+    let mut fields = said.get(said.rfind(')')? + 1..)?.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    // The state is field 3, the start field 22.
+    let start = fields.nth(18)?.parse().ok()?;
+    Some((state, start))
 }
 
 /// A child gets an error, and does not keep its parent's databases locked: if it was made by a raw system call it

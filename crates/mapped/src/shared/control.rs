@@ -112,6 +112,8 @@ pub struct Process {
     pub pid: AtomicU32,
     /// Counted up whenever a process takes the place: with it, the name of that process in locks.
     pub life: AtomicU32,
+    /// The time at which the process began, as the system counts it; with the id it names one process. 0 if unknown.
+    pub start: AtomicU64,
 }
 
 /// A session: one view, used by one thread at a time.

@@ -7,9 +7,10 @@
 
 use super::Region;
 use crate::shared::backing::{holder, place};
-use crate::shared::control::PROCESSES;
+use crate::shared::control::{PROCESSES, Process};
 use crate::shared::stopped::{StoppedProcess, Waiting};
 use sardonyx_base::named_lock::{Got, NAMES, NamedLock};
+use sardonyx_base::process::start_of;
 use std::sync::atomic::Ordering;
 
 /// Bits of a name with the place, plus one.
@@ -42,7 +43,7 @@ impl Region {
         let found = place_of(name).and_then(|n| Some((n, self.control().processes.get(n)?)));
         found.is_some_and(|(n, process)| {
             process.life.load(Ordering::SeqCst) % LIVES == name >> PLACE_BITS
-                && holder(&self.file, place(n)).is_some()
+                && (holder(&self.file, place(n)).is_some() || runs(process))
         })
     }
 
@@ -106,8 +107,39 @@ impl Region {
     }
 }
 
+/// True if the process of a place runs, although it may have lost the file lock: the system drops that when the process
+/// closes any descriptor of the file. In another namespace of ids the process is not found, and the file lock alone counts.
+fn runs(process: &Process) -> bool {
+    let start = process.start.load(Ordering::SeqCst);
+    start != 0 && start_of(process.pid.load(Ordering::SeqCst)) == Some(start)
+}
+
 fn place_of(name: u32) -> Option<usize> {
     (name % (1 << PLACE_BITS))
         .checked_sub(1)
         .map(|n| n as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, AtomicU64};
+
+    #[test]
+    fn i9_a_process_that_runs_is_found_without_its_file_lock_and_another_of_its_id_is_not() {
+        let own = std::process::id();
+        let began = start_of(own).expect("this process runs");
+        let place = |pid, start| Process {
+            pid: AtomicU32::new(pid),
+            life: AtomicU32::new(1),
+            start: AtomicU64::new(start),
+        };
+        assert!(runs(&place(own, began)));
+        assert!(!runs(&place(own, began + 1)), "an id that is used again");
+        assert!(!runs(&place(own, 0)), "a start that is not known");
+        assert!(!runs(&place(0, began)), "a place that was left");
+        let mut child = std::process::Command::new("true").spawn().expect("a child");
+        child.wait().expect("it ends");
+        assert!(!runs(&place(child.id(), began)));
+    }
 }

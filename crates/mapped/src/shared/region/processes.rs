@@ -10,6 +10,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::backing::{holder, place, take};
 use crate::shared::control::{IDLE, PROCESSES, Process, SLOTS, Slot};
+use sardonyx_base::process::start_of;
 use std::sync::atomic::Ordering;
 
 /// Processes and slots.
@@ -27,9 +28,10 @@ impl Region {
         // The earlier holder of the place is dead, since the lock on it was free. Another process may have been about to
         // bury it, so that this one is there only when it has the lock.
         self.bury(n);
-        control.processes[n]
-            .pid
-            .store(std::process::id(), Ordering::SeqCst);
+        let process = std::process::id();
+        let start = start_of(process).unwrap_or(0);
+        control.processes[n].start.store(start, Ordering::SeqCst);
+        control.processes[n].pid.store(process, Ordering::SeqCst);
         planted::step(Step::ProcessRegistered);
         control.growth.unlock();
         self.process = n;
