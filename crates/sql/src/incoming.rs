@@ -189,7 +189,7 @@ impl IncomingTable {
     /// The value of a column that a text says, as `COPY` reads it.
     ///
     /// # Errors
-    /// As [`decode_text_in`]; `42703` if there is no such column.
+    /// The text is not a value of the column's type; `42703` if there is no such column.
     pub fn value(&self, column: usize, text: &str) -> Result<Value, SqlError> {
         match self.columns.get(column) {
             Some(Some(column)) => {
