@@ -456,9 +456,17 @@ fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     key.extend(&[0, 0]);
 }
 
+/// True if one of the bytes is zero. Looks at all of them, a register of them at a time: values are short, and those with a
+/// zero are few, so that to stop early would cost more.
+#[inline]
+fn has_zero(value: &[u8]) -> bool {
+    value.iter().fold(false, |found, &byte| found | (byte == 0))
+}
+
 /// Appends the beginning of text or bytes.
+#[inline]
 fn push_beginning(value: &[u8], key: &mut KeyBytes) {
-    if !value.contains(&0) {
+    if !has_zero(value) {
         return key.extend(value);
     }
     for part in value.split_inclusive(|&byte| byte == 0) {

@@ -47,9 +47,13 @@ impl KeyHash {
 
     fn of_long(self, key: &[u8]) -> u64 {
         let mut state = key.len() as u64;
-        for chunk in key.chunks(8) {
+        let (words, rest) = key.as_chunks();
+        for word in words {
+            state = self.mix(state ^ u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             state = self.mix(state ^ u64::from_le_bytes(word));
         }
         state

@@ -272,6 +272,17 @@ mod tests {
     }
 
     #[test]
+    fn each_command_that_may_wait_is_looked_for() {
+        let waiting = all().filter(|(_, command)| command.is(BLOCKING));
+        for (_, command) in waiting {
+            let upper = command.name.to_ascii_uppercase();
+            for name in [command.name, &upper] {
+                assert!(popping::is_of_blocking(name.as_bytes()), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn each_command_on_data_writes_or_can_run_beside() {
         // One that could do neither would get no answer of a database that is followed.
         for (_, command) in all().filter(|(_, command)| command.run.is_some()) {

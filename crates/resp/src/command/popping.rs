@@ -104,6 +104,12 @@ pub(super) const SORTED: &[Command] = &[
     ),
 ];
 
+/// True if a command's name may be one of those that wait: names begin with other letters but few.
+#[inline]
+pub(crate) fn is_of_blocking(name: &[u8]) -> bool {
+    matches!(name.first(), Some(b'b' | b'B' | b'x' | b'X'))
+}
+
 /// True if a command's client waits when the command finds nothing.
 pub(crate) fn may_wait(command: &Command, line: &Line) -> bool {
     command.is(BLOCKING)

@@ -510,8 +510,9 @@ fn says_who(line: &Line) -> bool {
 
 /// True if a command may wait.
 fn may_wait(line: &Line) -> bool {
-    let command = command::find(line.part(0));
-    command.is_some_and(|command| popping::may_wait(command, line))
+    // Few names are looked for.
+    popping::is_of_blocking(line.part(0))
+        && command::find(line.part(0)).is_some_and(|command| popping::may_wait(command, line))
 }
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.

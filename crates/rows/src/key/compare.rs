@@ -3,7 +3,7 @@
 //! The comparison skips columns that an entry has whole, and those behind the first difference. A value whose bytes in
 //! a row equal those in a key is compared in place, and so are most texts and bytes. Other values are encoded first.
 
-use super::{Edge, KeyBytes, KeyShape, PREFIX_BYTES, Part, SHORT_ZERO};
+use super::{Edge, KeyBytes, KeyShape, PREFIX_BYTES, Part, SHORT_ZERO, has_zero};
 use crate::error::TableError;
 use crate::schema::Type;
 use crate::values::{Reference, borrow_value};
@@ -197,7 +197,7 @@ impl Part {
 #[inline]
 pub(super) fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
     let both = value.len().min(wanted.len());
-    if value[..both].contains(&0) {
+    if has_zero(&value[..both]) {
         return None;
     }
     let order = value[..both].cmp(&wanted[..both]);
