@@ -13,7 +13,7 @@
 //! - [`events`]: what the engine writes for its operators; [`seldom`]: how often it repeats itself;
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
-//! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
+//! - [`random`]: seeded numbers (I11), and secret ones from the operating system; [`seeds`]: those of explorations;
 //! - [`token`]: a secret that processes have in common; [`transport`]: their connections; [`greeting`]: the proof that
 //!   they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
 //! - [`planted`]: errors that the tests of a module plant;
@@ -54,6 +54,7 @@ pub mod parking;
 pub mod planted;
 pub mod process;
 pub mod random;
+pub mod seeds;
 pub mod seldom;
 pub mod shared_file;
 pub mod shared_words;

@@ -23,6 +23,8 @@
 
 pub mod catalogue;
 pub mod checkpoint;
+#[cfg(any(test, feature = "simulated-disk"))]
+pub mod crashes;
 pub mod disk;
 pub mod drive;
 pub mod engine;

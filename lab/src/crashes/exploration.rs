@@ -10,10 +10,12 @@
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::{Durability, Error, Journal, Options, Shape, Table, Tables, record};
+use sardonyx_storage::crashes::{End, History, Stopped, Subject};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::places::Directories;
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -77,27 +79,17 @@ pub struct Explored {
     pub recovered: u64,
 }
 
-/// Explores one plan.
-///
-/// # Errors
-/// The fault, with everything needed to replay it.
-pub fn explore(plan: Plan) -> Result<Explored, String> {
-    Exploration::new(plan)
-        .run()
-        .map_err(|what| format!("{plan:?}: {what}"))
-}
-
-struct Exploration {
+/// Items and notes that random transactions change: the subject of the exploration.
+struct Items {
     plan: Plan,
     random: Random,
-    disk: SimulatedDisk,
-    /// The model after each transaction; the first is the empty one.
-    history: Vec<Model>,
-    /// The number of transactions known to be durable.
-    acknowledged: usize,
     explored: Explored,
     stripes: u32,
+    /// Now and then a transaction is followed by a checkpoint, and the last one by an orderly close.
+    with_checkpoints: bool,
 }
+
+type World = sardonyx_storage::crashes::World<Items>;
 
 pub(crate) struct Opened {
     pub(crate) database: Tables,
@@ -162,70 +154,13 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
 /// The most bytes of pages of an explored database.
 pub(crate) const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
-impl Exploration {
-    fn new(plan: Plan) -> Self {
-        let mut random = Random::new(plan.seed);
-        let faults = Faults {
-            crash_at_step: plan.crash_at_step,
-            kill_at_step: plan.kill_at_step,
-            fail_sync_at: plan.fail_sync_at,
-            ..Faults::default()
-        };
-        Exploration {
-            plan,
-            stripes: 1 + random.below(2) as u32,
-            random,
-            disk: SimulatedDisk::new(plan.seed, faults),
-            history: vec![Model::default()],
-            acknowledged: 0,
-            explored: Explored::default(),
-        }
-    }
-
-    fn run(mut self) -> Result<Explored, String> {
-        for life in 0..self.plan.lives {
-            // An error here is the crash; its result is checked after the restart.
-            let outcome = self.live();
-            if life == 0 {
-                self.explored.steps = self.disk.steps();
-            }
-            let planned = self.disk.has_crashed() || self.plan.fail_sync_at.is_some();
-            if let Err(error) = outcome
-                && !planned
-            {
-                return Err(format!("life {life}: {error}"));
-            }
-            self.go_on()
-                .and_then(|()| self.crash_and_recover())
-                .map_err(|what| format!("life {life}: {what}"))?;
-        }
-        Ok(self.explored)
-    }
-
-    fn open(&self) -> Result<Opened, Error> {
-        open_on(&self.disk, self.plan.seed | 1, self.stripes)
-    }
-
-    /// Runs random transactions until the plan's number or the crash.
-    fn live(&mut self) -> Result<(), Error> {
-        let opened = self.open()?;
-        for _ in 0..self.plan.transactions {
-            self.one_transaction(&opened)?;
-            if self.random.chance(3) {
-                opened.database.checkpoint()?;
-                self.acknowledged = self.history.len() - 1;
-            }
-        }
-        self.explored.checkpoints += opened.database.statistics().checkpoint.checkpoints;
-        if self.random.chance(30) {
-            opened.database.close()?;
-            self.acknowledged = self.history.len() - 1;
-        }
-        Ok(())
-    }
-
-    fn one_transaction(&mut self, opened: &Opened) -> Result<(), Error> {
-        let mut model = self.history.last().expect("never empty").clone();
+impl Items {
+    fn one_transaction(
+        &mut self,
+        opened: &Opened,
+        history: &mut History<Model>,
+    ) -> Result<(), Error> {
+        let mut model = last(history.changes());
         let durable = self.random.chance(60);
         let abort = self.random.chance(15);
         let durability = if durable {
@@ -275,102 +210,145 @@ impl Exploration {
         match outcome {
             Err(Error::Other(_)) => return Ok(()),
             // It ran, and may or may not be durable.
-            Err(_) if ran && !abort => self.history.push(model),
+            Err(_) if ran && !abort => _ = history.submit(model),
             Err(_) => {}
-            Ok(()) => self.history.push(model),
+            Ok(()) => _ = history.submit(model),
         }
         outcome?;
         if durable {
-            self.acknowledged = self.history.len() - 1;
+            history.acknowledge();
+        }
+        Ok(())
+    }
+}
+
+/// The contents after these transactions.
+fn last(models: &[Model]) -> Model {
+    models.last().cloned().unwrap_or_default()
+}
+
+impl Subject for Items {
+    type Open = Opened;
+    /// The contents after the transaction.
+    type Change = Model;
+
+    fn recover(
+        &mut self,
+        disk: &SimulatedDisk,
+        history: &mut History<Model>,
+    ) -> Result<Opened, Stopped> {
+        let opened = open_on(disk, self.plan.seed | 1, self.stripes)?;
+        history.settle(&read(&opened)?, last);
+        Ok(opened)
+    }
+
+    fn submit(&mut self, opened: &mut Opened, history: &mut History<Model>) -> Result<(), Stopped> {
+        self.one_transaction(opened, history)?;
+        if self.with_checkpoints && self.random.chance(3) {
+            opened.database.checkpoint()?;
+            history.acknowledge();
         }
         Ok(())
     }
 
-    /// Continues on the same machine in some cases: as one process or several, each of which may be killed or have a
-    /// sync fail.
-    fn go_on(&mut self) -> Result<(), String> {
-        while self.random.chance(40) {
-            let within = Some(1 + self.random.below(60));
-            let (kill_at_step, fail_sync_at) = match self.random.below(3) {
-                0 => (within, None),
-                1 => (None, within),
-                _ => (None, None),
-            };
-            self.disk = self.disk.next_process(Faults {
-                kill_at_step,
-                fail_sync_at,
-                ..Faults::default()
-            });
-            let planned = fail_sync_at.is_some();
-            match self.go_on_once()? {
-                Err(error) if !planned && !self.disk.has_crashed() => {
-                    return Err(format!("the next process: {error}"));
-                }
-                _ => {}
-            }
-        }
+    fn observe(
+        &mut self,
+        disk: &SimulatedDisk,
+        history: &mut History<Model>,
+    ) -> Result<(), Stopped> {
+        drop(self.recover(disk, history)?);
+        self.explored.recovered += history.acknowledged() as u64;
         Ok(())
     }
 
-    /// Another process. The inner error may be the planned one.
-    fn go_on_once(&mut self) -> Result<Result<(), Error>, String> {
-        let read = self.open().and_then(|opened| Ok((read(&opened)?, opened)));
-        let (found, opened) = match read {
-            Ok(read) => read,
-            Err(error) => return Ok(Err(error)),
+    fn close(&mut self, opened: Opened, history: &mut History<Model>) -> Result<(), Stopped> {
+        if !self.with_checkpoints {
+            return Ok(());
+        }
+        self.explored.checkpoints += opened.database.statistics().checkpoint.checkpoints;
+        if self.random.chance(30) {
+            opened.database.close()?;
+            history.acknowledge();
+        }
+        Ok(())
+    }
+}
+
+/// Explores one plan.
+///
+/// # Errors
+/// The fault, with everything needed to replay it.
+pub fn explore(plan: Plan) -> Result<Explored, String> {
+    let explored = catch_unwind(|| lives(plan));
+    explored.map_err(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map_or("a panic", String::as_str);
+        format!("{plan:?}: {text}")
+    })
+}
+
+/// The lives of a plan.
+fn lives(plan: Plan) -> Explored {
+    let mut random = Random::new(plan.seed);
+    let faults = Faults {
+        crash_at_step: plan.crash_at_step,
+        kill_at_step: plan.kill_at_step,
+        fail_sync_at: plan.fail_sync_at,
+        ..Faults::default()
+    };
+    let items = Items {
+        plan,
+        stripes: 1 + random.below(2) as u32,
+        random,
+        explored: Explored::default(),
+        with_checkpoints: true,
+    };
+    let disk = SimulatedDisk::new(plan.seed, faults);
+    let mut world = World::new(format!("{plan:?}"), disk, items);
+    for life in 0..plan.lives {
+        world.rename(format!("{plan:?}, life {life}"));
+        world.subject.with_checkpoints = true;
+        world.live(plan.transactions as usize);
+        if life == 0 {
+            world.subject.explored.steps = world.disk.steps();
+        }
+        world.subject.with_checkpoints = false;
+        go_on(&mut world);
+        crash_and_recover(&mut world);
+    }
+    world.subject.explored
+}
+
+/// Continues on the same machine in some cases: as one process or several, each of which may be killed or have a sync
+/// fail.
+fn go_on(world: &mut World) {
+    while world.subject.random.chance(40) {
+        let within = 1 + world.subject.random.below(60);
+        let end = match world.subject.random.below(3) {
+            0 => End::Kill(within),
+            1 => End::FailedSync(within),
+            _ => End::Cut,
         };
-        let settled = self.settle(&found);
-        settled.map_err(|what| format!("the next process finds: {what}"))?;
-        for _ in 0..self.random.below(8) {
-            if let Err(error) = self.one_transaction(&opened) {
-                return Ok(Err(error));
-            }
+        world.next_process(end);
+        if let Some(mut opened) = world.open() {
+            let transactions = world.subject.random.below(8);
+            world.run(&mut opened, transactions as usize);
         }
-        Ok(Ok(()))
     }
+}
 
-    /// Crashes, perhaps again and again during recovery, then recovers and compares.
-    fn crash_and_recover(&mut self) -> Result<(), String> {
-        self.disk.crash();
-        self.explored.crashes += 1;
-        while self.random.chance(30) {
-            let crash_at_step = Some(1 + self.random.below(12));
-            self.disk = self.disk.restart(Faults {
-                crash_at_step,
-                ..Faults::default()
-            });
-            if let Ok(opened) = self.open() {
-                drop(opened);
-            }
-            self.disk.crash();
-            self.explored.crashes += 1;
-        }
-        self.disk = self.disk.restart(Faults::default());
-        let opened = self
-            .open()
-            .map_err(|error| format!("recovery failed: {error}"))?;
-        let found = read(&opened).map_err(|error| format!("reading failed: {error}"))?;
-        drop(opened);
-        self.settle(&found)
+/// Crashes, perhaps again and again during recovery, then recovers and compares.
+fn crash_and_recover(world: &mut World) {
+    world.subject.explored.crashes += 1;
+    while world.subject.random.chance(30) {
+        let step = 1 + world.subject.random.below(12);
+        world.restart(End::Crash(step));
+        drop(world.open());
+        world.subject.explored.crashes += 1;
     }
-
-    /// The found contents must be the state of a prefix with all acknowledged transactions; it is durable now.
-    fn settle(&mut self, found: &Model) -> Result<(), String> {
-        let from = self.acknowledged;
-        let Some(at) = self.history[from..].iter().position(|model| model == found) else {
-            let earlier = self.history[..from]
-                .iter()
-                .rposition(|model| model == found);
-            return Err(match earlier {
-                Some(n) => format!("only {n} of {from} acknowledged transactions are there"),
-                None => format!("the state is that of no prefix: {found:?}"),
-            });
-        };
-        self.history.truncate(from + at + 1);
-        self.acknowledged = from + at;
-        self.explored.recovered += (from + at) as u64;
-        Ok(())
-    }
+    world.restart(End::Cut);
+    world.check();
 }
 
 /// All records of the database.

@@ -5,6 +5,7 @@
 use crate::common::{Add, Read, options, small, ways};
 use sardonyx_base::random::Random;
 use sardonyx_multilevel::{CallError, Database, PAGE_SIZE, Transaction};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use std::sync::Arc;
@@ -49,10 +50,7 @@ fn i14_no_end_fails_while_the_disk_is_full_and_everything_goes_on_afterwards() {
             let area = database.area("records", 16).unwrap();
             drop(database);
             // All that is created or made longer fails from here on, until it was tried often.
-            let disk = disk.restart(Faults {
-                full_steps: Some((8, 600)),
-                ..Faults::default()
-            });
+            let disk = disk.restart(End::Full(8, 600).faults());
             let database = open(&disk);
             let what = format!("{way:?}, seed {seed}");
             let mut random = Random::new(seed);

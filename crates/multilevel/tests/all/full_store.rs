@@ -13,6 +13,7 @@ use sardonyx_multilevel::{
     Area, CallError, Database, DatabaseError, Inverse, Operation, Options, PAGE_SIZE, PageLog,
     Pages, Recorded, Stop, Strategy, Transaction,
 };
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use std::collections::BTreeMap;
@@ -388,10 +389,7 @@ fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
         let full = SimulatedDisk::new(setup.seed, Faults::default());
         let (committed, _) = filled(setup, &full, 500);
         for crash_at in 1..25 {
-            let disk = full.restart(Faults {
-                crash_at_step: Some(crash_at),
-                ..Faults::default()
-            });
+            let disk = full.restart(End::Crash(crash_at).faults());
             // The possible contents: the last state known, or with the transaction that was committing.
             let mut known = vec![committed.clone()];
             if let Ok(opened) = setup.open(&disk) {

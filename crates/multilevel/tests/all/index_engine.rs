@@ -6,6 +6,7 @@ use sardonyx_multilevel::index::{Entry, IndexError, OrderedIndex};
 use sardonyx_multilevel::{
     CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy, Transaction,
 };
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -311,10 +312,7 @@ fn crashes_at_every_step_leave_what_was_acknowledged() {
         let (seed, mut undone) = (n as u64, 0);
         // Other steps under each way.
         for crash in (1 + n as u64 % 4..).step_by(stride(9)) {
-            let faults = Faults {
-                crash_at_step: Some(crash),
-                ..Faults::default()
-            };
+            let faults = End::Crash(crash).faults();
             let disk = SimulatedDisk::new(crash, faults);
             let (acknowledged, perhaps) = (Model::new(), None);
             let mut expected = Expected {
@@ -344,10 +342,7 @@ fn crashes_at_every_step_leave_what_was_acknowledged() {
 /// Crashes at every step of the recovery, too.
 fn crash_again(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) {
     for crash in 1.. {
-        let faults = Faults {
-            crash_at_step: Some(crash),
-            ..Faults::default()
-        };
+        let faults = End::Crash(crash).faults();
         let disk = disk.restart(faults);
         let opened = open(way, &disk);
         let crashed = disk.has_crashed();

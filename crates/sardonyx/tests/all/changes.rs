@@ -8,6 +8,7 @@ use sardonyx::rows::{OneRow, RowRef};
 use sardonyx::schema::{Type, Value, ValueRef};
 use sardonyx::{Error, Record, Shape, Table, Tables};
 use sardonyx_base::random::Random;
+use sardonyx_base::seeds::Seeds;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -379,15 +380,9 @@ impl World {
     }
 }
 
-/// `SARDONYX_SEED=…` replays one, `SARDONYX_SEEDS=…` runs more.
 #[test]
 fn what_is_replayed_of_the_changes_is_the_table_at_any_time() {
-    let seeds = match sardonyx_base::random::asked("SARDONYX_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(6),
-    };
-    for seed in seeds {
-        println!("seed {seed}");
+    Seeds::new(0, 6).explore(|seed| {
         let mut world = World::new(seed, small());
         for _ in 0..600 {
             world.step();
@@ -400,7 +395,7 @@ fn what_is_replayed_of_the_changes_is_the_table_at_any_time() {
         let there = tables.read(|view| view.scan(world.customers)?.collect::<Result<Vec<_>, _>>());
         let there = there.unwrap().into_iter();
         assert!(there.map(|row| (row.id, row)).collect::<BTreeMap<_, _>>() == all);
-    }
+    });
 }
 
 #[test]

@@ -6,44 +6,18 @@ use crate::common::{Model, Opened, in_every_shape, options};
 use sardonyx::disk::GroupPolicy;
 use sardonyx::{Durability, Error, Shape};
 use sardonyx_base::random::stride;
+use sardonyx_storage::crashes::{End, History};
 use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use std::time::Duration;
 
-/// The models after each transaction that was submitted, the first one empty.
-struct History {
-    models: Vec<Model>,
-    acknowledged: usize,
-}
-
-impl History {
-    fn new() -> History {
-        History {
-            models: vec![Model::default()],
-            acknowledged: 0,
-        }
+/// The content after these transactions, each of which puts an item.
+fn content_after(puts: &[(u64, u64)]) -> Model {
+    let mut model = Model::default();
+    for (id, value) in puts {
+        model.put(*id, *value);
     }
-
-    fn submit(&mut self, id: u64, value: u64) {
-        let mut model = self.models.last().expect("never empty").clone();
-        model.put(id, value);
-        self.models.push(model);
-    }
-
-    fn acknowledge(&mut self) {
-        self.acknowledged = self.models.len() - 1;
-    }
-
-    /// The found content must be that after some transaction that is not before the last acknowledged one.
-    fn check(&self, found: &Model, what: &str) {
-        let at = self.models.iter().rposition(|model| model == found);
-        let at = at.unwrap_or_else(|| panic!("{what}: the state of no prefix: {found:?}"));
-        assert!(
-            at >= self.acknowledged,
-            "{what}: {at} of {} acknowledged",
-            self.acknowledged
-        );
-    }
+    model
 }
 
 fn is_poison(error: &Error) -> Option<String> {
@@ -70,18 +44,14 @@ fn is_full(error: &Error) -> bool {
 
 fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> bool {
     let what = format!("{shape:?}, {policy:?}, sync {fail_sync_at} fails");
-    let faults = Faults {
-        fail_sync_at: Some(fail_sync_at),
-        ..Faults::default()
-    };
-    let disk = SimulatedDisk::new(fail_sync_at, faults);
+    let disk = SimulatedDisk::new(fail_sync_at, End::FailedSync(fail_sync_at).faults());
     let options = || options(shape).group_policy(policy);
-    let mut history = History::new();
+    let mut history = History::default();
     let mut poisoned = false;
     if let Ok(opened) = Opened::on(&disk, options()) {
         let mut causes: Vec<String> = Vec::new();
         for n in 0..60 {
-            history.submit(n % 10, n);
+            history.submit((n % 10, n));
             match opened.put(n % 10, n) {
                 Ok(()) => {
                     assert!(causes.is_empty(), "{what}: success after a failure");
@@ -89,12 +59,12 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
                 }
                 // The next segment could not be prepared: refused before it ran, and nothing that
                 // holds data was touched.
-                Err(error) if is_preparation(&error) => drop(history.models.pop()),
+                Err(error) if is_preparation(&error) => history.withdraw(),
                 Err(error) => {
                     causes.push(is_poison(&error).unwrap_or_else(|| panic!("{what}: {error}")));
                     if causes.len() > 1 {
                         // Refused: it did not even run.
-                        history.models.pop();
+                        history.withdraw();
                     }
                 }
             }
@@ -114,11 +84,9 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     let disk = disk.next_process(Faults::default());
     let opened = Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = opened.contents().expect("readable");
-    history.check(&found, &what);
-    history.models = vec![found];
-    history.acknowledged = 0;
+    history.settle(&found, content_after);
     for n in 0..3 {
-        history.submit(n, 1000 + n);
+        history.submit((n, 1000 + n));
         opened.put(n, 1000 + n).expect("it goes on");
         history.acknowledge();
     }
@@ -126,7 +94,8 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     drop(opened);
     let opened =
         Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}, cut: {error}"));
-    history.check(&opened.contents().expect("readable"), &what);
+    let found = opened.contents().expect("readable");
+    history.settle(&found, content_after);
     opened.put(1, 1).expect("it goes on");
     poisoned
 }
@@ -187,12 +156,8 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
         let options = || options(shape).log_bytes_prepared(6 * common::SEGMENT_BYTES);
         let (mut under_way, mut poisoned) = (0, 0);
         for fail_sync_at in 1..64 {
-            let faults = Faults {
-                fail_sync_at: Some(fail_sync_at),
-                ..Faults::default()
-            };
-            let disk = SimulatedDisk::new(3, faults);
-            let mut history = History::new();
+            let disk = SimulatedDisk::new(3, End::FailedSync(fail_sync_at).faults());
+            let mut acknowledged = 0;
             // Opening declares a table and a journal, each in a transaction.
             let Ok(opened) = Opened::on(&disk, options()) else {
                 continue;
@@ -221,7 +186,7 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
                     Ok(outcome) => {
                         assert!(!failed, "acknowledged after one that was not");
                         outcome.expect("no error of its own");
-                        history.acknowledged = n + 1;
+                        acknowledged = n + 1;
                     }
                     Err(error) => {
                         failed = true;
@@ -234,7 +199,7 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
             let disk = disk.restart(Faults::default());
             let opened = Opened::on(&disk, options()).expect("recovers");
             let found = opened.contents().expect("readable").items.len();
-            assert!(found >= history.acknowledged, "{shape:?} {fail_sync_at}");
+            assert!(found >= acknowledged, "{shape:?} {fail_sync_at}");
         }
         assert!(
             under_way > 4,
@@ -255,20 +220,20 @@ fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
                 ..Faults::default()
             };
             let disk = SimulatedDisk::new(1, faults);
-            let mut history = History::new();
+            let mut history = History::default();
             if let Ok(opened) = Opened::on(&disk, options(shape)) {
                 for n in 0..1000 {
                     match opened.put(n % 400, n) {
                         Ok(()) => {
-                            history.submit(n % 400, n);
+                            history.submit((n % 400, n));
                             history.acknowledge();
                         }
                         Err(error) => {
                             assert!(is_full(&error), "{what}: {error}");
                             refused += 1;
                             // Refused before it ran; reading goes on.
-                            let last = &history.models[history.acknowledged];
-                            assert_eq!(opened.contents().expect("readable"), *last);
+                            let last = content_after(history.changes());
+                            assert_eq!(opened.contents().expect("readable"), last);
                             break;
                         }
                     }
@@ -277,8 +242,8 @@ fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
             // Reopened where there is room again.
             let disk = disk.restart(Faults::default());
             let opened = Opened::on(&disk, options(shape)).expect("recovers");
-            let last = &history.models[history.acknowledged];
-            assert_eq!(opened.contents().expect("readable"), *last, "{what}");
+            let last = content_after(history.changes());
+            assert_eq!(opened.contents().expect("readable"), last, "{what}");
             opened.put(1, 1).expect("it goes on");
         }
         assert!(refused > 2, "{shape:?}: {refused} runs were refused");

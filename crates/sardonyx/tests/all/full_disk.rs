@@ -5,14 +5,12 @@
 use crate::common::{Model, Opened, SEGMENT_BYTES, SHAPES, options};
 use sardonyx::{Error, Shape};
 use sardonyx_base::random::stride;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 
 fn full_between(from: u64, until: u64) -> Faults {
-    Faults {
-        full_steps: Some((from, until)),
-        ..Faults::default()
-    }
+    End::Full(from, until).faults()
 }
 
 /// The lengths of all files.

@@ -1,9 +1,10 @@
 //! Damaged, cut and missing files. Each is an error that names the file and the place, or harmless
 //! because the database opens without it; never a panic, never other data.
 
-use super::lives::World;
+use super::lives::{World, rows_of};
 use crate::checkpoint::{CheckpointError, Progress, StripeLayout};
-use crate::disk::{DiskError, Faults, SimulatedDisk};
+use crate::crashes::End;
+use crate::disk::{Disk, DiskError};
 use crate::journal::{JournalError, JournalReader, Retention, journal_file};
 use crate::page::PAGE_SIZE;
 use crate::recovery::RecoveryError;
@@ -15,20 +16,20 @@ const SEED: u64 = 2;
 
 /// A database with complete checkpoints, freed log, and a few groups after them.
 fn world(stripes: u32) -> World {
-    let mut world = World::create(SEED, stripes);
-    let mut life = world.open("making it").unwrap();
+    let mut world = World::create("damage".into(), SEED, stripes);
+    let mut life = world.open().unwrap();
     for _ in 0..3 {
-        world.run(&mut life, 60).unwrap();
+        assert!(world.run(&mut life, 60));
         life.checkpoint().unwrap();
     }
     for _ in 0..3 {
-        world.commit(&mut life).unwrap();
+        world.commit(&mut life);
     }
     drop(life);
-    world.restart(None);
+    world.restart(End::Cut);
     assert!(
         !world
-            .simulated
+            .disk
             .files()
             .contains(&"log/0000000000000000.log".into()),
         "not freed"
@@ -37,7 +38,7 @@ fn world(stripes: u32) -> World {
 }
 
 fn found(world: &World, file: &str) -> Vec<crate::verify::Finding> {
-    let verification = verify(&world.disk, 1 << 24, 1).unwrap();
+    let verification = verify(&world.dynamic(), 1 << 24, 1).unwrap();
     let of_file = |finding: &crate::verify::Finding| {
         finding.file.ends_with(file) || finding.what.contains(file)
     };
@@ -47,7 +48,7 @@ fn found(world: &World, file: &str) -> Vec<crate::verify::Finding> {
 #[test]
 fn an_undamaged_database_has_no_findings() {
     let world = world(2);
-    let verification = verify(&world.disk, 1 << 24, 2).unwrap();
+    let verification = verify(&world.dynamic(), 1 << 24, 2).unwrap();
     assert!(
         verification.findings.is_empty(),
         "{:?}",
@@ -56,29 +57,29 @@ fn an_undamaged_database_has_no_findings() {
     assert!(verification.versions > 2 && verification.chunks > 2);
     assert_eq!(
         verification.recovery.unwrap().redo_end.group as usize - 1,
-        world.model.acknowledged
+        world.history.acknowledged()
     );
 }
 
 #[test]
 fn damage_in_any_slot_is_an_error_with_its_place_or_harmless() {
-    let mut world = world(2);
+    let world = world(2);
     let (mut errors, mut harmless) = (0, 0);
     for stripe in 0..2 {
         let layout = StripeLayout::of(&world.manifest(), stripe);
         let name = layout.file_name();
-        let length = world.simulated.read_all(&name).unwrap().len() as u64;
+        let length = world.disk.read_all(&name).unwrap().len() as u64;
         for slot in 0..length / layout.slot_bytes() {
             for at in [0, 8, 40, 200, 4095, 4096, 5000, layout.slot_bytes() - 1] {
                 let offset = slot * layout.slot_bytes();
                 world
-                    .simulated
+                    .disk
                     .corrupt(&name, offset + at, |byte| byte ^ 0x10)
                     .unwrap();
                 match world.recover(true) {
                     Ok(recovered) => {
                         harmless += 1;
-                        world.check(&recovered, &name);
+                        world.judge(&recovered);
                     }
                     Err(
                         RecoveryError::MissingBlock {
@@ -102,7 +103,7 @@ fn damage_in_any_slot_is_an_error_with_its_place_or_harmless() {
                     Err(error) => panic!("{name} slot {slot}: {error}"),
                 }
                 world
-                    .simulated
+                    .disk
                     .corrupt(&name, offset + at, |byte| byte ^ 0x10)
                     .unwrap();
             }
@@ -116,10 +117,10 @@ fn damage_in_any_slot_is_an_error_with_its_place_or_harmless() {
 
 #[test]
 fn two_damaged_versions_of_a_block_are_a_missing_block() {
-    let mut world = World::create(SEED, 1);
-    let mut life = world.open("making it").unwrap();
+    let mut world = World::create("damage".into(), SEED, 1);
+    let mut life = world.open().unwrap();
     while life.checkpointers[0].last_complete().blocks < 3 {
-        world.run(&mut life, 20).unwrap();
+        assert!(world.run(&mut life, 20));
         life.checkpoint().unwrap();
     }
     let checkpointer = &mut life.checkpointers[0];
@@ -128,16 +129,16 @@ fn two_damaged_versions_of_a_block_are_a_missing_block() {
     checkpointer.begin().unwrap();
     checkpointer.write_next_block().unwrap();
     drop(life);
-    world.restart(None);
+    world.restart(End::Cut);
     let layout = StripeLayout::of(&world.manifest(), 0);
-    let listings = crate::inspect::slots(&*world.disk, layout, true).unwrap();
+    let listings = crate::inspect::slots(&world.disk, layout, true).unwrap();
     let last = listings.iter().find(|listing| {
         matches!(listing.state,
         crate::checkpoint::slot::SlotState::Valid(header) if header.block == blocks - 1)
     });
     let offset = last.unwrap().offset;
     world
-        .simulated
+        .disk
         .corrupt(&layout.file_name(), offset + 5000, |byte| !byte)
         .unwrap();
     let error = world.recover(true).unwrap_err();
@@ -162,10 +163,7 @@ fn two_damaged_versions_of_a_block_are_a_missing_block() {
 fn a_cut_or_missing_stripe_file_is_an_error() {
     for length in [0, 1, 4096, 9000] {
         let world = world(2);
-        world
-            .simulated
-            .truncate("backup/stripe-001", length)
-            .unwrap();
+        world.disk.truncate("backup/stripe-001", length).unwrap();
         let error = world.recover(true).unwrap_err();
         assert!(error.to_string().contains("stripe-001"), "{error}");
     }
@@ -193,19 +191,19 @@ fn a_file_of_another_stripe_is_an_error() {
 
 #[test]
 fn i2_a_log_that_ends_before_the_backup_is_an_error() {
-    let mut world = World::create(SEED, 1);
-    let mut life = world.open("making it").unwrap();
-    world.run(&mut life, 60).unwrap();
+    let mut world = World::create("damage".into(), SEED, 1);
+    let mut life = world.open().unwrap();
+    assert!(world.run(&mut life, 60));
     life.checkpoint().unwrap();
     for _ in 0..4 {
-        world.commit(&mut life).unwrap();
+        world.commit(&mut life);
     }
     // A block that has those groups, in a checkpoint that is not complete; so redo starts before.
     life.apply_all();
     life.checkpointers[0].begin().unwrap();
     life.checkpointers[0].write_next_block().unwrap();
     drop(life);
-    world.restart(None);
+    world.restart(End::Cut);
     assert!(world.recover(true).is_ok());
     let end = world.recover(true).unwrap().end;
     let layout = world.manifest().log_layout();
@@ -213,10 +211,7 @@ fn i2_a_log_that_ends_before_the_backup_is_an_error() {
     let name = crate::log::segment::segment_file((end.lsn.0 - 1) / layout.segment_bytes);
     let offset = (end.lsn.0 - PAGE_SIZE as u64) % layout.segment_bytes;
     for at in 0..70 {
-        world
-            .simulated
-            .corrupt(&name, offset + at, |_| 0x55)
-            .unwrap();
+        world.disk.corrupt(&name, offset + at, |_| 0x55).unwrap();
     }
     let error = world.recover(true).unwrap_err();
     let RecoveryError::LogEndsEarly {
@@ -235,9 +230,9 @@ fn i2_a_log_that_ends_before_the_backup_is_an_error() {
 
 #[test]
 fn damage_in_the_archive_is_an_error_with_its_place_or_extracted_again() {
-    let mut world = world(1);
+    let world = world(1);
     let identity = world.manifest().identity;
-    let chunks = crate::inspect::chunks(&*world.disk, identity).unwrap();
+    let chunks = crate::inspect::chunks(&world.disk, identity).unwrap();
     let (mut errors, mut harmless) = (0, 0);
     for chunk in &chunks {
         let crate::journal::archive::ChunkState::Valid(header) = chunk.state else {
@@ -246,12 +241,12 @@ fn damage_in_the_archive_is_an_error_with_its_place_or_extracted_again() {
         let name = journal_file(chunk.file_number);
         for at in [0, 30, 100, 127 + u64::from(header.payload_bytes)] {
             world
-                .simulated
+                .disk
                 .corrupt(&name, chunk.offset + at, |byte| !byte)
                 .unwrap();
             let read = || -> Result<(), JournalError> {
                 let manifest = world.manifest();
-                let mut reader = JournalReader::open(&world.disk, &manifest, None, None)?;
+                let mut reader = JournalReader::open(&world.dynamic(), &manifest, None, None)?;
                 while reader.next_row()?.is_some() {}
                 Ok(())
             };
@@ -259,7 +254,7 @@ fn damage_in_the_archive_is_an_error_with_its_place_or_extracted_again() {
                 Ok(()) => {
                     harmless += 1;
                     let recovered = world.recover(true).unwrap();
-                    world.check(&recovered, &name);
+                    world.judge(&recovered);
                 }
                 Err(JournalError::Damaged { file, offset, .. }) => {
                     errors += 1;
@@ -274,7 +269,7 @@ fn damage_in_the_archive_is_an_error_with_its_place_or_extracted_again() {
                 Err(error) => panic!("{name} at {}: {error}", chunk.offset),
             }
             world
-                .simulated
+                .disk
                 .corrupt(&name, chunk.offset + at, |byte| !byte)
                 .unwrap();
         }
@@ -286,7 +281,7 @@ fn damage_in_the_archive_is_an_error_with_its_place_or_extracted_again() {
 fn a_missing_first_archive_file_is_an_error_when_all_rows_are_to_be_kept() {
     let world = world(1);
     world.disk.remove(&journal_file(0)).unwrap();
-    let mut reader = JournalReader::open(&world.disk, &world.manifest(), None, None).unwrap();
+    let mut reader = JournalReader::open(&world.dynamic(), &world.manifest(), None, None).unwrap();
     let error = reader.next_row().unwrap_err();
     assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
 }
@@ -295,11 +290,8 @@ fn a_missing_first_archive_file_is_an_error_when_all_rows_are_to_be_kept() {
 fn i6_a_failed_write_or_sync_poisons_and_the_log_is_kept() {
     for failing in 1..40 {
         let mut world = world(1);
-        world.restart_with(Faults {
-            fail_sync_at: Some(failing),
-            ..Faults::default()
-        });
-        let Ok(mut life) = world.open("failing") else {
+        world.restart(End::FailedSync(failing));
+        let Some(mut life) = world.open() else {
             continue;
         };
         let checkpointer = &mut life.checkpointers[0];
@@ -329,10 +321,10 @@ fn i6_a_failed_write_or_sync_poisons_and_the_log_is_kept() {
 
 #[test]
 fn groups_out_of_order_are_refused() {
-    let mut world = World::create(SEED, 1);
-    let mut life = world.open("").unwrap();
-    world.commit(&mut life).unwrap();
-    world.commit(&mut life).unwrap();
+    let mut world = World::create("damage".into(), SEED, 1);
+    let mut life = world.open().unwrap();
+    world.commit(&mut life);
+    world.commit(&mut life);
     let group = life.waiting(0)[1].clone();
     let error = life.checkpointers[0]
         .apply(group.header(), group.payload())
@@ -351,41 +343,34 @@ fn groups_out_of_order_are_refused() {
 
 #[test]
 fn i6_an_empty_stripe_frees_the_log_too() {
-    let mut world = World::create(SEED, 3);
-    let mut life = world.open("").unwrap();
+    let mut world = World::create("damage".into(), SEED, 3);
+    let mut life = world.open().unwrap();
     // One page: two stripes have no block.
-    world.commit(&mut life).unwrap();
-    world.commit(&mut life).unwrap();
+    world.commit(&mut life);
+    world.commit(&mut life);
     life.checkpoint().unwrap();
     for checkpointer in &life.checkpointers {
         assert_eq!(checkpointer.log_needed_from(), checkpointer.position());
     }
     drop(life);
-    world.restart(None);
+    world.restart(End::Cut);
     let recovered = world.recover(false).unwrap();
     assert_eq!(recovered.report.groups, 0);
-    world.check(&recovered, "empty stripes");
+    world.judge(&recovered);
 }
 
 #[test]
 fn old_archive_files_are_removed_but_never_the_newest_bytes() {
-    let simulated = SimulatedDisk::new(7, Faults::default());
-    let mut world = World::on(simulated, 7, 1, Retention::KeepBytes(20_000));
-    let mut life = world.open("").unwrap();
+    let mut world = World::with("archive".into(), 7, 1, Retention::KeepBytes(20_000));
+    let mut life = world.open().unwrap();
     for _ in 0..30 {
-        world.run(&mut life, 20).unwrap();
+        assert!(world.run(&mut life, 20));
         life.checkpoint().unwrap();
     }
-    let lengths: Vec<u64> = crate::journal::archive::files(&*world.disk)
+    let lengths: Vec<u64> = crate::journal::archive::files(&world.disk)
         .unwrap()
         .into_iter()
-        .map(|number| {
-            world
-                .simulated
-                .read_all(&journal_file(number))
-                .unwrap()
-                .len() as u64
-        })
+        .map(|number| world.disk.read_all(&journal_file(number)).unwrap().len() as u64)
         .collect();
     let kept: u64 = lengths.iter().sum();
     assert!(
@@ -393,14 +378,14 @@ fn old_archive_files_are_removed_but_never_the_newest_bytes() {
         "{lengths:?}"
     );
     drop(life);
-    world.restart(None);
+    world.restart(End::Cut);
     let manifest = world.manifest();
     let mut rows = Vec::new();
-    let mut reader = JournalReader::open(&world.disk, &manifest, None, None).unwrap();
+    let mut reader = JournalReader::open(&world.dynamic(), &manifest, None, None).unwrap();
     while let Some(row) = reader.next_row().unwrap() {
         rows.push((row.place.group, (row.journal, row.bytes.to_vec())));
     }
-    let all = world.model.rows(world.model.acknowledged);
+    let all = rows_of(world.history.changes());
     assert!(
         rows.len() < all.len() && all.ends_with(&rows),
         "{} of {}",
@@ -420,15 +405,15 @@ fn memory_too_small_is_an_error() {
         sparse: false,
         known_end: None,
     };
-    let error = recover(&world.disk, &world.manifest(), options).unwrap_err();
+    let error = recover(&world.dynamic(), &world.manifest(), options).unwrap_err();
     assert!(matches!(error, RecoveryError::Store(_)), "{error}");
 }
 
 #[test]
 fn verify_tells_a_damaged_manifest() -> Result<(), DiskError> {
     let world = world(1);
-    world.simulated.corrupt("MANIFEST", 30, |byte| byte ^ 1)?;
-    let verification = verify(&world.disk, 1 << 24, 1)?;
+    world.disk.corrupt("MANIFEST", 30, |byte| byte ^ 1)?;
+    let verification = verify(&world.dynamic(), 1 << 24, 1)?;
     assert!(!verification.is_sound());
     let text = &verification.findings[0].what;
     assert!(

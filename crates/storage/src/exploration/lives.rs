@@ -1,8 +1,7 @@
-//! Crash exploration. A small database runs on the simulated disk, crashes at a chosen step and is recovered. It is
-//! compared with a model of everything that was acknowledged. Then the next life begins.
+//! Lives of a small database without an engine: a log, checkpoints and recovery, at whose steps the crash world ends them.
 
-use super::{seeds, stride};
 use crate::checkpoint::{Checkpointer, Progress};
+use crate::crashes::{End, History, Stopped, Subject, Walk};
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
 use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
@@ -12,53 +11,72 @@ use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
 use crate::recovery::{Recovered, RecoveryError, RecoveryOptions, recover};
 use sardonyx_base::random::Random;
+use sardonyx_base::seeds::Seeds;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
+
+/// A database of [`Lives`].
+pub(crate) type World = crate::crashes::World<Lives>;
 
 const JOURNALS: u16 = 2;
 
-/// A group's changes, for the model.
+/// A group's changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     writes: Vec<(Address, Vec<u8>)>,
     rows: Vec<(u16, Vec<u8>)>,
 }
 
-/// Everything that was submitted, in order, and how much of it was acknowledged.
-#[derive(Debug, Default)]
-pub(crate) struct Model {
-    changes: Vec<Change>,
-    pub acknowledged: usize,
+/// A journal's rows, each with its group.
+type Rows = Vec<(u64, (u16, Vec<u8>))>;
+
+/// The content of a database.
+#[derive(PartialEq)]
+struct Content {
+    groups: usize,
+    pages: Vec<u8>,
+    rows: Rows,
 }
 
-impl Model {
-    fn pages(&self, groups: usize) -> Vec<u8> {
-        let mut pages = Vec::new();
-        for (address, bytes) in self.changes[..groups].iter().flat_map(|c| &c.writes) {
-            let at = address.0 as usize;
-            let end = (at / PAGE_SIZE + 1) * PAGE_SIZE;
-            pages.resize(pages.len().max(end), 0);
-            pages[at..at + bytes.len()].copy_from_slice(bytes);
-        }
-        pages
-    }
-
-    pub(crate) fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
-        let numbered = self.changes[..groups].iter().zip(1u64..);
-        numbered
-            .flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone())))
-            .collect()
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Content {
+            groups,
+            pages,
+            rows,
+        } = self;
+        let (pages, rows) = (pages.len() / PAGE_SIZE, rows.len());
+        write!(f, "{groups} groups, {pages} pages, {rows} rows of journals")
     }
 }
 
-/// A database on a simulated disk, through any number of lives.
-pub(crate) struct World {
-    pub simulated: SimulatedDisk,
-    pub disk: Arc<dyn Disk>,
-    pub model: Model,
-    pub random: Random,
+/// The pages after these writes.
+pub(super) fn pages_of<'c>(writes: impl Iterator<Item = &'c (Address, Vec<u8>)>) -> Vec<u8> {
+    let mut pages = Vec::new();
+    for (address, bytes) in writes {
+        let at = address.0 as usize;
+        let end = (at / PAGE_SIZE + 1) * PAGE_SIZE;
+        pages.resize(pages.len().max(end), 0);
+        pages[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    pages
+}
+
+/// The journals' rows after these changes.
+pub(crate) fn rows_of(changes: &[Change]) -> Rows {
+    let numbered = changes.iter().zip(1u64..);
+    numbered
+        .flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone())))
+        .collect()
+}
+
+/// The storage without an engine.
+pub(crate) struct Lives {
+    random: Random,
     /// Pages that writes go to; grows.
     pages: u64,
+    keeps_rows: bool,
 }
 
 /// One life of the database: between an opening and a crash.
@@ -71,38 +89,24 @@ pub(crate) struct Life {
     waiting: Vec<VecDeque<Arc<SealedGroup>>>,
 }
 
-/// The disk failed, so the machine has crashed.
-#[derive(Debug)]
-pub(crate) struct Crashed;
-
-impl<E: std::error::Error> From<E> for Crashed {
-    fn from(_: E) -> Self {
-        Crashed
-    }
+/// The disk, as the storage takes it.
+fn dynamic(disk: &SimulatedDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
 }
 
 impl World {
-    pub(crate) fn create(seed: u64, stripes: u32) -> World {
+    pub(crate) fn create(name: String, seed: u64, stripes: u32) -> World {
         let retention = if seed % 5 == 4 {
             Retention::Nothing
         } else {
             Retention::All
         };
-        Self::on(
-            SimulatedDisk::new(seed, Faults::default()),
-            seed,
-            stripes,
-            retention,
-        )
+        Self::with(name, seed, stripes, retention)
     }
 
-    pub(crate) fn on(
-        simulated: SimulatedDisk,
-        seed: u64,
-        stripes: u32,
-        journal: Retention,
-    ) -> World {
-        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+    pub(crate) fn with(name: String, seed: u64, stripes: u32, journal: Retention) -> World {
+        let simulated = SimulatedDisk::new(seed, Faults::default());
+        let disk = dynamic(&simulated);
         let manifest = Manifest {
             segment_bytes: 8 * PAGE_SIZE as u64,
             block_bytes: PAGE_SIZE as u32 * (1 + seed % 2) as u32,
@@ -114,101 +118,73 @@ impl World {
         segments.prepare_next().unwrap();
         segments.prepare_next().unwrap();
         manifest.write(&*disk).unwrap();
-        let random = Random::new(seed);
-        World {
-            simulated,
-            disk,
-            model: Model::default(),
-            random,
+        let lives = Lives {
+            random: Random::new(seed),
             pages: 1,
-        }
+            keeps_rows: journal != Retention::Nothing,
+        };
+        World::new(name, simulated, lives)
     }
 
-    /// The machine comes up again, to crash at this step of the disk if it gets there.
-    pub(crate) fn restart(&mut self, crash_at_step: Option<u64>) {
-        self.restart_with(Faults {
-            crash_at_step,
-            ..Faults::default()
-        });
-    }
-
-    pub(crate) fn restart_with(&mut self, faults: Faults) {
-        self.simulated = self.simulated.restart(faults);
-        self.disk = Arc::new(self.simulated.clone());
-    }
-
-    /// The process was killed, or gave up; the machine goes on, and so does the next process.
-    pub(crate) fn next_process(&mut self, faults: Faults) {
-        self.simulated = self.simulated.next_process(faults);
-        self.disk = Arc::new(self.simulated.clone());
+    /// The disk, as the storage takes it.
+    pub(crate) fn dynamic(&self) -> Arc<dyn Disk> {
+        dynamic(&self.disk)
     }
 
     pub(crate) fn manifest(&self) -> Manifest {
-        Manifest::read(&*self.disk).unwrap()
+        Manifest::read(&self.disk).unwrap()
     }
 
     pub(crate) fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
-        let options = RecoveryOptions {
-            memory_max_bytes: 1 << 24,
-            workers: 2,
-            dry_run,
-            beside_writer: false,
-            sparse: true,
-            known_end: None,
-        };
-        recover(&self.disk, &self.manifest(), options)
+        recovered(&self.dynamic(), dry_run)
     }
 
-    /// The disk must have everything acknowledged, and only submitted data.
-    pub(crate) fn check(&mut self, recovered: &Recovered, what: &str) {
-        let groups = recovered.end.group as usize - 1;
-        let acknowledged = self.model.acknowledged;
-        assert!(
-            groups >= acknowledged,
-            "{what}: {groups} of {acknowledged} acknowledged groups"
-        );
-        assert!(
-            groups <= self.model.changes.len(),
-            "{what}: groups from nowhere"
-        );
-        assert!(
-            recovered.store.bytes() == self.model.pages(groups),
-            "{what}: other pages"
-        );
-        // Groups beyond the recovered end are lost for good; those before it are now durable.
-        self.model.changes.truncate(groups);
-        self.model.acknowledged = groups;
-        let manifest = self.manifest();
-        if manifest.journal == Retention::Nothing {
-            return;
-        }
-        let mut reader = JournalReader::open(&self.disk, &manifest, None, None).unwrap();
-        let mut rows = Vec::new();
-        while let Some(row) = reader.next_row().unwrap() {
-            rows.push((row.place.group, (row.journal, row.bytes.to_vec())));
-        }
-        assert!(
-            rows == self.model.rows(groups),
-            "{what}: other journal rows"
-        );
+    /// The recovered data must be everything submitted: nothing that was acknowledged is missing.
+    pub(crate) fn judge(&self, recovered: &Recovered) {
+        let content = self.subject.content(&self.dynamic(), recovered);
+        let expected = |changes: &[Change]| self.subject.expected(changes);
+        self.history.judge(&content, expected);
     }
 
-    /// Recovers, checks, and opens for a next life.
-    pub(crate) fn open(&mut self, what: &str) -> Result<Life, Crashed> {
-        let Ok(recovered) = self.recover(false) else {
-            return Err(Crashed);
-        };
-        self.check(&recovered, what);
-        let mut manifest = self.manifest();
+    pub(crate) fn commit(&mut self, life: &mut Life) {
+        self.subject.commit(life, &mut self.history).unwrap();
+    }
+}
+
+fn recovered(disk: &Arc<dyn Disk>, dry_run: bool) -> Result<Recovered, RecoveryError> {
+    let options = RecoveryOptions {
+        memory_max_bytes: 1 << 24,
+        workers: 2,
+        dry_run,
+        beside_writer: false,
+        sparse: true,
+        known_end: None,
+    };
+    recover(disk, &Manifest::read(&**disk).unwrap(), options)
+}
+
+impl Subject for Lives {
+    type Open = Life;
+    type Change = Change;
+
+    fn recover(
+        &mut self,
+        disk: &SimulatedDisk,
+        history: &mut History<Change>,
+    ) -> Result<Life, Stopped> {
+        let disk = dynamic(disk);
+        let recovered = recovered(&disk, false)?;
+        history.settle(&self.content(&disk, &recovered), |c| self.expected(c));
+        let mut manifest = Manifest::read(&*disk)?;
         manifest.incarnation = manifest.incarnation.max(recovered.last_incarnation) + 1;
-        manifest.write(&*self.disk)?;
+        manifest.write(&*disk)?;
         let mut checkpointers = recovered.checkpointers;
         for checkpointer in &mut checkpointers {
             checkpointer.limit_archive(256, 3 * PAGE_SIZE as u64);
         }
         let needed = needed_from(&checkpointers);
         let layout = manifest.log_layout();
-        let segments = Segments::open(self.disk.clone(), layout, needed.lsn, 1000)?;
+        let segments = Segments::open(disk, layout, needed.lsn, 1000)?;
         let waiting = checkpointers.iter().map(|_| VecDeque::new()).collect();
         let sequencer = Sequencer::new(layout, manifest.incarnation, recovered.end);
         let durable = recovered.end.group - 1;
@@ -219,6 +195,65 @@ impl World {
             checkpointers,
             waiting,
         })
+    }
+
+    fn submit(&mut self, life: &mut Life, history: &mut History<Change>) -> Result<(), Stopped> {
+        let stripe = self.random.below(life.checkpointers.len() as u64) as usize;
+        match self.random.below(10) {
+            0..3 => self.commit(life, history)?,
+            3..6 => {
+                let checkpointer = &mut life.checkpointers[stripe];
+                while let Some(group) = life.waiting[stripe].pop_front() {
+                    checkpointer.apply(group.header(), group.payload())?;
+                    checkpointer.write_archive()?;
+                    if self.random.chance(1, 3) {
+                        break;
+                    }
+                }
+            }
+            _ => life.write(stripe)?,
+        }
+        Ok(())
+    }
+
+    fn observe(
+        &mut self,
+        disk: &SimulatedDisk,
+        history: &mut History<Change>,
+    ) -> Result<(), Stopped> {
+        let disk = dynamic(disk);
+        let recovered = recovered(&disk, true)?;
+        history.judge(&self.content(&disk, &recovered), |c| self.expected(c));
+        Ok(())
+    }
+}
+
+impl Lives {
+    fn expected(&self, changes: &[Change]) -> Content {
+        Content {
+            groups: changes.len(),
+            pages: pages_of(changes.iter().flat_map(|c| &c.writes)),
+            rows: match self.keeps_rows {
+                true => rows_of(changes),
+                false => Rows::new(),
+            },
+        }
+    }
+
+    fn content(&self, disk: &Arc<dyn Disk>, recovered: &Recovered) -> Content {
+        let manifest = Manifest::read(&**disk).unwrap();
+        let mut rows = Rows::new();
+        if self.keeps_rows {
+            let mut reader = JournalReader::open(disk, &manifest, None, None).unwrap();
+            while let Some(row) = reader.next_row().unwrap() {
+                rows.push((row.place.group, (row.journal, row.bytes.to_vec())));
+            }
+        }
+        Content {
+            groups: recovered.end.group as usize - 1,
+            pages: recovered.store.bytes().to_vec(),
+            rows,
+        }
     }
 
     fn change(&mut self) -> Change {
@@ -252,7 +287,7 @@ impl World {
         change
     }
 
-    pub(crate) fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
+    fn commit(&mut self, life: &mut Life, history: &mut History<Change>) -> Result<(), Stopped> {
         let change = self.change();
         let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
         for (address, bytes) in &change.writes {
@@ -268,46 +303,24 @@ impl World {
         while life.segments.prepared_end() <= life.sequencer.next().lsn {
             assert_eq!(life.segments.prepare_next()?, Prepared::Yes);
         }
-        self.model.changes.push(change);
+        history.submit(change);
         let layout = life.segments.layout();
         let lsn = group.header().lsn;
         let file = life.segments.file(layout.segment_of(lsn))?;
         file.write_durable_at(layout.offset_in_segment(lsn), group.bytes())?;
         life.durable = group.header().number;
-        self.model.acknowledged = self.model.changes.len();
+        history.acknowledge();
         let group = Arc::new(group);
         life.waiting
             .iter_mut()
             .for_each(|waiting| waiting.push_back(group.clone()));
         Ok(())
     }
-
-    /// Runs so many random steps.
-    pub(crate) fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
-        for _ in 0..steps {
-            let stripe = self.random.below(life.checkpointers.len() as u64) as usize;
-            match self.random.below(10) {
-                0..3 => self.commit(life)?,
-                3..6 => {
-                    let checkpointer = &mut life.checkpointers[stripe];
-                    while let Some(group) = life.waiting[stripe].pop_front() {
-                        checkpointer.apply(group.header(), group.payload())?;
-                        checkpointer.write_archive()?;
-                        if self.random.chance(1, 3) {
-                            break;
-                        }
-                    }
-                }
-                _ => life.write(stripe)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Life {
     /// A step of the writeout; I6 is checked at each.
-    fn write(&mut self, stripe: usize) -> Result<(), Crashed> {
+    fn write(&mut self, stripe: usize) -> Result<(), Stopped> {
         let checkpointer = &mut self.checkpointers[stripe];
         if !checkpointer.is_writing() {
             checkpointer.begin()?;
@@ -328,9 +341,7 @@ impl Life {
         }
         Ok(())
     }
-}
 
-impl Life {
     /// The groups on their way to a checkpointer.
     pub(crate) fn waiting(&self, stripe: usize) -> &VecDeque<Arc<SealedGroup>> {
         &self.waiting[stripe]
@@ -347,7 +358,7 @@ impl Life {
     }
 
     /// Applies everything and completes a checkpoint of every stripe.
-    pub(crate) fn checkpoint(&mut self) -> Result<(), Crashed> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), Stopped> {
         for stripe in 0..self.checkpointers.len() {
             let checkpointer = &mut self.checkpointers[stripe];
             while checkpointer.is_writing() {
@@ -374,33 +385,18 @@ fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
 /// One seed. A life ends by loss of power, then one crashes at a step of the disk. Then come recovery, which may be
 /// cut off, too, and a last life. Returns whether the crash came.
 fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
-    let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
-    let mut world = World::create(seed, stripes);
-    let mut life = world.open(&what).unwrap();
-    world.run(&mut life, 40).unwrap();
-    drop(life);
-    world.restart(Some(crash_at));
-    let mut crashed = true;
-    if let Ok(mut life) = world.open(&what) {
-        crashed = world.run(&mut life, 60).is_err();
-    }
+    let name = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
+    let mut world = World::create(name, seed, stripes);
+    world.must_live(40);
+    world.restart(End::Crash(crash_at));
+    let crashed = !world.live(60);
     // The first attempt to recover is cut off halfway; it must leave nothing that harms the next.
-    world.restart(Some(1 + crash_at % 7));
-    drop(world.open(&what));
-    world.restart(None);
-    let recovered = world
-        .recover(true)
-        .unwrap_or_else(|error| panic!("{what}: {error}"));
-    world.check(&recovered, &what);
-    let mut life = world
-        .open(&what)
-        .unwrap_or_else(|_| panic!("{what}: does not open"));
-    world.run(&mut life, 30).unwrap();
-    drop(life);
-    let recovered = world
-        .recover(false)
-        .unwrap_or_else(|error| panic!("{what}: {error}"));
-    world.check(&recovered, &what);
+    world.restart(End::Crash(1 + crash_at % 7));
+    world.live(0);
+    world.restart(End::Cut);
+    world.check();
+    world.must_live(30);
+    world.must_live(0);
     crashed
 }
 
@@ -409,39 +405,29 @@ fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
     // Each number of stripes has a seed of its own, unless more are asked for.
     for stripes in 1..=3 {
         // 3, 4 and 5: journals that keep everything and nothing, both sizes of blocks.
-        let first = 2 + u64::from(stripes);
-        for seed in first..first + seeds(1) {
-            let mut crash_at = 1 + seed % stride(2) as u64;
-            while explore(seed, stripes, crash_at) {
-                crash_at += stride(2) as u64;
-            }
-            assert!(
-                crash_at > 20,
-                "seed {seed}: the run has {crash_at} steps only"
-            );
-        }
+        Seeds::new(2 + u64::from(stripes), 1).explore(|seed| {
+            let walk = Walk::each(2).beginning(seed).at_least(20);
+            walk.explore(&format!("seed {seed}"), |at| explore(seed, stripes, at));
+        });
     }
 }
 
 #[test]
 fn i3_many_lives_with_a_crash_in_each_recover_all_acknowledged_groups() {
-    for seed in 100..100 + seeds(30) {
-        let mut world = World::create(seed, 1 + (seed % 3) as u32);
+    Seeds::new(100, 30).explore(|seed| {
+        let mut world = World::create(format!("seed {seed}"), seed, 1 + (seed % 3) as u32);
         let mut opened = 0;
         for number in 0..12 {
-            let what = format!("seed {seed}, life {number}");
-            let steps = 1 + world.random.below(120);
-            world.restart(Some(steps));
-            if let Ok(mut life) = world.open(&what) {
+            world.rename(format!("seed {seed}, life {number}"));
+            let steps = 1 + world.subject.random.below(120);
+            world.restart(End::Crash(steps));
+            if let Some(mut life) = world.open() {
                 opened += 1;
-                let _ = world.run(&mut life, 100);
+                world.run(&mut life, 100);
             }
-            world.restart(None);
-            let recovered = world
-                .recover(true)
-                .unwrap_or_else(|e| panic!("{what}: {e}"));
-            world.check(&recovered, &what);
+            world.restart(End::Cut);
+            world.check();
         }
         assert!(opened > 3, "seed {seed}: {opened} lives only");
-    }
+    });
 }

@@ -1,5 +1,4 @@
-//! Crash explorations of the storage: worlds on the simulated disk, with models of the data that must survive a crash,
-//! a kill or a failed sync at any step.
+//! Crash explorations of the storage in the [crash world](crate::crashes): a crash, a kill or a failed sync at any step.
 //!
 //! - [`lives`]: a log, checkpoints and recovery, without an engine; [`succession`] and [`damage`] on it;
 //! - [`shared_world`]: several processes on one log, opened as they open it, and alone; [`shared_log`] and
@@ -13,5 +12,3 @@ mod shared_failures;
 mod shared_log;
 mod shared_world;
 mod succession;
-
-pub(crate) use sardonyx_base::random::{seeds, stride};

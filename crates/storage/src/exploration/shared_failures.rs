@@ -2,6 +2,7 @@
 //! error of the disk names a file and an offset.
 
 use super::shared_world::{Process, World};
+use crate::crashes::End;
 use crate::disk::{Disk, Faults};
 use crate::engine::Driver;
 use crate::log::seal::GroupBuilder;
@@ -93,7 +94,7 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
     assert!(!life.state.is_poisoned());
     let tail = life.state.durable_tail();
     drop(life);
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
     let first = crate::engine::open_first(&disk, &world.options)
         .unwrap()
@@ -109,10 +110,7 @@ fn i14_a_disk_that_is_full_for_a_while_ends_no_driving() {
             let mut world = World::new(seed, format!("full from {from}"));
             drop(world.open_safely().unwrap());
             let until = from + 50;
-            world.restart(Faults {
-                full_steps: Some((from, until)),
-                ..Faults::default()
-            });
+            world.restart(End::Full(from, until));
             let mut life = world.open_safely().unwrap();
             let Process { leader, driver, .. } = &mut life.processes[0];
             let driver = driver.as_mut().unwrap();
@@ -134,7 +132,7 @@ fn i14_a_disk_that_is_full_for_a_while_ends_no_driving() {
             assert!(life.state.failure().is_none() && !life.state.is_poisoned());
             let tail = life.state.durable_tail();
             drop(life);
-            world.restart(Faults::default());
+            world.restart(End::Cut);
             let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
             let first = crate::engine::open_first(&disk, &world.options)
                 .unwrap()

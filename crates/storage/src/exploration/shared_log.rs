@@ -3,14 +3,15 @@
 
 use super::mortal::{Death, Mortal};
 use super::shared_world::World;
-use super::{seeds, stride};
-use crate::disk::{Disk, Faults};
+use crate::crashes::{End, Walk};
+use crate::disk::Disk;
 use crate::engine::{Engine, OpenError};
 use crate::engine::{join, open_first};
 use crate::log::SharedLogError;
 use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
 use crate::verify::verify;
 use sardonyx_base::random::Random;
+use sardonyx_base::seeds::Seeds;
 use std::sync::Arc;
 
 /// The events in the middle life of an exploration.
@@ -19,6 +20,31 @@ struct Fate {
     killed_at: Option<u64>,
     death: Death,
     crash_at: Option<u64>,
+}
+
+impl Fate {
+    /// A process is killed at this operation.
+    fn killed(at: u64, death: Death) -> Fate {
+        Fate {
+            killed_at: Some(at),
+            death,
+            crash_at: None,
+        }
+    }
+
+    /// The machine crashes at this step.
+    fn crashed(at: u64) -> Fate {
+        Fate {
+            killed_at: None,
+            death: Death::Before,
+            crash_at: Some(at),
+        }
+    }
+
+    /// The end of the machine.
+    fn end(self) -> End {
+        self.crash_at.map_or(End::Cut, End::Crash)
+    }
 }
 
 /// Its results.
@@ -35,10 +61,7 @@ fn explore(seed: u64, fate: Fate) -> Came {
     let mut life = world.open_safely().unwrap();
     world.run(&mut life, 30).unwrap();
     drop(life);
-    world.restart(Faults {
-        crash_at_step: fate.crash_at,
-        ..Faults::default()
-    });
+    world.restart(fate.end());
     let mortal = Mortal::new(&world.simulated, fate.killed_at, fate.death);
     let witness = mortal.clone();
     let opened = world.open(mortal);
@@ -54,13 +77,13 @@ fn explore(seed: u64, fate: Fate) -> Came {
     if !came.crashed {
         world.check();
     }
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
     world.alone(3).unwrap();
     let mut life = world.open_safely().unwrap();
     world.run(&mut life, 20).unwrap();
     drop(life);
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
     let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
     let verified = verify(&disk, world.options.memory_bytes_max, 1).unwrap();
@@ -77,44 +100,29 @@ fn explore(seed: u64, fate: Fate) -> Came {
 fn i1_i6_i9_a_process_killed_at_any_operation_harms_no_acknowledged_group() {
     // Each way of dying has a seed of its own, unless more are asked for.
     for (n, death) in (0..).zip(Death::ALL) {
-        for seed in n..n + seeds(1) {
-            // A seed has steps of its own.
-            let mut killed_at = 1 + seed as usize % stride(2);
-            let at = |killed_at: usize| Fate {
-                killed_at: Some(killed_at as u64),
-                death,
-                crash_at: None,
-            };
-            while explore(seed, at(killed_at)).killed {
-                killed_at += stride(2);
-            }
-            assert!(killed_at > 30, "seed {seed}: {killed_at} operations only");
-        }
+        Seeds::new(n, 1).explore(|seed| {
+            let walk = Walk::each(2).beginning(seed).at_least(30);
+            let killed = |at| explore(seed, Fate::killed(at, death)).killed;
+            walk.explore(&format!("seed {seed}, {death:?}"), killed);
+        });
     }
 }
 
 #[test]
 fn i1_i4_a_machine_that_crashes_at_any_step_keeps_every_acknowledged_group() {
-    for seed in 20..20 + seeds(3) {
-        let mut crash_at = 1 + seed as usize % stride(3);
-        let at = |crash_at: usize| Fate {
-            killed_at: None,
-            death: Death::Before,
-            crash_at: Some(crash_at as u64),
-        };
-        while explore(seed, at(crash_at)).crashed {
-            crash_at += stride(3);
-        }
-        assert!(crash_at > 30, "seed {seed}: {crash_at} steps only");
-    }
+    Seeds::new(20, 3).explore(|seed| {
+        let walk = Walk::each(3).beginning(seed).at_least(30);
+        let crashed = |at| explore(seed, Fate::crashed(at)).crashed;
+        walk.explore(&format!("seed {seed}"), crashed);
+    });
 }
 
 #[test]
 fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
     let mut random = Random::new(5);
     let mut both = 0;
-    let seeds = seeds(80);
-    for seed in 100..100 + seeds {
+    let seeds = Seeds::new(100, 80);
+    seeds.explore(|seed| {
         let killed_at = 1 + random.below(60);
         let came = explore(
             seed,
@@ -124,9 +132,12 @@ fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
                 crash_at: Some(killed_at + random.below(40)),
             },
         );
-        both += u32::from(came.killed && came.crashed);
-    }
-    assert!(u64::from(both) > seeds / 4, "{both} times both only");
+        both += u64::from(came.killed && came.crashed);
+    });
+    assert!(
+        seeds.is_replay() || both > seeds.count() / 4,
+        "{both} times both only"
+    );
 }
 
 /// A life with only a transaction larger than a segment. Its writer is killed at an operation, or the machine crashes;
@@ -136,10 +147,7 @@ fn explore_spanning(seed: u64, fate: Fate) -> Came {
     let mut life = world.open_safely().unwrap();
     world.run(&mut life, 10).unwrap();
     drop(life);
-    world.restart(Faults {
-        crash_at_step: fate.crash_at,
-        ..Faults::default()
-    });
+    world.restart(fate.end());
     let mortal = Mortal::new(&world.simulated, fate.killed_at, fate.death);
     let witness = mortal.clone();
     let opened = world.open(mortal).unwrap_or_else(|| world.open_safely());
@@ -156,7 +164,7 @@ fn explore_spanning(seed: u64, fate: Fate) -> Came {
     if !came.crashed {
         world.check();
     }
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
     let mut life = world.open_safely().unwrap();
     world.run(&mut life, 5).unwrap();
@@ -167,30 +175,15 @@ fn explore_spanning(seed: u64, fate: Fate) -> Came {
 
 #[test]
 fn i4_i9_a_death_or_a_crash_at_any_step_of_a_spanning_group_leaves_it_whole_or_absent() {
-    for seed in 70..70 + seeds(1) {
+    Seeds::new(70, 1).explore(|seed| {
+        let walk = Walk::each(1).at_least(30);
         for death in Death::ALL {
-            let mut killed_at = 1;
-            let at = |killed_at| Fate {
-                killed_at: Some(killed_at),
-                death,
-                crash_at: None,
-            };
-            while explore_spanning(seed, at(killed_at)).killed {
-                killed_at += 1;
-            }
-            assert!(killed_at > 30, "seed {seed}: {killed_at} operations only");
+            let killed = |at| explore_spanning(seed, Fate::killed(at, death)).killed;
+            walk.explore(&format!("seed {seed}, {death:?}"), killed);
         }
-        let mut crash_at = 1;
-        let at = |crash_at| Fate {
-            killed_at: None,
-            death: Death::Before,
-            crash_at: Some(crash_at),
-        };
-        while explore_spanning(seed, at(crash_at)).crashed {
-            crash_at += 1;
-        }
-        assert!(crash_at > 30, "seed {seed}: {crash_at} steps only");
-    }
+        let crashed = |at| explore_spanning(seed, Fate::crashed(at)).crashed;
+        walk.explore(&format!("seed {seed}"), crashed);
+    });
 }
 
 #[test]
@@ -222,7 +215,7 @@ fn i10_a_log_at_its_limit_has_a_checkpoint_taken_although_none_is_due() {
     let end = life.state.end().position;
     assert!(end.lsn.0 > 4 * world.options.log_bytes_max, "{end:?}");
     drop(life);
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
 }
 
@@ -262,7 +255,7 @@ fn i9_processes_that_all_die_young_lose_nothing_and_log_nothing_twice() {
             if life % 2 == 0 {
                 world.check();
             } else {
-                world.restart(Faults::default());
+                world.restart(End::Cut);
                 world.check();
             }
         }
@@ -282,25 +275,22 @@ fn reopened_on_the_same_machine_until_a_cut(world: &mut World) {
     let mut life = world.open_safely().unwrap();
     world.run(&mut life, 6).unwrap();
     drop(life);
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
     world.alone(2).unwrap();
-    world.restart(Faults::default());
+    world.restart(End::Cut);
     world.check();
 }
 
 #[test]
 fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknowledged() {
     let (mut poisoned, mut failed_drivers) = (0, 0);
-    for seed in 40..40 + seeds(2) {
+    Seeds::new(40, 2).explore(|seed| {
         for fail_sync_at in 1.. {
             let what = format!("seed {seed}, sync {fail_sync_at} fails");
             let mut world = World::new(seed, what);
             drop(world.open_safely().unwrap());
-            world.restart(Faults {
-                fail_sync_at: Some(fail_sync_at),
-                ..Faults::default()
-            });
+            world.restart(End::FailedSync(fail_sync_at));
             world.faulty = true;
             // Opening may fail, and then leaves nothing behind.
             let Ok(mut life) = world.open_safely() else {
@@ -333,7 +323,7 @@ fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknow
                 break;
             }
         }
-    }
+    });
     assert!(poisoned > 20, "{poisoned} times poisoned only");
     assert!(failed_drivers > 20, "{failed_drivers} failed only");
 }
@@ -354,7 +344,7 @@ fn i5_i6_segments_are_recycled_under_load_and_never_more_than_the_limit() {
         assert!(last > Some(4 * most), "{}: {names:?}", world.what);
         assert!(life.state.complete_from() > 1);
         drop(life);
-        world.restart(Faults::default());
+        world.restart(End::Cut);
         world.check();
     }
 }

@@ -6,7 +6,9 @@
 //! number of transactions. The log counts each transaction, and most append a row to a journal. So one that is logged
 //! twice is noticed although redo is idempotent.
 
+use super::lives::pages_of;
 use super::mortal::{Death, Killed, Mortal};
+use crate::crashes::{End, History};
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::engine::{Driver, SharedLock, join, open_first};
 use crate::engine::{Engine, StorageOptions};
@@ -24,7 +26,7 @@ use std::sync::Arc;
 
 /// One transaction's changes.
 #[derive(Clone, Debug, Default)]
-struct Change {
+pub(super) struct Change {
     writes: Vec<(Address, Vec<u8>)>,
     row: Vec<u8>,
 }
@@ -56,8 +58,7 @@ pub(super) struct World {
     pub simulated: SimulatedDisk,
     pub options: StorageOptions,
     pub random: Random,
-    changes: Vec<Change>,
-    pub acknowledged: usize,
+    pub history: History<Change>,
     pages: u64,
     pub what: String,
     /// The disk has planted faults: errors are expected.
@@ -113,8 +114,7 @@ impl World {
             simulated: SimulatedDisk::new(seed, Faults::default()),
             options,
             random: Random::new(seed),
-            changes: Vec::new(),
-            acknowledged: 0,
+            history: History::default(),
             pages: 1,
             what,
             faulty: false,
@@ -126,13 +126,13 @@ impl World {
     }
 
     /// The machine comes up again.
-    pub(super) fn restart(&mut self, faults: Faults) {
-        self.simulated = self.simulated.restart(faults);
+    pub(super) fn restart(&mut self, end: impl Into<Faults>) {
+        self.simulated = self.simulated.restart(end.into());
     }
 
     /// All processes have ended; the machine continues.
     pub(super) fn next_process(&mut self) {
-        self.simulated = self.simulated.next_process(Faults::default());
+        self.simulated = self.simulated.next_process(End::Cut.faults());
     }
 
     fn immortal(&self) -> Mortal {
@@ -170,7 +170,7 @@ impl World {
                 return Some(Err(self.over(&error)));
             }
         };
-        self.check_recovered(end.transactions as usize, store.bytes());
+        self.settle(end.transactions as usize, store.bytes());
         let leader = LogLeader::new(disk.clone(), &manifest, manifest.incarnation);
         let first = Process {
             disk,
@@ -216,39 +216,10 @@ impl World {
     }
 
     /// The recovered and stable data must be everything acknowledged, each once, and only submitted data.
-    fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
-        self.compare(transactions, pages);
-        // Changes beyond the recovered end are lost for good; those before it are now durable.
-        self.changes.truncate(transactions);
-        self.acknowledged = transactions;
-    }
-
-    fn compare(&self, transactions: usize, pages: &[u8]) {
-        let (what, acknowledged) = (&self.what, self.acknowledged);
-        assert!(
-            transactions >= acknowledged,
-            "{what}: {transactions} of {acknowledged} acknowledged transactions"
-        );
-        assert!(
-            transactions <= self.changes.len(),
-            "{what}: {transactions} transactions, and {} were submitted",
-            self.changes.len()
-        );
-        assert!(
-            pages == self.model_pages(transactions),
-            "{what}: other pages"
-        );
-    }
-
-    fn model_pages(&self, transactions: usize) -> Vec<u8> {
-        let mut pages = Vec::new();
-        for (address, bytes) in self.changes[..transactions].iter().flat_map(|c| &c.writes) {
-            let at = address.0 as usize;
-            let end = (at / PAGE_SIZE + 1) * PAGE_SIZE;
-            pages.resize(pages.len().max(end), 0);
-            pages[at..at + bytes.len()].copy_from_slice(bytes);
-        }
-        pages
+    fn settle(&mut self, transactions: usize, pages: &[u8]) {
+        let found = (transactions, pages.to_vec());
+        self.history
+            .settle(&found, |changes| (changes.len(), pages_after(changes)));
     }
 
     /// Recovers without changing anything, and compares, the journal's rows included.
@@ -265,17 +236,19 @@ impl World {
         };
         let recovered = recover(&disk, &manifest, options);
         let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));
-        let transactions = recovered.end.transactions as usize;
-        self.compare(transactions, recovered.store.bytes());
         let mut reader = JournalReader::open(&disk, &manifest, None, None).unwrap();
         let mut rows = Vec::new();
         while let Some(row) = reader.next_row().unwrap() {
             rows.push(row.bytes.to_vec());
         }
-        let expected = self.changes[..transactions].iter();
-        let expected = expected.map(|change| change.row.clone());
-        let expected: Vec<_> = expected.filter(|row| !row.is_empty()).collect();
-        assert!(rows == expected, "{}: other journal rows", self.what);
+        let transactions = recovered.end.transactions as usize;
+        let found = (transactions, recovered.store.bytes().to_vec(), rows);
+        let expected = |changes: &[Change]| {
+            let rows = changes.iter().map(|change| change.row.clone());
+            let rows: Vec<_> = rows.filter(|row| !row.is_empty()).collect();
+            (changes.len(), pages_after(changes), rows)
+        };
+        self.history.judge(&found, expected);
     }
 
     /// A transaction commits: it is in the ring. Some are larger than a segment of the log.
@@ -304,7 +277,7 @@ impl World {
             change.row = vec![self.random.next() as u8; 1 + self.random.below(40) as usize];
         }
         self.large += 1;
-        self.changes.push(change);
+        self.history.submit(change);
     }
 
     fn submit_small(&mut self) {
@@ -329,7 +302,7 @@ impl World {
         if random.chance(3, 4) {
             change.row = vec![random.next() as u8; 1 + random.below(40) as usize];
         }
-        self.changes.push(change);
+        self.history.submit(change);
     }
 
     /// A process writes the published transactions, all of them or (`limit`) no more than so many. Does the driver's
@@ -352,7 +325,7 @@ impl World {
             let mut records: Vec<Vec<u8>> = Vec::new();
             let bytes_max = life.processes[process].leader.group_bytes_max();
             let mut room = bytes_max;
-            for change in self.changes[from..].iter().take(limit) {
+            for change in self.history.changes()[from..].iter().take(limit) {
                 let encoded = change.encode();
                 if encoded.len() > room && !records.is_empty() {
                     break;
@@ -371,7 +344,8 @@ impl World {
                     .leader
                     .write_group(state, transactions, &pieces, tail)
             });
-            self.acknowledged = life.state.end().position.transactions as usize;
+            let written = life.state.end().position.transactions;
+            self.history.acknowledge_first(written as usize);
             match outcome {
                 None | Some(Ok(_)) => return Ok(()),
                 Some(Err(SharedLogError::NoRoom | SharedLogError::Full { .. }))
@@ -484,22 +458,27 @@ impl World {
             Err(error) => return Err(self.over(&error)),
         };
         let transactions = opened.engine.commit().durable().transactions as usize;
-        self.check_recovered(transactions, opened.store.bytes());
+        self.settle(transactions, opened.store.bytes());
         let pen = opened.engine.pen(());
         for _ in 0..groups {
             let mut held = pen.take().unwrap();
             held.appending().admit(Admission::Whole).unwrap();
             self.submit_small();
-            let change = self.changes.last().expect("submitted");
+            let change = self.history.changes().last().expect("submitted");
             let mut appending = held.appending();
             change.push_to(appending.builder());
             assert!(appending.builder().end_transaction());
             let group = appending.transaction_ended();
             held.force(group).unwrap();
-            self.acknowledged = self.changes.len();
+            self.history.acknowledge();
         }
         Ok(())
     }
+}
+
+/// The pages after these changes.
+fn pages_after(changes: &[Change]) -> Vec<u8> {
+    pages_of(changes.iter().flat_map(|change| &change.writes))
 }
 
 /// Runs code of a process that may be killed in it.

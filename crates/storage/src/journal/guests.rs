@@ -250,7 +250,7 @@ fn i13_a_reader_below_which_the_archive_is_removed_is_told_so() {
 
 #[test]
 fn i13_a_range_is_read_from_both_ends_however_often_the_log_is_freed_under_it() {
-    for seed in 0..crate::exploration::seeds(15) {
+    for seed in 0..sardonyx_base::random::seeds(15) {
         let mut world = World::new(seed, Retention::All);
         for _ in 0..200 + world.random.below(200) {
             world.go_on();

@@ -101,15 +101,15 @@ mod tests {
 
     #[test]
     fn a_log_with_a_gap_is_not_believed() {
-        let mut world = World::create(3, 1);
-        let mut life = world.open("another life").unwrap();
-        (0..60).for_each(|_| world.commit(&mut life).unwrap());
+        let mut world = World::create("a gap".into(), 3, 1);
+        let mut life = world.open().unwrap();
+        (0..60).for_each(|_| world.commit(&mut life));
         let missing = segment_file(1);
         world.disk.remove(&missing).unwrap();
         for found in [
             world.recover(true),
             world.recover(false),
-            recover_without_copy(&world.disk, &world.manifest(), Default::default()),
+            recover_without_copy(&world.dynamic(), &world.manifest(), Default::default()),
         ] {
             let Err(RecoveryError::LogFreed { file, .. }) = found else {
                 panic!("{found:?}")

@@ -1,9 +1,10 @@
 //! Areas that grow, the undo area among them; and checkpoints.
 
 use super::schedule::Step::{self, *};
-use super::world::{Setup, World, crash_at, each, every_setup, every_setup_long};
+use super::world::{self, EACH, Setup, every_setup, every_setup_long, live};
+use sardonyx_base::random::stride;
 use sardonyx_multilevel::{PageLog, Strategy};
-use sardonyx_storage::disk::Faults;
+use sardonyx_storage::crashes::{End, Walk};
 
 #[test]
 fn pages_added_by_an_unfinished_transaction() {
@@ -59,7 +60,7 @@ fn the_undo_area_grows() {
     assert!(
         explored
             .iter()
-            .any(|explored| explored.undone * each() > 50)
+            .any(|explored| explored.undone * stride(EACH) as u64 > 50)
     );
 }
 
@@ -70,27 +71,23 @@ fn recovery_makes_room_in_a_full_log() {
     let places: Vec<_> = (0..6).map(|page| (page, 0)).collect();
     let steps: Vec<_> = (0..40).map(|_| Add(1, places.clone())).collect();
     for strategy in [Strategy::ForcedSubtransactions, Strategy::OrderedLog] {
-        for crash_at_step in 1.. {
-            let setup = Setup {
+        let crash = |seed| {
+            let mut world = world::new(Setup {
                 strategy,
                 page_log: PageLog::AfterImages,
-                seed: crash_at_step,
-            };
-            let mut world = World::new(setup);
-            world.restart(crash_at(crash_at_step * 5));
+                seed,
+            });
+            world.restart(End::Crash(seed * 5));
             let begin = [&[Begin(1)], &steps[..]].concat();
-            let _ = world.live(&begin);
+            live(&mut world, &begin);
             let crashed = world.disk.has_crashed();
-            world.restart(crash_at(3));
-            let _ = world.check();
-            world.restart(Faults::default());
-            world
-                .check()
-                .unwrap_or_else(|error| panic!("{setup:?}: {error}"));
-            if !crashed {
-                break;
-            }
-        }
+            world.restart(End::Crash(3));
+            world.check();
+            world.restart(End::Cut);
+            world.check();
+            crashed
+        };
+        Walk::each(1).explore(&format!("{strategy:?}"), crash);
     }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! One thread drives each schedule, so there is one order of commits; and there is one log. So after a crash the
 //! committed transactions are the first `j` of it. The number `j` is between those of the acknowledged and of the
-//! tried ones. [`Model::settle`] finds it.
+//! tried ones: the [history](History) of the crash world finds it.
 
 use super::operations::{POWERS, POWERS_IN_LANE, Place, Sum, added};
 use super::state::State;
+use sardonyx_storage::crashes::History;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -37,10 +38,6 @@ pub type Number = usize;
 pub struct Model {
     /// Completed operations, in the order of their ends.
     effects: Vec<(Number, Effect)>,
-    /// Transactions that were to be committed, in that order.
-    tried: Vec<Number>,
-    /// So many of these are known to be durable.
-    acknowledged: usize,
     transactions: Number,
     powers: u16,
 }
@@ -63,25 +60,9 @@ impl Model {
         self.effects.push((transaction, effect));
     }
 
-    /// A transaction is about to be committed.
-    pub fn trying(&mut self, transaction: Number) -> usize {
-        self.tried.push(transaction);
-        self.tried.len()
-    }
-
-    /// The one that was tried so many-th is durable, and so are all before it.
-    pub fn acknowledge(&mut self, nth: usize) {
-        self.acknowledged = self.acknowledged.max(nth);
-    }
-
-    /// The number of transactions that are known to be durable.
-    pub fn acknowledged(&self) -> usize {
-        self.acknowledged
-    }
-
-    /// The content if the first so many of the tried transactions are committed.
-    pub fn expected(&self, committed: usize) -> State {
-        let committed: BTreeSet<Number> = self.tried[..committed].iter().copied().collect();
+    /// The content if these transactions are committed.
+    pub fn expected(&self, committed: &[Number]) -> State {
+        let committed: BTreeSet<Number> = committed.iter().copied().collect();
         let mut state = State::default();
         for (transaction, effect) in &self.effects {
             if !committed.contains(transaction) {
@@ -108,36 +89,33 @@ impl Model {
         state
     }
 
-    /// Finds the transactions that are there after a crash. From now on these are the ones that committed.
+    /// Settles the history by the transactions that are there after a crash. From now on these are the ones that committed.
     ///
-    /// # Errors
-    /// The fault of the content.
-    pub fn settle(&mut self, found: &State) -> Result<(), String> {
-        let possible = self.acknowledged..=self.tried.len();
-        let Some(committed) = possible.clone().find(|&j| self.expected(j) == *found) else {
-            return Err(self.diagnosis(found));
-        };
-        self.tried.truncate(committed);
-        self.acknowledged = committed;
-        let tried = self.tried.clone();
+    /// # Panics
+    /// The content is not that of such transactions.
+    pub fn settle(&mut self, tried: &mut History<Number>, found: &State) {
+        match tried.find(found, |committed| self.expected(committed)) {
+            Ok(committed) => tried.keep(committed),
+            Err(lost) => panic!("{lost}\n{}", self.diagnosis(tried, found)),
+        }
+        let tried = tried.changes();
         self.effects
             .retain(|(transaction, _)| tried.contains(transaction));
-        Ok(())
     }
 
     /// Takes the differences apart.
-    fn diagnosis(&self, found: &State) -> String {
-        let (least, most) = (self.acknowledged, self.tried.len());
-        let mut text = format!("{least} transactions are acknowledged, {most} were tried.\n");
+    fn diagnosis(&self, tried: &History<Number>, found: &State) -> String {
+        let (least, tried) = (tried.acknowledged(), tried.changes());
+        let mut text = String::new();
         for (transaction, effect) in &self.effects {
-            let fate = match self.tried.iter().position(|tried| tried == transaction) {
+            let fate = match tried.iter().position(|tried| tried == transaction) {
                 Some(at) if at < least => "committed",
                 Some(_) => "tried",
                 None => "not committed",
             };
             let _ = writeln!(text, "transaction {transaction} ({fate}): {effect:?}");
         }
-        let expected = self.expected(least);
+        let expected = self.expected(&tried[..least]);
         for (place, sum) in &found.records {
             let _ = writeln!(text, "found {place:?}: {}", digits(sum));
         }

@@ -2,10 +2,9 @@
 //! that, must be there when the database is opened again.
 
 use super::schedule::Step::{self, *};
-use super::schedule::Stopped;
-use super::world::{Setup, World};
+use super::world::{self, Setup, go_on_until_a_cut, live_on};
 use sardonyx_base::random::stride;
-use sardonyx_storage::disk::Faults;
+use sardonyx_storage::crashes::{End, Stopped};
 
 fn steps() -> Vec<Step> {
     vec![
@@ -50,36 +49,32 @@ fn more() -> Vec<Step> {
 /// Lets the disk fail at its operations of a kind in turn, until there are no more: at each third one, other ones in
 /// each setup, or at all if the environment has `SARDONYX_SEEDS`. The log is to have failed at least so many times in
 /// a setup, on average, the database as a whole more often.
-fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
+fn every(log_failures_min: u64, fault: fn(u64) -> End) {
     let each = stride(3) as u64;
     let (mut failures, mut log_failures) = (0, 0);
     let setups = Setup::all();
     let setups_all = setups.len() as u64;
     for setup in setups {
-        let prepared = World::new(setup);
+        let prepared = world::new(setup);
         for nth in (1 + setup.seed % each..).step_by(each as usize) {
             let mut world = prepared.clone();
+            world.rename(format!("{setup:?}, {:?}", fault(nth)));
             world.restart(fault(nth));
-            let what = format!("{setup:?}, {:?}", fault(nth));
-            let Err((Stopped(failure), acknowledged)) = world.live_on(&steps(), &more()) else {
+            let lived = live_on(&mut world, &steps(), &more());
+            let Err((Stopped(failure), acknowledged)) = lived else {
                 break;
             };
             failures += 1;
             if failure.contains("the log is closed") {
                 log_failures += 1;
-                assert_eq!(
-                    acknowledged, 0,
-                    "{what}: acknowledged after the log had failed"
-                );
+                assert_eq!(acknowledged, 0, "acknowledged after the log had failed");
             }
             // Reopened on the same machine, which still shows the data that it could not write. It goes on there, and
             // only then the power is cut.
             let mut cut = world.clone();
-            world.next_process(Faults::default());
-            world.goes_on_until_a_cut(&what);
-            cut.restart(Faults::default());
-            cut.check()
-                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            go_on_until_a_cut(&mut world);
+            cut.restart(End::Cut);
+            cut.check();
         }
     }
     let often = failures > log_failures && log_failures * each >= log_failures_min * setups_all;
@@ -88,17 +83,11 @@ fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
 
 #[test]
 fn a_failed_sync_is_never_a_success() {
-    every(3, |nth| Faults {
-        fail_sync_at: Some(nth),
-        ..Faults::default()
-    });
+    every(3, End::FailedSync);
 }
 
 #[test]
 fn a_failed_write_is_never_a_success() {
     // The log is written and made stable by one operation: these are the other files.
-    every(0, |nth| Faults {
-        fail_write_at: Some(nth),
-        ..Faults::default()
-    });
+    every(0, End::FailedWrite);
 }

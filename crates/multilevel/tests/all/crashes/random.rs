@@ -2,9 +2,10 @@
 //! database's lives, every life with another strategy.
 
 use super::schedule::Step::{self, *};
-use super::world::{Setup, World, crash_at};
+use super::world::{self, Setup, live};
 use sardonyx_base::random::Random;
-use sardonyx_storage::disk::Faults;
+use sardonyx_base::seeds::Seeds;
+use sardonyx_storage::crashes::End;
 
 const WORLDS: u64 = 50;
 const LIVES: u64 = 4;
@@ -78,77 +79,60 @@ impl Generator {
         }
     }
 
-    fn faults(&mut self) -> Faults {
-        let nth = Some(1 + self.below(40));
+    fn end(&mut self) -> End {
+        let nth = 1 + self.below(40);
         match self.below(8) {
-            0 => Faults::default(),
-            1 => Faults {
-                fail_sync_at: nth,
-                ..Faults::default()
-            },
-            2 => Faults {
-                fail_write_at: nth,
-                ..Faults::default()
-            },
-            _ => Faults {
-                crash_at_step: nth,
-                ..Faults::default()
-            },
+            0 => End::Cut,
+            1 => End::FailedSyncThenCut(nth),
+            2 => End::FailedWrite(nth),
+            _ => End::Crash(nth),
         }
     }
 }
 
-/// One world in all its lives.
-fn run(seed: u64) -> Result<u64, String> {
+/// One world in all its lives. Returns the number of operations that were undone when it was opened.
+fn run(seed: u64) -> u64 {
     let mut generator = Generator {
         random: Random::new(seed),
         places: 0,
     };
     let setups = Setup::all();
-    let mut world = World::new(Setup { seed, ..setups[0] });
+    let mut world = world::new(Setup { seed, ..setups[0] });
     let mut undone = 0;
     for life in 0..LIVES {
         let nth = generator.below(setups.len() as u64) as usize;
-        world.setup = Setup {
+        world.subject.setup = Setup {
             seed,
             ..setups[nth]
         };
-        let faults = generator.faults();
+        let end = generator.end();
         let steps: Vec<_> = (0..STEPS).map(|_| generator.step()).collect();
-        world.restart(faults);
-        let what = format!("life {life}, {:?}, {faults:?}, {steps:?}", world.setup);
-        match world.live(&steps) {
-            Ok(lived) => undone += lived.undone.operations,
-            Err(stopped) if faults == Faults::default() => {
-                return Err(format!("{what}: {stopped:?}"));
-            }
-            Err(_) => {}
+        world.restart(end);
+        let setup = world.subject.setup;
+        world.rename(format!(
+            "seed {seed}, life {life}, {setup:?}, {end:?}, {steps:?}"
+        ));
+        if live(&mut world, &steps) {
+            undone += world.subject.undone.operations;
         }
         while generator.below(3) == 0 {
-            world.restart(crash_at(1 + generator.below(12)));
-            let settled = world.check();
-            if let (Err(error), false) = (settled, world.disk.has_crashed()) {
-                return Err(format!("{what}: {error}"));
-            }
+            world.restart(End::Crash(1 + generator.below(12)));
+            world.check();
         }
-        world.restart(Faults::default());
-        let checked = world.check().map_err(|error| format!("{what}: {error}"))?;
-        undone += checked.operations;
+        world.restart(End::Cut);
+        world.check();
+        undone += world.subject.undone.operations;
     }
-    Ok(undone)
+    undone
 }
 
 #[test]
 fn random_schedules() {
     let mut undone = 0;
-    for seed in 0..crate::seeds().unwrap_or(WORLDS) {
-        match run(seed) {
-            Ok(operations) => undone += operations,
-            Err(error) => panic!("seed {seed}: {error}"),
-        }
-    }
+    let seeds = Seeds::new(0, WORLDS);
+    seeds.explore(|seed| undone += run(seed));
     assert!(
-        undone > 40,
+        seeds.is_replay() || undone > 40,
         "only {undone} operations were undone by recovery"
     );
 }

@@ -11,6 +11,7 @@ use super::operations::{
 };
 use super::state::{AreaSet, ReadState, State};
 use sardonyx_multilevel::{CallError, Database, Operation, Strategy, Transaction};
+use sardonyx_storage::crashes::{History, Stopped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
@@ -107,10 +108,6 @@ impl Thing {
     }
 }
 
-/// The reason why a schedule does not go on: the engine has stopped.
-#[derive(Debug)]
-pub struct Stopped(pub String);
-
 struct Running<'d> {
     number: Number,
     transaction: Arc<Transaction<'d>>,
@@ -131,6 +128,8 @@ pub struct Life<'d> {
     database: &'d Database,
     areas: AreaSet,
     model: Mutex<&'d mut Model>,
+    /// The transactions that were to be committed, in that order.
+    tried: Mutex<&'d mut History<Number>>,
     running: Mutex<BTreeMap<Who, Running<'d>>>,
     at_work: Mutex<Option<AtWork>>,
     /// Steps that were left out.
@@ -138,11 +137,17 @@ pub struct Life<'d> {
 }
 
 impl<'d> Life<'d> {
-    pub fn new(database: &'d Database, areas: AreaSet, model: &'d mut Model) -> Self {
+    pub fn new(
+        database: &'d Database,
+        areas: AreaSet,
+        model: &'d mut Model,
+        tried: &'d mut History<Number>,
+    ) -> Self {
         Life {
             database,
             areas,
             model: Mutex::new(model),
+            tried: Mutex::new(tried),
             running: Mutex::default(),
             at_work: Mutex::default(),
             left_out: Mutex::default(),
@@ -161,7 +166,11 @@ impl<'d> Life<'d> {
 
     /// The number of transactions that are known to be durable.
     pub fn acknowledged(&self) -> usize {
-        self.model().acknowledged()
+        self.tried().acknowledged()
+    }
+
+    fn tried(&self) -> MutexGuard<'_, &'d mut History<Number>> {
+        self.tried.lock().unwrap()
     }
 
     fn model(&self) -> MutexGuard<'_, &'d mut Model> {
@@ -238,13 +247,11 @@ impl<'d> Life<'d> {
             Commit(who) => self.commit(*who),
             Abort(who) => {
                 let transaction = self.end(*who).1;
-                transaction
-                    .abort()
-                    .map_err(|error| Stopped(error.to_string()))
+                Ok(transaction.abort()?)
             }
             During(step, nth, inner) => self.during(step, *nth, inner),
-            Checkpoint => stopped(self.database.checkpoint()),
-            Flush => stopped(self.database.flush()),
+            Checkpoint => Ok(self.database.checkpoint()?),
+            Flush => Ok(self.database.flush()?),
             operation => {
                 let power = self.model().power();
                 power.map_or(Ok(()), |power| self.operation(operation, power))
@@ -342,10 +349,10 @@ impl<'d> Life<'d> {
                 }
                 Ok(())
             }
-            Err(CallError::Failed(Failure::Stop(stop))) => Err(Stopped(stop.to_string())),
+            Err(CallError::Failed(Failure::Stop(stop))) => Err(stop.into()),
             // Its changes are undone: the model knows nothing of it.
             Err(CallError::Failed(_)) => Ok(()),
-            Err(error) => Err(Stopped(error.to_string())),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -358,11 +365,9 @@ impl<'d> Life<'d> {
 
     fn commit(&self, who: Who) -> Result<(), Stopped> {
         let (number, transaction) = self.end(who);
-        let nth = self.model().trying(number);
-        transaction
-            .commit()
-            .map_err(|error| Stopped(error.to_string()))?;
-        self.model().acknowledge(nth);
+        let nth = self.tried().submit(number);
+        transaction.commit()?;
+        self.tried().acknowledge_first(nth);
         Ok(())
     }
 
@@ -424,19 +429,12 @@ impl<'d> Life<'d> {
     /// Reads everything, in a transaction of its own. No other may be running.
     pub fn read(&self) -> Result<State, Stopped> {
         let transaction = self.database.begin();
-        let state = transaction.call(&ReadState(self.areas));
-        let state = state.map_err(|error| Stopped(error.to_string()))?;
-        transaction
-            .commit()
-            .map_err(|error| Stopped(error.to_string()))?;
+        let state = transaction.call(&ReadState(self.areas))?;
+        transaction.commit()?;
         Ok(state)
     }
 }
 
 fn place(&(page, record): &(u32, u32)) -> Place {
     Place { page, record }
-}
-
-fn stopped<E: std::error::Error>(outcome: Result<(), E>) -> Result<(), Stopped> {
-    outcome.map_err(|error| Stopped(error.to_string()))
 }

@@ -1,15 +1,16 @@
-//! The world of a schedule: the simulated disk, the database on it, and its expected content; and the crashes.
+//! The world of a schedule: operations as a [subject](Subject) of the crash world, and their crashes.
 //!
 //! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at every step of
 //! each recovery. It compares the last content with the model. Unless the environment has `SARDONYX_SEEDS`, it takes
 //! every fifth step, other ones under each strategy. At every fourth of them, another one under each strategy, it also
 //! kills the process alone. The next process goes on on the same machine, and only then the machine crashes.
 
-use super::model::Model;
+use super::model::{Model, Number};
 use super::operations::{Add, AddThrough, Insert, Push};
-use super::schedule::{Life, Step, Stopped};
+use super::schedule::{Life, Step};
 use super::state::AreaSet;
 use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Release, Strategy, Undone};
+use sardonyx_storage::crashes::{End, History, Stopped, Subject, Walk};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
@@ -91,140 +92,124 @@ impl Setup {
     }
 }
 
-/// A database on a simulated disk, in all its lives.
+/// Operations under a strategy. A step of a life is a whole schedule.
 #[derive(Clone)]
-pub struct World {
+pub struct Operations {
     pub setup: Setup,
-    pub disk: SimulatedDisk,
     pub model: Model,
-}
-
-/// The result of a life.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Lived {
-    /// The transactions that recovery undid at its beginning.
+    schedule: Vec<Step>,
+    /// The transactions that recovery undid when the database was last opened.
     pub undone: Undone,
-    /// Steps that were left out, as they would have had to wait.
+    /// Steps of the last schedule that were left out, as they would have had to wait.
     pub left_out: u64,
 }
+
+/// A database on a simulated disk, in all its lives.
+pub type World = sardonyx_storage::crashes::World<Operations>;
 
 /// Pages of the areas when they are made.
 const PAGES: u64 = 6;
 
-impl World {
-    /// A new database with empty areas, closed.
-    pub fn new(setup: Setup) -> World {
-        let disk = SimulatedDisk::new(setup.seed, Faults::default());
-        let mut world = World {
-            setup,
-            disk,
-            model: Model::default(),
-        };
-        world.live(&[]).expect("nothing fails");
-        world
-    }
-
-    fn areas(database: &Database) -> Result<AreaSet, DatabaseError> {
-        Ok(AreaSet {
+impl Operations {
+    fn open(&mut self, disk: &SimulatedDisk) -> Result<(Database, AreaSet), DatabaseError> {
+        let database = self.setup.open(disk)?;
+        self.undone = database.undone();
+        let areas = AreaSet {
             records: database.area("records", PAGES)?,
             directory: database.area("directory", 1)?,
             movable: database.area("movable", 2)?,
             stacks: database.area("stacks", 2)?,
-        })
-    }
-
-    /// Opens the database, runs the steps and closes it. An error may be the crash.
-    pub fn live(&mut self, steps: &[Step]) -> Result<Lived, Stopped> {
-        let database = self.setup.open(&self.disk).map_err(from)?;
-        let areas = Self::areas(&database).map_err(from)?;
-        let life = Life::new(&database, areas, &mut self.model);
-        life.run(steps)?;
-        let (undone, left_out) = (database.undone(), life.left_out());
-        drop(life);
-        database.close().map_err(from)?;
-        Ok(Lived { undone, left_out })
-    }
-
-    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself. Then the error is
-    /// the first failure, and the number of transactions that were acknowledged after it.
-    pub fn live_on(&mut self, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
-        let opened = self.setup.open(&self.disk).map_err(from);
-        let database = opened.map_err(|stopped| (stopped, 0))?;
-        let areas = Self::areas(&database).map_err(|error| (from(error), 0))?;
-        let life = Life::new(&database, areas, &mut self.model);
-        if let Err(stopped) = life.run(steps) {
-            let before = life.acknowledged();
-            for step in more {
-                let _ = life.run(std::slice::from_ref(step));
-            }
-            return Err((stopped, life.acknowledged() - before));
-        }
-        drop(life);
-        database.close().map_err(|error| (from(error), 0))
-    }
-
-    /// The machine comes up again, to fail in this way.
-    pub fn restart(&mut self, faults: Faults) {
-        self.disk = self.disk.restart(faults);
-    }
-
-    /// The process was killed, or has given up; the machine goes on, and so does the next process.
-    pub fn next_process(&mut self, faults: Faults) {
-        self.disk = self.disk.next_process(faults);
-    }
-
-    /// Compares the content with the model, goes on, and does it again after a power cut.
-    ///
-    /// # Panics
-    /// If the content differs.
-    pub fn goes_on_until_a_cut(&mut self, what: &str) {
-        if let Err(error) = self.check() {
-            panic!("{what}, the next process: {error}");
-        }
-        self.next_process(Faults::default());
-        let lived = self.live(&afterwards());
-        lived.unwrap_or_else(|stopped| panic!("{what}, the one after it: {stopped:?}"));
-        self.restart(Faults::default());
-        if let Err(error) = self.check() {
-            panic!("{what}, the one after it, and a cut: {error}");
-        }
-    }
-
-    /// Opens the database and compares its content with the model.
-    pub fn check(&mut self) -> Result<Undone, String> {
-        let database = self
-            .setup
-            .open(&self.disk)
-            .map_err(|error| error.to_string())?;
-        let areas = Self::areas(&database).map_err(|error| error.to_string())?;
-        let life = Life::new(&database, areas, &mut self.model);
-        let found = life.read().map_err(|Stopped(error)| error)?;
-        drop(life);
-        self.model.settle(&found)?;
-        let undone = database.undone();
-        database.close().map_err(|error| error.to_string())?;
-        Ok(undone)
+        };
+        Ok((database, areas))
     }
 }
 
-fn from(error: DatabaseError) -> Stopped {
-    Stopped(error.to_string())
-}
+impl Subject for Operations {
+    type Open = (Database, AreaSet);
+    type Change = Number;
 
-/// A crash at this step of the disk.
-pub fn crash_at(step: u64) -> Faults {
-    Faults {
-        crash_at_step: Some(step),
-        ..Faults::default()
+    fn recover(
+        &mut self,
+        disk: &SimulatedDisk,
+        _: &mut History<Number>,
+    ) -> Result<(Database, AreaSet), Stopped> {
+        Ok(self.open(disk)?)
+    }
+
+    fn submit(
+        &mut self,
+        (database, areas): &mut (Database, AreaSet),
+        tried: &mut History<Number>,
+    ) -> Result<(), Stopped> {
+        let life = Life::new(database, *areas, &mut self.model, tried);
+        life.run(&self.schedule)?;
+        self.left_out = life.left_out();
+        Ok(())
+    }
+
+    fn observe(
+        &mut self,
+        disk: &SimulatedDisk,
+        tried: &mut History<Number>,
+    ) -> Result<(), Stopped> {
+        let (database, areas) = self.open(disk)?;
+        let found = Life::new(&database, areas, &mut self.model, tried).read()?;
+        self.model.settle(tried, &found);
+        Ok(database.close()?)
+    }
+
+    fn close(
+        &mut self,
+        (database, _): (Database, AreaSet),
+        _: &mut History<Number>,
+    ) -> Result<(), Stopped> {
+        Ok(database.close()?)
     }
 }
 
-/// The process is killed at this step of the disk.
-fn kill_at(step: u64) -> Faults {
-    Faults {
-        kill_at_step: Some(step),
-        ..Faults::default()
+/// A new database with empty areas, closed.
+pub fn new(setup: Setup) -> World {
+    let operations = Operations {
+        setup,
+        model: Model::default(),
+        schedule: Vec::new(),
+        undone: Undone::default(),
+        left_out: 0,
+    };
+    let disk = SimulatedDisk::new(setup.seed, Faults::default());
+    let mut world = World::new(format!("{setup:?}"), disk, operations);
+    world.must_live(0);
+    world
+}
+
+/// A life with this schedule. Returns false if it has ended before.
+pub fn live(world: &mut World, steps: &[Step]) -> bool {
+    world.subject.schedule = steps.to_vec();
+    world.live(1)
+}
+
+/// As [`live`], but goes on with more steps when the engine has failed, each by itself. Then the error is the first
+/// failure, and the number of transactions that were acknowledged after it.
+pub fn live_on(world: &mut World, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
+    let (operations, tried) = (&mut world.subject, &mut world.history);
+    let opened = operations.open(&world.disk);
+    let (database, areas) = opened.map_err(|error| (Stopped::from(error), 0))?;
+    let life = Life::new(&database, areas, &mut operations.model, tried);
+    if let Err(stopped) = life.run(steps) {
+        let before = life.acknowledged();
+        for step in more {
+            let _ = life.run(std::slice::from_ref(step));
+        }
+        return Err((stopped, life.acknowledged() - before));
     }
+    drop(life);
+    database.close().map_err(|error| (error.into(), 0))
+}
+
+/// Compares the content with the model, goes on, and does it again after a power cut.
+pub fn go_on_until_a_cut(world: &mut World) {
+    world.subject.schedule = afterwards();
+    world.go_on_until_a_cut(1);
 }
 
 /// Counts of an exploration.
@@ -232,8 +217,6 @@ fn kill_at(step: u64) -> Faults {
 pub struct Explored {
     /// Crashes in the schedule.
     pub crashes: u64,
-    /// Crashes in the recovery from these.
-    pub second_crashes: u64,
     /// Operations that were undone by recovery, at last.
     pub undone: u64,
     /// Steps left out in the run without a crash, as they would have had to wait.
@@ -247,18 +230,13 @@ fn afterwards() -> Vec<Step> {
     vec![Begin(1), Begin(2), add(1), add(2), Commit(2), Abort(1)]
 }
 
-/// Each so many-th step of a disk is tried.
-pub fn each() -> u64 {
-    match crate::seeds() {
-        Some(_) => 1,
-        None => 5,
-    }
+/// The steps of a disk that are tried; the first of them follows from a number.
+fn chosen(number: u64) -> Walk {
+    Walk::each(EACH).beginning(number)
 }
 
-/// The steps of a disk at which it is tried; the first of them follows from a number.
-fn chosen(number: u64) -> impl Iterator<Item = u64> {
-    (1 + number % each()..).step_by(each() as usize)
-}
+/// Each so many-th step of a disk is tried, unless more are asked for.
+pub const EACH: usize = 5;
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other. In each case (or each so
 /// many-th of them) it crashes at every step of the recovery. Last it runs without a crash until its end.
@@ -267,77 +245,67 @@ fn chosen(number: u64) -> impl Iterator<Item = u64> {
 /// If the last content is not the expected one; the message has everything that it takes to repeat it.
 pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored {
     let mut explored = Explored::default();
-    for (nth, step) in chosen(prepared.setup.seed).enumerate() {
-        let nth = nth as u64;
+    let setup = prepared.subject.setup;
+    let crash = |step: u64| {
+        let nth = explored.crashes;
         let mut world = prepared.clone();
-        world.restart(crash_at(step));
-        let outcome = world.live(steps);
-        let crashed = world.disk.has_crashed();
-        let what = format!("{:?}, crash at step {step}", world.setup);
-        match outcome {
-            Ok(lived) => explored.left_out = lived.left_out,
-            Err(stopped) => assert!(crashed, "{what}: {stopped:?}"),
+        world.rename(format!("{setup:?}, crash at step {step}"));
+        world.restart(End::Crash(step));
+        if live(&mut world, steps) {
+            explored.left_out = world.subject.left_out;
         }
+        let crashed = world.disk.has_crashed();
         explored.crashes += 1;
         // Every setup has another seed, so together they are killed at each.
-        if (nth + world.setup.seed).is_multiple_of(4) {
+        if (nth + setup.seed).is_multiple_of(4) {
             kill_and_go_on(prepared, steps, step);
         }
         if (nth + 1).is_multiple_of(recovery_each) {
-            explored.second_crashes += crash_recovery(&world, &what, step);
+            crash_recovery(&world, step);
         }
-        world.restart(Faults::default());
-        let undone = world
-            .check()
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
-        explored.undone += undone.operations;
+        world.restart(End::Cut);
+        world.check();
+        explored.undone += world.subject.undone.operations;
         // It goes on as if nothing had been; and nothing is undone again.
-        world.restart(Faults::default());
-        let lived = world.live(&afterwards());
-        let lived = lived.unwrap_or_else(|stopped| panic!("{what}, afterwards: {stopped:?}"));
-        assert_eq!(lived.undone, Undone::default(), "{what}, afterwards");
-        world.restart(Faults::default());
-        if let Err(error) = world.check() {
-            panic!("{what}, afterwards: {error}");
-        }
-        if !crashed {
-            return explored;
-        }
-    }
-    unreachable!("schedules end")
+        world.restart(End::Cut);
+        assert!(live(&mut world, &afterwards()));
+        assert_eq!(world.subject.undone, Undone::default(), "afterwards");
+        world.restart(End::Cut);
+        world.check();
+        crashed
+    };
+    chosen(setup.seed).explore(&format!("{setup:?}"), crash);
+    explored
 }
 
 /// Kills the process at this step; others go on on the same machine until it crashes.
 fn kill_and_go_on(prepared: &World, steps: &[Step], step: u64) {
     let mut world = prepared.clone();
-    world.restart(kill_at(step));
-    let _ = world.live(steps);
+    world.rename(format!("{:?}, killed at step {step}", world.subject.setup));
+    world.restart(End::Kill(step));
+    live(&mut world, steps);
     if world.disk.has_crashed() {
-        world.next_process(Faults::default());
-        world.goes_on_until_a_cut(&format!("{:?}, killed at step {step}", world.setup));
+        go_on_until_a_cut(&mut world);
     }
 }
 
 /// Recovers with a crash at every step, one after the other, and then without.
-fn crash_recovery(crashed: &World, what: &str, crashed_at: u64) -> u64 {
-    for step in chosen(crashed_at) {
+fn crash_recovery(crashed: &World, crashed_at: u64) {
+    let again = |step: u64| {
         let mut world = crashed.clone();
-        world.restart(crash_at(step));
-        let outcome = world.check();
-        if !world.disk.has_crashed() {
-            outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
-            return step - 1;
+        world.rename(format!("{}, and {step} of the recovery", crashed.name()));
+        world.restart(End::Crash(step));
+        world.check();
+        let did_crash = world.disk.has_crashed();
+        if did_crash {
+            world.restart(End::Cut);
+            world.subject.model = crashed.subject.model.clone();
+            world.history = crashed.history.clone();
+            world.check();
         }
-        world.restart(Faults::default());
-        let mut settled = World {
-            model: crashed.model.clone(),
-            ..world
-        };
-        if let Err(error) = settled.check() {
-            panic!("{what}, crash at step {step} of the recovery: {error}");
-        }
-    }
-    unreachable!("recoveries end")
+        did_crash
+    };
+    chosen(crashed_at).explore(crashed.name(), again);
 }
 
 /// Explores a schedule under every strategy and page log.
@@ -354,8 +322,8 @@ pub fn every_setup(prepare: &[Step], steps: &[Step]) -> Vec<Explored> {
 /// As [`explore`].
 pub fn every_setup_long(prepare: &[Step], steps: &[Step], recovery_each: u64) -> Vec<Explored> {
     let explored = Setup::all().into_iter().map(|setup| {
-        let mut world = World::new(setup);
-        world.live(prepare).expect("nothing fails");
+        let mut world = new(setup);
+        assert!(live(&mut world, prepare));
         let explored = explore(&world, steps, recovery_each);
         let single = setup.strategy == Strategy::SingleLevel;
         assert!(

@@ -7,6 +7,7 @@ use crate::common::{options, ways};
 use sardonyx_base::random::stride;
 use sardonyx_multilevel::records::{Table, TableOperations};
 use sardonyx_multilevel::{Database, PageLog, Strategy};
+use sardonyx_storage::crashes::{End, History, Walk};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::Arc;
 
@@ -56,13 +57,9 @@ fn a_crash_at_any_step_leaves_the_texts_that_were_committed() {
     for way in ways() {
         let (disk, model) = begin(way);
         for commits in [true, false] {
-            for at in (1..).step_by(stride(3)) {
-                let faults = Faults {
-                    crash_at_step: Some(at),
-                    ..Faults::default()
-                };
-                let crashed = disk.restart(faults);
-                let mut after = model.clone();
+            let crash = |at| {
+                let crashed = disk.restart(End::Crash(at).faults());
+                let (mut after, mut history) = (model.clone(), History::default());
                 let ended = options(way).open_on(Arc::new(crashed.clone()));
                 let ended = ended.ok().and_then(|database| {
                     let notes = database.table::<Note>().ok()?;
@@ -70,28 +67,24 @@ fn a_crash_at_any_step_leaves_the_texts_that_were_committed() {
                     std::mem::forget(database);
                     ended.then_some(())
                 });
+                if after != model {
+                    history.submit(after);
+                }
+                if ended.is_some() {
+                    history.acknowledge();
+                }
                 let did_crash = crashed.has_crashed();
                 crashes += u64::from(did_crash);
                 let restarted = crashed.restart(Faults::default());
                 let (database, notes) = open(way, &restarted);
                 undone += database.undone().operations;
                 let found = read(&database, notes, KEYS);
-                // Acknowledged changes are there; others are there whole, or not at all.
-                let is_one = match ended {
-                    Some(()) => found == after,
-                    None => found == model || found == after,
-                };
-                assert!(is_one, "{way:?}, crash at {at}: {found:?}");
+                history.judge(&found, |changes| changes.last().unwrap_or(&model).clone());
                 database.close().expect("closes");
-                assert_eq!(
-                    read_serially(&restarted, KEYS),
-                    found,
-                    "{way:?}, crash at {at}"
-                );
-                if !did_crash {
-                    break;
-                }
-            }
+                assert_eq!(read_serially(&restarted, KEYS), found, "crash at {at}");
+                did_crash
+            };
+            Walk::each(3).explore(&format!("{way:?}, commits: {commits}"), crash);
         }
     }
     assert!(crashes * stride(3) as u64 > 100, "{crashes} crashes");
@@ -121,33 +114,24 @@ fn a_crash_during_undo_goes_on_where_it_was() {
         database.flush().expect("flushes");
         std::mem::forget(tx);
         std::mem::forget(database);
-        for at in 1.. {
-            let crash = |at| Faults {
-                crash_at_step: Some(at),
-                ..Faults::default()
-            };
-            let crashed = disk.restart(crash(at));
+        let crash = |at| {
+            let crashed = disk.restart(End::Crash(at).faults());
             let opened = options(way).open_on(Arc::new(crashed.clone()));
             std::mem::forget(opened);
             let did_crash = crashed.has_crashed();
             crashes += u64::from(did_crash);
             // The second one at a step that the first did not reach, or at its end.
-            let again = crashed.restart(crash(at / 2 + 1));
+            let again = crashed.restart(End::Crash(at / 2 + 1).faults());
             std::mem::forget(options(way).open_on(Arc::new(again.clone())));
             let restarted = again.restart(Faults::default());
             let (database, notes) = open(way, &restarted);
             let found = read(&database, notes, KEYS);
-            assert_eq!(found, model, "{way:?}, crash at {at}");
+            assert_eq!(found, model, "crash at {at}");
             database.close().expect("closes");
-            assert_eq!(
-                read_serially(&restarted, KEYS),
-                model,
-                "{way:?}, crash at {at}"
-            );
-            if !did_crash {
-                break;
-            }
-        }
+            assert_eq!(read_serially(&restarted, KEYS), model, "crash at {at}");
+            did_crash
+        };
+        Walk::each(1).explore(&format!("{way:?}"), crash);
     }
     assert!(crashes > 30, "{crashes} crashes");
 }

@@ -6,6 +6,7 @@ use crate::common::ways;
 use crate::records::as_tables;
 use sardonyx_multilevel::Strategy;
 use sardonyx_multilevel::records::TableOperations;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 
 /// Texts of all lengths are stored, changed to other lengths, deleted and aborted, over and over.
@@ -116,10 +117,7 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
                     while !undone {
                         // Opening crashes at a later step each time; the last one ends.
                         openings += 1;
-                        let crashed = disk.restart(Faults {
-                            crash_at_step: Some(openings),
-                            ..Faults::default()
-                        });
+                        let crashed = disk.restart(End::Crash(openings).faults());
                         let opened = open_with(way, &crashed, |options| options);
                         std::mem::forget(opened);
                         undone = !crashed.has_crashed();

@@ -111,6 +111,11 @@ impl SimulatedDisk {
         self.state.lock().steps()
     }
 
+    /// The faults since it was restarted.
+    pub fn faults(&self) -> Faults {
+        self.state.lock().faults()
+    }
+
     /// True if the machine has crashed, or the process was killed.
     pub fn has_crashed(&self) -> bool {
         self.state.lock().has_crashed()

@@ -133,6 +133,10 @@ impl State {
         self.steps
     }
 
+    pub(super) fn faults(&self) -> Faults {
+        self.faults
+    }
+
     pub(super) fn has_crashed(&self) -> bool {
         self.crashed
     }

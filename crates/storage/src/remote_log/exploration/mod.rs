@@ -14,37 +14,13 @@ mod store;
 mod world;
 
 use super::planted::{PLANTED, Planted};
-use crate::exploration::seeds;
 use checker::Seen;
-use sardonyx_base::random::asked;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use sardonyx_base::seeds::{Seeds, first_failure};
 use world::World;
 
 const STEPS: u64 = 1200;
 
-/// Prints the command that repeats a run, if it panics.
-struct Replay {
-    seed: u64,
-    kill_at: Option<u64>,
-    planted: bool,
-}
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !self.planted {
-            let (seed, kill_at) = (self.seed, self.kill_at);
-            eprintln!("replay with SARDONYX_SEED={seed} (killed at {kill_at:?})");
-        }
-    }
-}
-
 fn run(seed: u64, kill_at: Option<u64>, overwrites: bool) -> World {
-    let planted = overwrites || PLANTED.get().is_some();
-    let _replay = Replay {
-        seed,
-        kill_at,
-        planted,
-    };
     let mut world = World::new(seed);
     world.kill_at = kill_at;
     world.store.overwrites = overwrites;
@@ -52,32 +28,22 @@ fn run(seed: u64, kill_at: Option<u64>, overwrites: bool) -> World {
     world
 }
 
-fn explore(seeds: std::ops::Range<u64>) -> Seen {
-    let seeds = match asked("SARDONYX_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => seeds,
-    };
+fn explore(seeds: &Seeds) -> Seen {
     let mut seen = Seen::default();
-    for seed in seeds {
+    seeds.explore_alike(64, |seed| {
         let world = run(seed, None, false);
-        if seed % 64 == 0 {
-            let again = run(seed, None, false);
-            assert_eq!(
-                world.fingerprint, again.fingerprint,
-                "the same seed, another run"
-            );
-        }
         seen.add(&world.seen);
-    }
+        world.fingerprint
+    });
     println!("{seen:?}");
     seen
 }
 
 #[test]
 fn i12_hundreds_of_seeds() {
-    let seeds = seeds(300);
-    let seen = explore(0..seeds);
-    if asked("SARDONYX_SEED").is_none() {
+    let seeds = Seeds::new(0, 300);
+    let seen = explore(&seeds);
+    if !seeds.is_replay() {
         // The runs come upon everything that the rules are for.
         let least = [
             seen.acknowledged / 10,
@@ -93,37 +59,32 @@ fn i12_hundreds_of_seeds() {
             seen.late,
             seen.damaged,
         ];
-        assert!(least.iter().all(|seen| *seen > seeds / 4), "{seen:?}");
+        assert!(
+            least.iter().all(|seen| *seen > seeds.count() / 4),
+            "{seen:?}"
+        );
     }
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn i12_many_seeds() {
-    explore(0..seeds(40_000));
+    explore(&Seeds::new(0, 40_000));
 }
 
 #[test]
 fn i12_killed_at_every_step() {
-    for seed in 0..2 {
+    Seeds::new(0, 2).explore(|seed| {
         for step in 1..=120 {
             run(seed, Some(5 * step + seed), false);
         }
-    }
+    });
 }
 
 /// The seeds until this error is found.
 fn found_after(planted: Option<Planted>, overwrites: bool) -> Option<(u64, String)> {
     PLANTED.set(planted);
-    let found = (0..500).find_map(|seed| {
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, None, overwrites)));
-        let panic = outcome.err()?;
-        let text = panic.downcast_ref::<String>().cloned();
-        Some((
-            seed,
-            text.or_else(|| Some((*panic.downcast_ref::<&str>()?).into()))?,
-        ))
-    });
+    let found = first_failure(0..500, |seed| _ = run(seed, None, overwrites));
     PLANTED.set(None);
     found
 }

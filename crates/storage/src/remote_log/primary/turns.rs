@@ -4,14 +4,11 @@
 //! At every moment: a host whose lease lasts is the one in the register. So a host that answers reads only under its
 //! lease never answers when another host has begun to serve. Leases run out and begin anew all the time; each rule that
 //! this rests on is left out once, and that is found.
-//!
-//! `SARDONYX_SEED=…` replays a seed alone.
 
 use super::{Candidate, Duty, Look, Primary, Replacement, Term};
-use crate::exploration::seeds;
 use crate::remote_log::store::{RegisterVersion, StoredRegister};
-use sardonyx_base::random::{Random, asked};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use sardonyx_base::random::Random;
+use sardonyx_base::seeds::{Seeds, first_failure};
 use std::time::{Duration, Instant};
 
 const WAIT: Duration = Duration::from_millis(800);
@@ -328,19 +325,15 @@ fn swapping(at: Instant, replacement: Replacement) -> Asked {
 
 #[test]
 fn i12_a_host_that_has_its_lease_is_the_one_in_the_register() {
-    let seeds = match asked("SARDONYX_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..seeds(200),
-    };
+    let seeds = Seeds::new(0, 200);
     let [mut terms, mut begun_anew] = [0, 0];
-    for seed in seeds.clone() {
-        println!("seed {seed}");
+    seeds.explore(|seed| {
         let mut world = World::new(seed, None);
         world.run();
         terms += world.terms;
         begun_anew += world.begun_anew;
-    }
-    let runs = seeds.count() as u64;
+    });
+    let runs = seeds.count();
     assert!(
         terms > 5 * runs && begun_anew > runs,
         "{terms} {begun_anew}"
@@ -355,10 +348,7 @@ fn each_rule_that_is_left_out_is_found() {
         Planted::NotCompared,
         Planted::NotWaited,
     ] {
-        let found = (0..500).find(|seed| {
-            let run = || World::new(*seed, Some(planted)).run();
-            catch_unwind(AssertUnwindSafe(run)).is_err()
-        });
+        let found = first_failure(0..500, |seed| World::new(seed, Some(planted)).run());
         println!("{planted:?}: {found:?}");
         assert!(found.is_some(), "{planted:?}");
     }

@@ -1,0 +1,135 @@
+//! The seeds of an exploration: how many it takes, which one it replays, and how a failure names the seed that shows it.
+//!
+//! Every exploration takes few seeds in a usual test run. `SARDONYX_SEEDS` asks for another number of them, and
+//! `SARDONYX_SEED` for one alone, or for the first of so many. Nothing else of the environment decides (I11).
+
+use crate::random::asked;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The seeds that an exploration takes.
+#[derive(Clone, Debug)]
+pub struct Seeds {
+    seeds: Range<u64>,
+    is_replay: bool,
+}
+
+impl Seeds {
+    /// So many from the first one on, unless the environment asks for others.
+    ///
+    /// # Panics
+    /// A variable of the environment is no number.
+    pub fn new(first: u64, few: u64) -> Seeds {
+        Seeds::chosen(first, few, asked("SARDONYX_SEED"), asked("SARDONYX_SEEDS"))
+    }
+
+    fn chosen(first: u64, few: u64, seed: Option<u64>, seeds: Option<u64>) -> Seeds {
+        let few = match seed {
+            Some(_) => 1,
+            None => few,
+        };
+        let first = seed.unwrap_or(first);
+        Seeds {
+            seeds: first..first + seeds.unwrap_or(few),
+            is_replay: seed.is_some(),
+        }
+    }
+
+    /// The number of seeds.
+    pub fn count(&self) -> u64 {
+        self.seeds.end - self.seeds.start
+    }
+
+    /// True if the environment asks for one seed: too few to judge how often something happens.
+    pub fn is_replay(&self) -> bool {
+        self.is_replay
+    }
+
+    /// Explores each seed. If one panics, the command's variable that replays it is printed.
+    pub fn explore(&self, mut explore: impl FnMut(u64)) {
+        for seed in self.seeds.clone() {
+            let _replay = Replay(seed);
+            explore(seed);
+        }
+    }
+
+    /// The same, and each so many-th seed twice: the same seed gives the same run (I11).
+    ///
+    /// # Panics
+    /// A seed gave two runs that differ.
+    pub fn explore_alike<T>(&self, each: u64, mut explore: impl FnMut(u64) -> T)
+    where
+        T: PartialEq + Debug,
+    {
+        self.explore(|seed| {
+            let run = explore(seed);
+            if seed.is_multiple_of(each) {
+                assert_eq!(run, explore(seed), "the same seed, another run");
+            }
+        });
+    }
+}
+
+/// Prints the seed of a run that panics.
+struct Replay(u64);
+
+impl Drop for Replay {
+    #[allow(clippy::print_stderr, reason = "only tests explore, and read it there")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay with SARDONYX_SEED={}", self.0);
+        }
+    }
+}
+
+/// The first of these seeds whose run panics, and its message: for errors that are planted, which a run must find.
+pub fn first_failure(seeds: Range<u64>, run: impl Fn(u64)) -> Option<(u64, String)> {
+    seeds.into_iter().find_map(|seed| {
+        let panic = catch_unwind(AssertUnwindSafe(|| run(seed))).err()?;
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| Some((*panic.downcast_ref::<&str>()?).into()));
+        Some((seed, text.unwrap_or_default()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seeds, first_failure};
+    use std::cell::Cell;
+
+    fn explored(seeds: &Seeds) -> Vec<u64> {
+        let mut explored = Vec::new();
+        seeds.explore(|seed| explored.push(seed));
+        explored
+    }
+
+    #[test]
+    fn few_seeds_more_of_them_one_alone_and_some_from_one_on() {
+        assert_eq!(explored(&Seeds::chosen(5, 2, None, None)), [5, 6]);
+        assert_eq!(explored(&Seeds::chosen(5, 2, None, Some(3))), [5, 6, 7]);
+        assert_eq!(explored(&Seeds::chosen(5, 2, Some(90), None)), [90]);
+        assert_eq!(explored(&Seeds::chosen(5, 2, Some(90), Some(2))), [90, 91]);
+        assert!(Seeds::chosen(5, 2, Some(90), None).is_replay());
+    }
+
+    #[test]
+    fn a_seed_whose_second_run_differs_is_found() {
+        let runs = Cell::new(0);
+        let found = first_failure(0..1, |_| {
+            Seeds::chosen(0, 3, None, None).explore_alike(2, |_| runs.replace(runs.get() + 1));
+        });
+        let (_, text) = found.expect("two runs differ");
+        assert!(text.contains("the same seed, another run"), "{text}");
+        assert_eq!(runs.get(), 2);
+    }
+
+    #[test]
+    fn the_first_failure_is_the_first() {
+        assert_eq!(
+            first_failure(0..9, |seed| assert!(seed < 4, "{seed}")),
+            Some((4, "4".into()))
+        );
+        assert_eq!(first_failure(0..4, |seed| assert!(seed < 4)), None);
+    }
+}
