@@ -79,7 +79,9 @@ impl Remote {
             // The driver's error has no kind to ask for.
             let lacks_password = format!("{error:#}").contains("password missing");
             error.context(match lacks_password {
-                true => "the server asks for the user's password: set PGPASSWORD in the environment",
+                true => {
+                    "the server asks for the user's password: set PGPASSWORD in the environment"
+                }
                 false => "the server cannot be used",
             })
         });
