@@ -1,10 +1,12 @@
 //! Tables: rows in pages, their indexes, journals, and the transaction that changes them. The catalogue,
 //! [`sardonyx_storage::catalogue`], lists the tables; [`sardonyx_rows`] defines rows.
 //!
+//! - [`hash`]: the hash of a key, by a secret of the opening;
+//! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`index_store`]: memory for indexes;
+//! - `ordered`, `secondary`: B+-trees, and those of a table. `transaction::indexes` maintains all indexes as rows change;
 //! - [`TableSpace`]: all of it on one page store. A `TableState` (`table`) is one table in memory;
 //! - [`Transaction`]: changes with before-images for undo, and redo records. Every change of bytes is logged in its `write`;
-//! - [`index`]: from a primary key's [`hash`] to the row's address; `ordered`: B+-trees; `secondary`: a table's trees. Both
-//!   are in memory only ([`index_store`]), rebuilt at open, and maintained in `transaction::indexes`;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`OpenRows`]: a transaction that stays open beside others, and is compared with the current state at its commit;
 //! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
