@@ -1,7 +1,7 @@
 //! Long runs and checks. `torture` kills a real process again and again, with an outside witness of the acknowledged
-//! transactions. `torture-mapped` does so with several processes on one mapped segment, `torture-nodes` with the
-//! processes of several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store,
-//! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy. `torture-power` cuts
+//! transactions. Others do the same with more: `torture-mapped` with several processes on one mapped segment,
+//! `torture-nodes` with several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store.
+//! `torture-multilevel` and `torture-complex` have multi-level transactions under every strategy. `torture-power` cuts
 //! the power below the file system under all of these. `torture-damage` damages files. `explore` crashes the simulated
 //! disk for as many seeds as you give. `fuzz` and `miri` are the others. CI runs the checks `check-docs`, `check-rooms`
 //! and `public-api`, too. `package` builds the packages that users install.

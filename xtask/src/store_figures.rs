@@ -1,6 +1,5 @@
-//! `store-figures`: the cost of a log in each of several places, in one run. It measures the time of a put, that of a
-//! transaction that waits for it, the transactions a second when many wait together, and the lag of a copy that follows
-//! meanwhile.
+//! `store-figures`: the cost of a log in each of several places, in one run: the time of a put, and that of a
+//! transaction that waits for it; the transactions a second when many wait together; the lag of a copy that follows.
 //!
 //! Real stores are started here (`--with`), on the same machine, whose cores and disk they share. A server over TCP
 //! keeps one log, so each measurement has new ones.

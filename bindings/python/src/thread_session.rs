@@ -1,7 +1,7 @@
 //! The session of a Python thread on a segment, and the arrays handed out on it.
 //!
-//! Invariant: an array handed out is writable only while a transaction of this thread runs, and only if the
-//! array of its name is still the same, in place, shape and type.
+//! Invariant: an array handed out is writable only while a transaction of this thread runs. The array of its
+//! name must also be the same still, in place, shape and type.
 
 use crate::directory::{self, ArrayError, New};
 use crate::error::Failure;

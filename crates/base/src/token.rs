@@ -1,8 +1,8 @@
-//! A secret that the processes of a database have in common (hosts and the one that keeps their log, nodes and their
-//! page server), so that no other process is taken for one of them.
+//! A secret of the processes of a database, so that no other process is taken for one of them. The processes are hosts and
+//! the one that keeps their log, or nodes and their page server.
 //!
-//! It goes over the connection as it is, which is not encrypted: it keeps out who can connect, not who can
-//! listen. Compared in a time that does not tell how much of a guess is right.
+//! It is sent over a connection that is not encrypted: it keeps out strangers that can connect, not those that can listen.
+//! The time of a comparison does not show how much of a guess is right.
 
 use crate::error::{CrateError, Error, Kind};
 use crate::random::system_random;

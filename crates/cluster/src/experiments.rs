@@ -1,8 +1,8 @@
 //! The GEM paper's central experiments (sections 4.2 to 4.5) with processes, and their figures. They vary closely and
 //! loosely coupled, FORCE and NOFORCE, affinity-based and random routing, two buffer sizes, and 1 to 8 nodes.
 //!
-//! The devices are four times as fast as those of Table 4.1, and transactions arrive two and a half times as often, so
-//! that a run takes seconds and not minutes. A branch has a hundredth of the accounts: memory limits their number, and
+//! A run takes seconds and not minutes: the devices are four times as fast as those of Table 4.1, and transactions arrive
+//! two and a half times as often. A branch has a hundredth of the accounts: memory limits their number, and
 //! in either case nearly none is referenced twice while it is in a buffer.
 
 use crate::compare::{Comparison, Line};

@@ -99,7 +99,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Has the rows of a table, whose primary key is ordered, found by a hash of it from here on.
     ///
     /// # Errors
-    /// Those of [`DefineRows::store_schema`].
+    /// The errors of [`DefineRows::store_schema`].
     #[doc(hidden)]
     fn hash_primary_key(&mut self, table: u16) -> Result<(), Error> {
         let mut schema = schema_of(self, table)?;

@@ -223,7 +223,7 @@ pub enum TableError {
     },
     /// A row refers to a row that is not there.
     #[error(
-        "no row of table {referenced:?} has {key}, to which table {table:?} refers ({foreign_key:?})"
+        "a row of table {table:?} violates foreign key constraint {foreign_key:?}: table {referenced:?} has no row {key}"
     )]
     NoSuchReference {
         /// The table.

@@ -483,9 +483,8 @@ impl Kernel {
     ///
     /// # Errors
     /// The error that closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of the
-    /// engine's threads. It is closed on a thread of its own then, as soon as submitted work has ended, and can be
-    /// opened again after that (if another thread is closing it, that continues). [`SerialError::Forked`] in a child,
-    /// where nothing is done.
+    /// engine's threads. Another thread closes it then, as soon as submitted work has ended, unless one is closing it
+    /// already. After that it can be opened again. [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(&self) -> Result<(), SerialError> {
         self.shared.log().process().check()?;
         let inside = self.shared.log().check_caller().is_err();

@@ -1,16 +1,18 @@
-//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, and the transaction
-//! that changes them. The catalogue, [`sardonyx_storage::catalogue`], lists the tables.
+//! Tables: rows in pages, their indexes, journals, and the transaction that changes them. The catalogue,
+//! [`sardonyx_storage::catalogue`], lists the tables; [`sardonyx_rows`] defines rows.
 //!
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
-//! - [`TableSpace`]: all of it on one page store;
+//! - `ordered`, `secondary`: B+-trees, and those of a table. `transaction::indexes` maintains all indexes as rows change;
+//! - [`TableSpace`]: all of it on one page store. A `TableState` (`table`) is one table in memory;
+//! - [`Transaction`]: changes with before-images for undo, and redo records. Every change of bytes is logged in its `write`;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
+//! - [`OpenRows`]: a transaction that stays open beside others, and is compared with the current state at its commit;
 //! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
-//! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names;
-//! - [`Transaction`]: changes with before-images for undo and redo records.
+//! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names.
 //!
-//! [`sardonyx_rows`] defines rows.
+//! `docs/internals/tables.md` has a map of all modules, and the places of a new verb.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
 

@@ -346,7 +346,7 @@ impl Tree {
         }
         let is_before = |address| order(address) == Ordering::Less;
         let path = self.descend(store.bytes(), entry.prefix, is_before);
-        // What has the key is not before the place, and nothing is between.
+        // An entry with the key is not before the place, and nothing is between.
         let leaf = live_leaf(store.bytes(), path.leaf);
         let there = match (path.at < leaf.count(), leaf.next()) {
             (true, _) => Some(leaf.entry(path.at)),

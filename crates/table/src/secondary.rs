@@ -75,7 +75,7 @@ impl What {
         self.compare_keys(rows, other, key).then(other.cmp(&row))
     }
 
-    /// How an entry's row compares with a key that has the same prefix.
+    /// Compares an entry's row with a key that has the same prefix.
     #[inline]
     fn compare_keys<P>(&self, rows: &P, other: Address, key: &[u8]) -> Ordering
     where

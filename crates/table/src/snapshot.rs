@@ -50,7 +50,7 @@ pub(crate) struct FrozenTable {
     pub fingerprint: u64,
     pub key_offset: usize,
     pub hash: KeyHash,
-    /// How the hashed bytes of the primary key are made, if they do not stand in the row.
+    /// The encoding of the primary key whose bytes are hashed; `None` if its bytes in the row are.
     pub hashed_key: Option<Arc<KeyShape>>,
     pub layout: PageLayout,
     pub extents: Vec<Extent>,

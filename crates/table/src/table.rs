@@ -56,8 +56,8 @@ pub(crate) struct TableState {
     pub index: HashIndex,
     /// True if rows are in `index`, by their primary key.
     pub is_hashed: bool,
-    /// How the hashed bytes of a primary key are made that does not stand in the row as they are: of texts, bytes, several
-    /// columns that are no neighbours.
+    /// The encoding of the primary key whose bytes are hashed: of texts, bytes, or columns that are no neighbours. `None` if
+    /// its bytes in the row are hashed.
     pub hashed_key: Option<Arc<KeyShape>>,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
@@ -106,7 +106,7 @@ struct ShapeBefore {
     fresh: Slot,
 }
 
-/// How the primary key of a record is hashed.
+/// The hashing of a record's primary key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HashedKey<'s> {
     hash: KeyHash,

@@ -91,7 +91,7 @@ pub(crate) struct Undo {
     marks: Marks<Savepoint>,
 }
 
-/// How the primary keys of a table were hashed.
+/// The former index of a table's primary keys.
 #[derive(Debug)]
 pub(crate) struct HashedBefore {
     pub index: HashIndex,

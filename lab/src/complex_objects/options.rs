@@ -31,11 +31,11 @@ use std::time::Duration;
 /// each subobject's value is compared with the sum of the committed additions.
 ///
 /// Examples:
-///   sardonyx complex-objects
-///   sardonyx complex-objects --figure 9 --seconds 10 --svg figure-9.svg
-///   sardonyx complex-objects --dmp 12 --foreign 5 --own 5 --strategies s1,s2-ps --json
-///   sardonyx complex-objects --dmp 1,12,20 --semantic --page-log byte-ranges --csv runs.csv
-///   sardonyx complex-objects --victims --seconds 4 --svg victims.svg
+///   sardonyx-lab complex-objects
+///   sardonyx-lab complex-objects --figure 9 --seconds 10 --svg figure-9.svg
+///   sardonyx-lab complex-objects --dmp 12 --foreign 5 --own 5 --strategies s1,s2-ps --json
+///   sardonyx-lab complex-objects --dmp 1,12,20 --semantic --page-log byte-ranges --csv runs.csv
+///   sardonyx-lab complex-objects --victims --seconds 4 --svg victims.svg
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

@@ -19,9 +19,9 @@ use std::path::PathBuf;
 /// storage, and the report has the time of a bare durable write in the same run.
 ///
 /// Examples:
-///   sardonyx concurrency
-///   sardonyx concurrency --durable ./segments --busy --test a --processes 1,2,4
-///   sardonyx concurrency --mechanism explicit --runs 9 --output concurrency
+///   sardonyx-lab concurrency
+///   sardonyx-lab concurrency --durable ./segments --busy --test a --processes 1,2,4
+///   sardonyx-lab concurrency --mechanism explicit --runs 9 --output concurrency
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

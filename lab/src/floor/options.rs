@@ -13,7 +13,7 @@ use std::time::Duration;
 ///
 /// Measure what bare loops and bare writes reach on this machine, without an engine.
 ///
-/// Example: sardonyx floor --directory .
+/// Example: sardonyx-lab floor --directory .
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

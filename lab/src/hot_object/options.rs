@@ -16,9 +16,9 @@ use sardonyx_results::Findings;
 /// run.
 ///
 /// Examples:
-///   sardonyx hot-object --busy
-///   sardonyx hot-object --threads 8,32 --seconds 5 --output hot
-///   sardonyx hot-object --strategy s1,spheres --variant increment,exclusive-durable
+///   sardonyx-lab hot-object --busy
+///   sardonyx-lab hot-object --threads 8,32 --seconds 5 --output hot
+///   sardonyx-lab hot-object --strategy s1,spheres --variant increment,exclusive-durable
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

@@ -19,10 +19,10 @@ use std::path::PathBuf;
 /// wait for the log, and the recipe, which has none, does not take part.
 ///
 /// Examples:
-///   sardonyx page-touch
-///   sardonyx page-touch --repetitions 100 --output page-touch
-///   sardonyx page-touch --durable ./segments --busy --repetitions 100
-///   sardonyx page-touch --mechanism explicit --mechanism libxac --json
+///   sardonyx-lab page-touch
+///   sardonyx-lab page-touch --repetitions 100 --output page-touch
+///   sardonyx-lab page-touch --durable ./segments --busy --repetitions 100
+///   sardonyx-lab page-touch --mechanism explicit --mechanism libxac --json
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

@@ -22,9 +22,9 @@ use std::path::PathBuf;
 /// a check fails.
 ///
 /// Examples:
-///   sardonyx tpcc
-///   sardonyx tpcc --warehouses 10 --seconds 10 --busy
-///   sardonyx tpcc --batch 1 --in-flight 1 --clients 32
+///   sardonyx-lab tpcc
+///   sardonyx-lab tpcc --warehouses 10 --seconds 10 --busy
+///   sardonyx-lab tpcc --batch 1 --in-flight 1 --clients 32
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

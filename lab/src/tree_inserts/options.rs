@@ -19,9 +19,9 @@ use std::path::PathBuf;
 /// durable write in the same run.
 ///
 /// Examples:
-///   sardonyx tree-inserts --busy
-///   sardonyx tree-inserts --tree b-plus --processes 1,2,4 --seconds 5 --output trees
-///   sardonyx tree-inserts --preload 1000000 --value-bytes 8 --inserts 100000
+///   sardonyx-lab tree-inserts --busy
+///   sardonyx-lab tree-inserts --tree b-plus --processes 1,2,4 --seconds 5 --output trees
+///   sardonyx-lab tree-inserts --preload 1000000 --value-bytes 8 --inserts 100000
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

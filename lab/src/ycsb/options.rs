@@ -19,9 +19,9 @@ use std::time::Duration;
 /// same runs on other stores: see lab/peers.
 ///
 /// Examples:
-///   sardonyx ycsb --busy
-///   sardonyx ycsb --workload a,e --batch 1,1000 --seconds 5
-///   sardonyx ycsb --fields 1 --workload reads,scans --batch 1000
+///   sardonyx-lab ycsb --busy
+///   sardonyx-lab ycsb --workload a,e --batch 1,1000 --seconds 5
+///   sardonyx-lab ycsb --fields 1 --workload reads,scans --batch 1000
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {

@@ -64,7 +64,7 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
         ("csv", "") => Ok(Command::Format(Format::Csv)),
         ("json", "") => Ok(Command::Format(Format::Json)),
         ("i" | "include", file) if !file.is_empty() => Ok(Command::Include(file.to_string())),
-        _ => Err(format!("unknown order \\{rest}: see \\?")),
+        _ => Err(format!("unknown command \\{rest}: see \\?")),
     })
 }
 

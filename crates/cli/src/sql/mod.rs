@@ -51,7 +51,7 @@ use typed::Typed;
 ///
 /// A directory is opened here, without a server; a URL, such as postgres://127.0.0.1:5433, is connected to. In a
 /// terminal statements have a history, Tab completes words and names, and long results go through a pager (PAGER, or
-/// less); \? lists the shell's orders. Otherwise the shell runs standard input, a file (-f) or the arguments (-c), up
+/// less); \? lists the shell's commands. Otherwise the shell runs standard input, a file (-f) or the arguments (-c), up
 /// to the first statement that fails. COPY … FROM STDIN reads the following lines, up to a line \. alone. With --json a
 /// row is an object in a line.
 ///

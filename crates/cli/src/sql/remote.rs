@@ -75,8 +75,18 @@ impl Remote {
             tokio::spawn(listen(connection, told));
             anyhow::Ok(client)
         });
+        let client = client.map_err(|error| {
+            // The driver's error has no kind to ask for.
+            let lacks_password = format!("{error:#}").contains("password missing");
+            error.context(match lacks_password {
+                true => {
+                    "the server asks for the user's password: set PGPASSWORD in the environment"
+                }
+                false => "the server cannot be used",
+            })
+        });
         Ok(Remote {
-            client: client.context("the server cannot be used")?,
+            client: client?,
             runtime,
             tls,
             notices,

@@ -16,7 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The server does not answer.
-    #[error("the server does not answer at {url}: {source}")]
+    #[error(
+        "the server does not answer at {url}: {source}; name another one: `sardonyx top http://HOST:PORT`"
+    )]
     Unreachable {
         /// The server's URL.
         url: String,
@@ -163,7 +165,12 @@ mod tests {
         let error = outcome.unwrap_err().to_string();
         assert!(error.ends_with("refuses with 503: later"), "{error}");
         let (outcome, _) = asked("");
-        assert!(matches!(outcome, Err(StateError::Unreachable { .. })));
+        assert!(matches!(&outcome, Err(StateError::Unreachable { .. })));
+        let error = outcome.unwrap_err().to_string();
+        assert!(
+            error.ends_with("`sardonyx top http://HOST:PORT`"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A server that reads its configuration again, after a real signal.
 
+use crate::common::{command, ended};
 use crate::serving::Serving;
 use rustix::process::{Pid, Signal, kill_process};
 use sardonyx_server::scram::Verifier;
@@ -121,4 +122,24 @@ fn a_hang_up_without_a_configuration_is_an_end() {
     let mut serving = Serving::start(&[], &[]);
     kill_process(Pid::from_child(&serving.process), Signal::HUP).unwrap();
     assert!(serving.process.wait().unwrap().success());
+}
+
+#[test]
+fn the_shell_names_the_variable_of_a_password_that_it_lacks() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bank.toml");
+    write(&file, "", &[("ada", "own")]);
+    let serving = Serving::start(&["--config", file.to_str().unwrap()], &[]);
+    let url = format!("postgres://ada@{}/bank", serving.postgres);
+    let shell = |password: Option<&str>| {
+        let arguments = ["sql", &url, "-c", "SELECT 1"];
+        let mut shell = command(&arguments);
+        shell.env_remove("PGPASSWORD");
+        shell.envs(password.map(|password| ("PGPASSWORD", password)));
+        let code = if password == Some("ada-secret") { 0 } else { 4 };
+        ended(code, &arguments, &shell.output().unwrap()).1
+    };
+    assert!(shell(None).contains("set PGPASSWORD"));
+    assert!(!shell(Some("wrong")).contains("set PGPASSWORD"));
+    assert_eq!(shell(Some("ada-secret")), "");
 }

@@ -486,7 +486,7 @@ fn nodes_and_main_memory_answer_alike() -> Result<(), Error> {
     for text in [
         "already",
         "\"fits\"",
-        "refers (\"of_",
+        "violates foreign key constraint \"of_",
         "refer to",
         "unique index",
         "null",

@@ -1,8 +1,12 @@
 //! A client of HTTP: the socket and the answers.
 //!
-//! Bounds: the request's head ([`HEAD_BYTES_MAX`], [`HEADERS_MAX`]), the time that it takes to arrive
-//! ([`Limits::greeting`], also between requests), the time for which the client reads nothing ([`Limits::unread`]), and
-//! the requests of a connection ([`REQUESTS_MAX`]). The server holds no stage and no lock while it waits for a client.
+//! Each of these has a bound:
+//!
+//! - the request's head ([`HEAD_BYTES_MAX`], [`HEADERS_MAX`]), and the requests of a connection ([`REQUESTS_MAX`]);
+//! - the time until the head has arrived ([`Limits::greeting`], also between requests);
+//! - the time for which the client reads nothing ([`Limits::unread`]).
+//!
+//! The server holds no stage and no lock while it waits for a client.
 
 use super::access::{Gate, Shown, Sight};
 use super::exposition::Format;

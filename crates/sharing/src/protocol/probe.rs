@@ -21,11 +21,11 @@ use smallvec::SmallVec;
 /// Something to look at on the way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Step {
-    /// What does this transaction wait for? Known at its node.
+    /// The locks that this transaction waits for, known at its node.
     Transaction(TransactionId),
-    /// For whom does this transaction wait at this page? Known where the page's lock is.
+    /// The transactions that this one waits for at this page, known where the page's lock is.
     Page(PageId, TransactionId),
-    /// Who reads this page under this node's authorisation? Known there.
+    /// The readers of this page under this node's authorisation, known there.
     Readers(PageId, NodeId),
 }
 

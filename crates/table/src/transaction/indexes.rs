@@ -15,7 +15,8 @@ use sardonyx_rows::{DefineRows, TableError};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Returns true if a table has ordered indexes, references from or to others, or conditions.
+    /// Returns true if a change of a row needs more than its bytes: the table has ordered indexes, references from or to
+    /// others, conditions, or kept changes.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
         debug_assert!(self.space.may_be_indexed || !self.state(table).is_indexed());

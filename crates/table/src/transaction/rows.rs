@@ -127,8 +127,7 @@ impl Transaction<'_> {
         inserted.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    /// The hash of the primary key of a new row, of which all columns are set; `None` if the key is hashed as it stands in
-    /// the row.
+    /// The hash of the primary key of a new row, of which all columns are set; `None` if its bytes in the row are hashed.
     ///
     /// # Errors
     /// [`TableError::DuplicateKey`] if its hash finds a row. An ordered index finds one when it takes the row's entry.

@@ -1,6 +1,6 @@
-//! Primary keys of texts and bytes that are found by a hash: random transactions against a map. What is found live, in
-//! snapshots, by whoever follows the log (the [`World`] compares that), after undoing and after an opening; and keys that
-//! were ordered before.
+//! Primary keys of texts and bytes that are found by a hash: random transactions against a map. Rows are
+//! looked up live, in snapshots, by a follower of the log (the [`World`] compares that), after undoing and after an opening.
+//! Also keys that were ordered before.
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use proptest::prelude::*;
