@@ -59,6 +59,7 @@ impl Changing<'_> {
     pub fn change(&self, change: &PlacesChange) -> Result<SetRecord, StoreError> {
         let mut view = self.keeper.read()?;
         self.check_names(&view.record, change)?;
+        self.check_left(&view.record, &change.removed)?;
         let mut added = Vec::new();
         for place in &change.added {
             let life = self.prepare(&view.record, place, &change.removed)?;

@@ -7,7 +7,6 @@ use crate::place::{RemoteOptions, open};
 use crate::{PlacesChange, change_copies, copies_of};
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};
-use std::time::Duration;
 
 #[test]
 fn a_place_that_is_added_is_filled_and_a_removed_one_is_asked_no_more() {
@@ -140,7 +139,6 @@ fn a_lost_place_is_replaced_in_one_step_and_too_few_copies_are_never_left() {
     person.cut(&[]);
     host.cut(&[]);
     person.change(&["b"], &[]).unwrap();
-    host.net.pause(Duration::from_secs(2));
     host.maintain();
     assert_eq!(sites.in_sync(), ["a", "c", "b"]);
     person.cut(&["c"]);
