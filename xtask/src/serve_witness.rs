@@ -381,14 +381,6 @@ impl Witness {
         last.sum()
     }
 
-    /// Waits until a host serves or follows, by itself.
-    pub fn serves_or_follows(&self, host: usize, patience: Duration) -> anyhow::Result<()> {
-        match self.sent_away(host) {
-            None => Ok(()),
-            Some(_) => self.follows(host, patience),
-        }
-    }
-
     /// Ends the clients, and checks for every acknowledged number at the serving host.
     pub fn prove(mut self, patience: Duration) -> anyhow::Result<Proven> {
         self.stop.store(true, Ordering::SeqCst);
