@@ -120,6 +120,12 @@ impl ServeTorture {
                     "{:<34} {:>8}",
                     "questions to hosts that woke up", arena.questions
                 );
+                let stopped = SERVE_EVENTS.iter().zip(counts);
+                let mut stopped = stopped.filter(|((_, event, _), _)| *event == Event::StopServing);
+                ensure!(
+                    arena.questions > 0 || stopped.all(|(_, count)| count == 0),
+                    "no host that was stopped had a connection of before"
+                );
                 let proven = arena.prove()?;
                 println!("{:<34} {:>8}", "numbers acknowledged", proven.acknowledged);
                 if let Some(reads) = proven.reads_of_followers {

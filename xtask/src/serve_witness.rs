@@ -259,7 +259,8 @@ impl Witness {
     }
 
     /// Sends a query on each of them to a stopped host, which then continues: every answer must show the numbers
-    /// acknowledged before the query. Returns the number of queries, answered by rows or by an error.
+    /// acknowledged before the query. Returns the number of queries, answered by rows or by an error. There are none if
+    /// the host lost its lease before it was stopped.
     pub fn ask(
         &self,
         sleepers: Vec<Sleeper>,
@@ -279,10 +280,6 @@ impl Witness {
         std::thread::sleep(Duration::from_millis(50));
         wake()?;
         let questions = asked.len();
-        ensure!(
-            questions > 0,
-            "no connection to the host was begun before it was stopped"
-        );
         for asked in asked {
             let (acknowledged, answer) = self.runtime.block_on(asked)?;
             match answer {

@@ -156,20 +156,21 @@ fn i12_places_are_added_and_removed_while_hosts_serve() {
     let b = cluster.start_on("host-2", &place, &[]);
     cluster.wait_until_it_follows(&b);
     cluster.insert(&[&a], 0..20);
-    let change = |code, options: &[&str]| {
+    let change = |code: i32, options: &[&str]| {
         let verb = ["store", "copies", &place];
         let (shown, said) = run(code, &[&verb, options].concat());
         shown + &said
     };
 
     // Refused, and nothing has changed.
-    for (code, options, why) in [
-        (2, &["--add", &at(&two)][..], "a copy of this set already"),
+    let refused: [(i32, &[&str], &str); 5] = [
+        (2, &["--add", &at(&two)], "a copy of this set already"),
         (2, &["--remove", &at(&three)], "no copy of this set"),
         (2, &["--add", "copies:file:x"], "copy 3 is no place"),
         (4, &["--remove", &at(&one), "--add", &at(&three)], "needs 2"),
         (2, &[], "--add"),
-    ] {
+    ];
+    for (code, options, why) in refused {
         let said = change(code, options);
         assert!(said.contains(why), "{said}");
     }
