@@ -186,10 +186,18 @@ impl Witness {
             reads: stale_reads.map(|age_max| Arc::new(Reads::new(age_max))),
             clients: Vec::new(),
         };
-        let client = witness.served(&witness.ports, patience)?;
-        let table =
-            "CREATE TABLE numbers (writer bigint, number bigint, PRIMARY KEY (writer, number))";
-        witness.runtime.block_on(client.batch_execute(table))?;
+        // The host may lose its lease meanwhile, on a busy machine.
+        let until = Instant::now() + patience;
+        let table = "CREATE TABLE IF NOT EXISTS numbers \
+                     (writer bigint, number bigint, PRIMARY KEY (writer, number))";
+        loop {
+            let client = witness.served(&witness.ports, patience)?;
+            match witness.runtime.block_on(client.batch_execute(table)) {
+                Ok(()) => break,
+                Err(error) if Instant::now() > until => return Err(error.into()),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
         for writer in 0..writers {
             let (ports, stop) = (witness.ports.clone(), witness.stop.clone());
             let writing = write(
