@@ -115,7 +115,7 @@ impl Reads {
     }
 }
 
-/// Whether the host follows, and the last number of the writer that it shows.
+/// True for a host that follows, and the last number of the writer that it shows.
 async fn read(client: &Client) -> anyhow::Result<(bool, u64)> {
     let text =
         "SELECT pg_is_in_recovery(), coalesce(max(number), 0) FROM numbers WHERE writer = $1";

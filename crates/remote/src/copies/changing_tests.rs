@@ -1,4 +1,4 @@
-//! Changes of the places of a set by hand: what a new place gets, what is refused, and who goes on meanwhile.
+//! Changes of the places of a set by hand: the content of a new place, the refusals, and hosts that continue meanwhile.
 
 use super::life::mark_of;
 use super::record::Standing;
