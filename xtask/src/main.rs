@@ -30,6 +30,7 @@ mod node_victim;
 mod package;
 mod power;
 mod serve_hosts;
+mod serve_reader;
 mod serve_store;
 mod serve_torture;
 mod serve_witness;

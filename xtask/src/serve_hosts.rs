@@ -13,6 +13,7 @@ pub struct Hosts {
     directory: PathBuf,
     place: String,
     lease: Duration,
+    stale_reads: Option<Duration>,
     running: Vec<Child>,
     /// The port of each.
     pub ports: Vec<u16>,
@@ -39,7 +40,7 @@ impl Hosts {
         program: &Path,
         directory: &Path,
         place: &str,
-        lease: Duration,
+        (lease, stale_reads): (Duration, Option<Duration>),
         count: usize,
     ) -> anyhow::Result<Hosts> {
         let mut hosts = Hosts {
@@ -47,6 +48,7 @@ impl Hosts {
             directory: directory.into(),
             place: place.into(),
             lease,
+            stale_reads,
             running: Vec::new(),
             ports: Vec::new(),
         };
@@ -73,6 +75,9 @@ impl Hosts {
         command.args(["serve", "--json"]).arg(self.directory(host));
         command.args(["--store", &self.place, "--host", &name_of(host)]);
         command.args(["--lease", &format!("{}ms", self.lease.as_millis())]);
+        if let Some(age) = self.stale_reads {
+            command.args(["--stale-reads", &format!("{}ms", age.as_millis())]);
+        }
         command.args(["--postgres", &format!("127.0.0.1:{port}")]);
         // The lock of a killed host's directory is released a moment later.
         command.args(["--redis", "off", "--http", "off", "--wait", "10s"]);

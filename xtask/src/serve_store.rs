@@ -1,6 +1,8 @@
-//! The store of the hosts of `torture-serve`: a directory that all of them use, or processes `sardonyx store serve`.
+//! The store of the hosts of `torture-serve`: a directory that all of them use, processes `sardonyx store serve`, or the
+//! servers of an object store or of JetStream.
 
 use crate::kept_stores::KeptStores;
+use crate::store_servers::{StoreKind, StoreServers};
 use crate::takeover_events::Event;
 use anyhow::bail;
 use clap::ValueEnum;
@@ -17,6 +19,21 @@ pub enum ServeStoreKind {
     Tcp,
     /// Two processes `store serve` with a copy each; the register of the copies is in a directory.
     Copies,
+    /// Three nats-servers that sync every write.
+    Nats,
+    /// A versitygw: the S3 API over a directory.
+    Versitygw,
+}
+
+impl ServeStoreKind {
+    /// The servers of another project's store, if it is one.
+    pub fn servers(self) -> Option<StoreKind> {
+        match self {
+            ServeStoreKind::Nats => Some(StoreKind::Nats),
+            ServeStoreKind::Versitygw => Some(StoreKind::Versitygw),
+            ServeStoreKind::File | ServeStoreKind::Tcp | ServeStoreKind::Copies => None,
+        }
+    }
 }
 
 /// A store.
@@ -28,14 +45,24 @@ pub enum ServeStore {
         /// Its path while the store is away.
         away: PathBuf,
     },
-    /// Processes keep it.
+    /// Processes `store serve` keep it.
     Kept(KeptStores),
+    /// Another project's servers keep it.
+    Servers(StoreServers),
 }
 
 impl ServeStore {
     /// Creates an empty store in this directory.
-    pub fn start(kind: ServeStoreKind, program: &Path, directory: &Path) -> anyhow::Result<Self> {
+    pub fn start(
+        kind: ServeStoreKind,
+        (program, store_program): (&Path, Option<&Path>),
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
         let stores = directory.join("stores");
+        if let Some(kind) = kind.servers() {
+            let servers = StoreServers::start(kind, store_program, &stores)?;
+            return Ok(ServeStore::Servers(servers));
+        }
         Ok(match kind {
             ServeStoreKind::File => ServeStore::Directory {
                 there: directory.join("store"),
@@ -43,6 +70,7 @@ impl ServeStore {
             },
             ServeStoreKind::Tcp => ServeStore::Kept(KeptStores::tcp(program, &stores)?),
             ServeStoreKind::Copies => ServeStore::Kept(KeptStores::copies(program, &stores)?),
+            other => bail!("{other:?} has servers of its own"),
         })
     }
 
@@ -51,12 +79,13 @@ impl ServeStore {
         match self {
             ServeStore::Directory { there, .. } => format!("file:{}", there.display()),
             ServeStore::Kept(stores) => stores.place().into(),
+            ServeStore::Servers(servers) => servers.place(),
         }
     }
 
     /// Returns true if this event is possible for the store.
     pub fn bears(&self, event: Event) -> bool {
-        matches!(self, ServeStore::Kept(_)) || !event.is_of_store()
+        self.servers() > 0 || !event.is_of_store()
     }
 
     /// The number of its servers.
@@ -64,6 +93,7 @@ impl ServeStore {
         match self {
             ServeStore::Directory { .. } => 0,
             ServeStore::Kept(stores) => stores.count() as u64,
+            ServeStore::Servers(servers) => servers.count() as u64,
         }
     }
 
@@ -80,6 +110,11 @@ impl ServeStore {
                 meanwhile();
                 (0..stores.count()).try_for_each(|server| stores.start_again(server))
             }
+            ServeStore::Servers(servers) => {
+                (0..servers.count()).for_each(|server| servers.kill(server));
+                meanwhile();
+                (0..servers.count()).try_for_each(|server| servers.start_server(server))
+            }
         }
     }
 
@@ -90,25 +125,31 @@ impl ServeStore {
         how: Event,
         meanwhile: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let ServeStore::Kept(stores) = self else {
-            bail!("a directory has no servers");
-        };
         let kills = how == Event::KillStoreServer;
-        match kills {
-            true => stores.kill(server)?,
-            false => stores.signal(server, Signal::STOP)?,
+        match (&mut *self, kills) {
+            (ServeStore::Kept(stores), true) => stores.kill(server)?,
+            (ServeStore::Kept(stores), false) => stores.signal(server, Signal::STOP)?,
+            (ServeStore::Servers(servers), true) => servers.kill(server),
+            (ServeStore::Servers(servers), false) => servers.signal(server, Signal::STOP)?,
+            (ServeStore::Directory { .. }, _) => bail!("a directory has no servers"),
         }
         let outcome = meanwhile();
-        match kills {
-            true => stores.start_again(server)?,
-            false => stores.signal(server, Signal::CONT)?,
+        match (self, kills) {
+            (ServeStore::Kept(stores), true) => stores.start_again(server)?,
+            (ServeStore::Kept(stores), false) => stores.signal(server, Signal::CONT)?,
+            (ServeStore::Servers(servers), true) => servers.start_server(server)?,
+            (ServeStore::Servers(servers), false) => servers.signal(server, Signal::CONT)?,
+            (ServeStore::Directory { .. }, _) => {}
         }
         outcome
     }
 
     /// Returns true if hosts continue while any one of its servers is away: there are several copies, and all are in
-    /// sync.
+    /// sync; or the store itself continues.
     pub fn bears_a_loss(&self) -> anyhow::Result<bool> {
+        if let ServeStore::Servers(servers) = self {
+            return Ok(servers.bears_a_loss());
+        }
         let copies = copies_of(&self.place(), &RemoteOptions::default())?;
         Ok(copies.is_some_and(|set| {
             let in_sync = |copy: &sardonyx_remote::CopyRecord| copy.standing == Standing::InSync;

@@ -3,8 +3,9 @@
 //! or processes `sardonyx store serve`, which are killed and stopped, too.
 //!
 //! After each event a host must continue, and no host ends by itself. A host that was stopped while another one took
-//! over is asked by its earlier connections: it must not show the state from before. At the end each acknowledged
-//! number is found, and every host serves or follows.
+//! over is asked by its earlier connections: it must not show the state from before. With `--stale-reads`, following
+//! hosts answer reads, and none may be older than that. At the end each acknowledged number is found, and every host
+//! serves or follows.
 //!
 //! With `--figures` it measures instead. It measures the time from a kill of the serving host, from `store drain` and
 //! from a termination signal to the first acknowledged transaction of a client with several hosts. It also measures the
@@ -12,7 +13,8 @@
 
 use crate::serve_hosts::{Hosts, name_of};
 use crate::serve_store::{ServeStore, ServeStoreKind};
-use crate::serve_witness::Witness;
+use crate::serve_witness::{Proven, Witness};
+use crate::store_servers::run_with_endpoint;
 use crate::takeover_events::{Event, SERVE_EVENTS, draw};
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
@@ -57,9 +59,15 @@ pub struct ServeTorture {
     /// Milliseconds without a sign after which another host takes over.
     #[arg(long, default_value_t = 2000)]
     lease: u64,
+    /// Following hosts answer reads of a state that is at most so many milliseconds old; a client of each host reads.
+    #[arg(long, value_name = "MILLISECONDS")]
+    stale_reads: Option<u64>,
     /// The program [default: `sardonyx` beside this one]
     #[arg(long)]
     program: Option<PathBuf>,
+    /// The program of the store's servers [default: nats-server or versitygw]
+    #[arg(long)]
+    store_program: Option<PathBuf>,
     /// The store.
     #[arg(long, value_enum, default_value_t = ServeStoreKind::File)]
     store: ServeStoreKind,
@@ -79,6 +87,11 @@ struct Arena {
 impl ServeTorture {
     /// Runs the events, or measures.
     pub fn run(&self) -> anyhow::Result<()> {
+        if let Some(kind) = self.store.servers()
+            && let Some(()) = run_with_endpoint(kind)?
+        {
+            return Ok(());
+        }
         let mut arena = self.start()?;
         match self.figures {
             Some(count) => self.measure(arena, count)?,
@@ -107,8 +120,17 @@ impl ServeTorture {
                     "{:<34} {:>8}",
                     "questions to hosts that woke up", arena.questions
                 );
-                let acknowledged = arena.prove()?;
-                println!("{:<34} {acknowledged:>8}", "numbers acknowledged");
+                let stopped = SERVE_EVENTS.iter().zip(counts);
+                let mut stopped = stopped.filter(|((_, event, _), _)| *event == Event::StopServing);
+                ensure!(
+                    arena.questions > 0 || stopped.all(|(_, count)| count == 0),
+                    "no host that was stopped had a connection of before"
+                );
+                let proven = arena.prove()?;
+                println!("{:<34} {:>8}", "numbers acknowledged", proven.acknowledged);
+                if let Some(reads) = proven.reads_of_followers {
+                    println!("{:<34} {reads:>8}", "reads that followers answered");
+                }
                 println!(
                     "verdict: each acknowledged number is there, and every host serves or follows"
                 );
@@ -130,7 +152,8 @@ impl ServeTorture {
             "{} is not there: build the command, or say --program",
             program.display()
         );
-        let store = ServeStore::start(self.store, &program, &directory)?;
+        let programs = (&*program, self.store_program.as_deref());
+        let store = ServeStore::start(self.store, programs, &directory)?;
         let place = store.place();
         let options = RemoteOptions {
             // Hosts do that.
@@ -140,8 +163,9 @@ impl ServeTorture {
         let remote = RemoteLog::new(open(&place, &options)?);
         let lease = Duration::from_millis(self.lease);
         let count = usize::try_from(self.hosts)?;
-        let hosts = Hosts::start(&program, &directory, &place, lease, count)?;
-        let witness = Witness::begin(&hosts.ports, self.writers, PATIENCE)?;
+        let stale_reads = self.stale_reads.map(Duration::from_millis);
+        let hosts = Hosts::start(&program, &directory, &place, (lease, stale_reads), count)?;
+        let witness = Witness::begin(&hosts.ports, self.writers, stale_reads, PATIENCE)?;
         Ok(Arena {
             hosts,
             witness,
@@ -186,7 +210,7 @@ impl ServeTorture {
                 "event": name, "median_seconds": median, "worst_seconds": most, "seconds": times,
             }));
         }
-        let acknowledged = arena.prove()?;
+        let acknowledged = arena.prove()?.acknowledged;
         if self.json {
             let lease = self.lease as f64 / 1000.0;
             println!(
@@ -339,21 +363,11 @@ impl Arena {
     }
 
     /// Every host serves or follows, and each acknowledged number is found.
-    fn prove(mut self) -> anyhow::Result<u64> {
-        let until = Instant::now() + PATIENCE;
+    fn prove(mut self) -> anyhow::Result<Proven> {
         for host in 0..self.hosts.count() {
-            loop {
-                self.hosts.check(host)?;
-                match self.witness.sent_away(host) {
-                    None => break,
-                    Some((code, _)) if code == "57P03" => break,
-                    Some((other, _)) => ensure!(
-                        Instant::now() < until,
-                        "{} neither serves nor follows: {other}",
-                        name_of(host)
-                    ),
-                }
-            }
+            let standing = self.witness.serves_or_follows(host, PATIENCE);
+            self.hosts.check(host)?;
+            standing.with_context(|| format!("{} neither serves nor follows", name_of(host)))?;
         }
         self.witness.prove(PATIENCE)
     }

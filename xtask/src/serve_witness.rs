@@ -4,6 +4,7 @@
 //! Each writer inserts its own numbers, one after the other, and notes the acknowledged ones. A later read at any host
 //! must show them. None may be missing, neither at the end nor before.
 
+use crate::serve_reader::{READ_WRITER, Reads, keep_reading};
 use anyhow::{bail, ensure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,10 +16,10 @@ use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config, NoTls};
 
 /// A stopped host does not answer; a client gives up after this time, and tries the others.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(4);
+pub const CLIENT_PATIENCE: Duration = Duration::from_secs(4);
 
 /// The pause of a client after all hosts refused it.
-const PAUSE: Duration = Duration::from_millis(10);
+pub const PAUSE: Duration = Duration::from_millis(10);
 
 /// The writers, and their acknowledged numbers.
 pub struct Witness {
@@ -29,7 +30,10 @@ pub struct Witness {
     stop: Arc<AtomicBool>,
     shown: Arc<Shown>,
     pauses: Arc<[Pauses]>,
-    writers: Vec<JoinHandle<()>>,
+    /// The reads of following hosts, if those answer any.
+    reads: Option<Arc<Reads>>,
+    /// Writers and readers.
+    clients: Vec<JoinHandle<()>>,
 }
 
 /// The time between two acknowledgements of a writer.
@@ -105,6 +109,14 @@ impl Shown {
     }
 }
 
+/// The outcome of a run.
+pub struct Proven {
+    /// The acknowledged numbers.
+    pub acknowledged: u64,
+    /// The answers of following hosts, if those answer reads.
+    pub reads_of_followers: Option<u64>,
+}
+
 /// A connection that was opened while its host served, for a later query.
 pub struct Sleeper(Client);
 
@@ -114,16 +126,27 @@ fn config(ports: &[u16]) -> Config {
         config.host("127.0.0.1").port(*port);
     }
     config.user("ada").dbname("bank");
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     config.connect_timeout(CLIENT_PATIENCE);
     config
 }
 
-async fn connect(ports: &[u16]) -> anyhow::Result<Client> {
-    let connected = timeout(CLIENT_PATIENCE, config(ports).connect(NoTls)).await;
+async fn connect_with(config: &Config) -> anyhow::Result<Client> {
+    let connected = timeout(CLIENT_PATIENCE, config.connect(NoTls)).await;
     let (client, connection) = connected??;
     tokio::spawn(connection);
     Ok(client)
+}
+
+/// A client of the serving one of these hosts.
+async fn connect(ports: &[u16]) -> anyhow::Result<Client> {
+    let mut config = config(ports);
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    connect_with(&config).await
+}
+
+/// A client of a host, which may serve or answer reads.
+pub async fn connect_to(port: u16) -> anyhow::Result<Client> {
+    connect_with(&config(&[port])).await
 }
 
 async fn insert(client: &Client, writer: i64, number: u64) -> anyhow::Result<()> {
@@ -141,8 +164,14 @@ async fn last(client: &Client, writer: i64) -> anyhow::Result<u64> {
 }
 
 impl Witness {
-    /// Starts so many writers, at these hosts, as soon as one serves.
-    pub fn begin(ports: &[u16], writers: usize, patience: Duration) -> anyhow::Result<Witness> {
+    /// Starts so many writers, at these hosts, as soon as one serves. If following hosts answer reads of a state that is
+    /// at most `stale_reads` old, it starts a reader of each host.
+    pub fn begin(
+        ports: &[u16],
+        writers: usize,
+        stale_reads: Option<Duration>,
+        patience: Duration,
+    ) -> anyhow::Result<Witness> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -154,12 +183,21 @@ impl Witness {
             stop: Arc::default(),
             shown: Arc::default(),
             pauses: (0..writers).map(|_| Pauses::new()).collect(),
-            writers: Vec::new(),
+            reads: stale_reads.map(|age_max| Arc::new(Reads::new(age_max))),
+            clients: Vec::new(),
         };
-        let client = witness.served(&witness.ports, patience)?;
-        let table =
-            "CREATE TABLE numbers (writer bigint, number bigint, PRIMARY KEY (writer, number))";
-        witness.runtime.block_on(client.batch_execute(table))?;
+        // The host may lose its lease meanwhile, on a busy machine.
+        let until = Instant::now() + patience;
+        let table = "CREATE TABLE IF NOT EXISTS numbers \
+                     (writer bigint, number bigint, PRIMARY KEY (writer, number))";
+        loop {
+            let client = witness.served(&witness.ports, patience)?;
+            match witness.runtime.block_on(client.batch_execute(table)) {
+                Ok(()) => break,
+                Err(error) if Instant::now() > until => return Err(error.into()),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
         for writer in 0..writers {
             let (ports, stop) = (witness.ports.clone(), witness.stop.clone());
             let writing = write(
@@ -168,8 +206,15 @@ impl Witness {
                 (witness.acknowledged.clone(), witness.pauses.clone()),
                 stop,
                 witness.shown.clone(),
+                witness.reads.clone().filter(|_| writer == READ_WRITER),
             );
-            witness.writers.push(witness.runtime.spawn(writing));
+            witness.clients.push(witness.runtime.spawn(writing));
+        }
+        if let Some(reads) = &witness.reads {
+            for (host, port) in ports.iter().enumerate() {
+                let reading = keep_reading(host, *port, reads.clone(), witness.stop.clone());
+                witness.clients.push(witness.runtime.spawn(reading));
+            }
         }
         Ok(witness)
     }
@@ -194,7 +239,7 @@ impl Witness {
     pub fn next(&self, hosts: &[usize], patience: Duration) -> anyhow::Result<Instant> {
         let ports: Vec<u16> = hosts.iter().map(|host| self.ports[*host]).collect();
         let until = Instant::now() + patience;
-        self.shown.check()?;
+        self.check_reads()?;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let client = self.served(&ports, left)?;
@@ -208,6 +253,12 @@ impl Witness {
         }
     }
 
+    /// No read was older than allowed.
+    fn check_reads(&self) -> anyhow::Result<()> {
+        self.shown.check()?;
+        self.reads.iter().try_for_each(|reads| reads.check())
+    }
+
     /// Connections to a serving host, for later queries.
     pub fn sleepers(&self, host: usize, count: usize) -> Vec<Sleeper> {
         let ports = [self.ports[host]];
@@ -216,7 +267,8 @@ impl Witness {
     }
 
     /// Sends a query on each of them to a stopped host, which then continues: every answer must show the numbers
-    /// acknowledged before the query. Returns the number of queries, answered by rows or by an error.
+    /// acknowledged before the query. Returns the number of queries, answered by rows or by an error. There are none if
+    /// the host lost its lease before it was stopped.
     pub fn ask(
         &self,
         sleepers: Vec<Sleeper>,
@@ -236,10 +288,6 @@ impl Witness {
         std::thread::sleep(Duration::from_millis(50));
         wake()?;
         let questions = asked.len();
-        ensure!(
-            questions > 0,
-            "no connection to the host was begun before it was stopped"
-        );
         for asked in asked {
             let (acknowledged, answer) = self.runtime.block_on(asked)?;
             match answer {
@@ -268,18 +316,53 @@ impl Witness {
         })
     }
 
-    /// Waits until a host follows the log, which it reports to clients that it sends away.
+    /// True if a host answers reads as one that follows.
+    fn answers_as_follower(&self, host: usize) -> bool {
+        let answer = self.runtime.block_on(async {
+            let client = connect_to(self.ports[host]).await?;
+            let row = timeout(
+                CLIENT_PATIENCE,
+                client.query_one("SELECT pg_is_in_recovery()", &[]),
+            );
+            anyhow::Ok(row.await??.try_get(0)?)
+        });
+        answer.unwrap_or(false)
+    }
+
+    /// Succeeds if a host follows the log, which it reports to clients that it sends away. A host that answers stale
+    /// reads answers one. The error is the text for the clients.
+    fn is_following(&self, host: usize) -> Result<(), String> {
+        let said = self.sent_away(host).map(|(_, said)| said);
+        let said = said.unwrap_or_default();
+        let follows = said.contains("follows up to entry")
+            || (self.reads.is_some() && self.answers_as_follower(host));
+        follows.then_some(()).ok_or(said)
+    }
+
+    /// Waits until a host follows the log.
     pub fn follows(&self, host: usize, patience: Duration) -> anyhow::Result<()> {
+        self.comes_to(patience, || self.is_following(host))
+    }
+
+    /// Waits until a host serves or follows.
+    pub fn serves_or_follows(&self, host: usize, patience: Duration) -> anyhow::Result<()> {
+        self.comes_to(patience, || match self.sent_away(host) {
+            None => Ok(()),
+            Some(_) => self.is_following(host),
+        })
+    }
+
+    fn comes_to(
+        &self,
+        patience: Duration,
+        is_so: impl Fn() -> Result<(), String>,
+    ) -> anyhow::Result<()> {
         let until = Instant::now() + patience;
-        loop {
-            let said = self.sent_away(host).map(|(_, said)| said);
-            let said = said.unwrap_or_default();
-            if said.contains("follows up to entry") {
-                return Ok(());
-            }
+        while let Err(said) = is_so() {
             ensure!(Instant::now() < until, "a host does not follow: {said:?}");
             std::thread::sleep(PAUSE);
         }
+        Ok(())
     }
 
     /// Measures pauses of writers from now on.
@@ -303,13 +386,15 @@ impl Witness {
         last.sum()
     }
 
-    /// Ends the writers, and checks for every acknowledged number at the serving host.
-    pub fn prove(mut self, patience: Duration) -> anyhow::Result<u64> {
+    /// Ends the clients, and checks for every acknowledged number at the serving host.
+    pub fn prove(mut self, patience: Duration) -> anyhow::Result<Proven> {
         self.stop.store(true, Ordering::SeqCst);
-        for writer in std::mem::take(&mut self.writers) {
-            self.runtime.block_on(writer)?;
+        for client in std::mem::take(&mut self.clients) {
+            self.runtime.block_on(client)?;
         }
         self.shown.check_all()?;
+        let reads = self.reads.as_ref().map(|reads| reads.check_all());
+        let reads_of_followers = reads.transpose()?;
         let client = self.served(&self.ports, patience)?;
         let rows =
             "SELECT writer, count(*), max(number) FROM numbers WHERE writer >= 0 GROUP BY writer";
@@ -326,7 +411,10 @@ impl Witness {
                 "{acknowledged} numbers of writer {writer} were acknowledged, but {count} were found, up to {most}"
             );
         }
-        Ok(self.acknowledged())
+        Ok(Proven {
+            acknowledged: self.acknowledged(),
+            reads_of_followers,
+        })
     }
 }
 
@@ -343,6 +431,7 @@ async fn write(
     (acknowledged, pauses): (Arc<[AtomicU64]>, Arc<[Pauses]>),
     stop: Arc<AtomicBool>,
     shown: Arc<Shown>,
+    reads: Option<Arc<Reads>>,
 ) {
     let own = writer as i64;
     while !stop.load(Ordering::SeqCst) {
@@ -364,7 +453,11 @@ async fn write(
                 break;
             }
             acknowledged[writer].store(number, Ordering::SeqCst);
-            pauses[writer].acknowledged(Instant::now());
+            let now = Instant::now();
+            pauses[writer].acknowledged(now);
+            if let Some(reads) = &reads {
+                reads.note(now, number);
+            }
         }
     }
 }

@@ -38,13 +38,14 @@
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
  * the caller's memory. The caller guarantees the parts of this that cannot be checked.
  *
- * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
+ * Threads. A segment, a snapshot, a database of tables, a follower, a view and a ticket may be used by any number of
+ * threads.
  * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
  * memory at its address, is used by one thread at a time. It may move between threads between calls,
  * except during an exclusive transaction, which ends in the thread that began it.
  *
- * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
- * them may be killed at any time.
+ * Processes. One at a time has a database of tables open, and any number follow it (sdx_follow) to read. Any number
+ * may have the same segment open. Any of them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
  * memory at a session's or snapshot's address is then the child's own, to read and write without
  * effect on others. A page has its state at the fork if the session had a copy of its own,
@@ -225,6 +226,11 @@
 #define SDX_NEVER_NULL 4294967295
 
 /**
+ * A lag without a bound, and one that is not known.
+ */
+#define SDX_ANY_LAG UINT64_MAX
+
+/**
  * Without the rows whose key is that of `from`.
  */
 #define SDX_RANGE_FROM_EXCLUDED 1
@@ -346,7 +352,7 @@ enum sdx_status
    */
   SDX_CANNOT_OPEN = 22,
   /**
-   * There is no root of this name, no such savepoint, no row with this key, no such table or column.
+   * There is no root of this name, no such savepoint, no row with this key, no such table, column or database.
    */
   SDX_NOT_FOUND = 23,
   /**
@@ -407,7 +413,7 @@ enum sdx_status
    */
   SDX_END = 37,
   /**
-   * Other processes must act first. Try again then.
+   * Other processes must act first, or a follower is too far behind. Try again then.
    */
   SDX_UNAVAILABLE = 38,
 };
@@ -423,6 +429,11 @@ typedef int32_t sdx_status;
  * The rows of a range. One thread at a time uses it.
  */
 typedef struct sdx_cursor sdx_cursor;
+
+/**
+ * The tables of a database that another process has open, to read. Any number of threads may use it.
+ */
+typedef struct sdx_follower sdx_follower;
 
 /**
  * A schema that is being built. One thread at a time uses it.
@@ -1242,6 +1253,29 @@ sdx_status sdx_view_open(struct sdx_tables *tables,
                          struct sdx_view **view);
 
 /**
+ * As `sdx_prepare`, of a table of the view.
+ */
+sdx_status sdx_view_prepare(struct sdx_view *view,
+                            const char *table,
+                            const struct sdx_binding *bindings,
+                            size_t count,
+                            size_t row_bytes,
+                            struct sdx_statement **statement);
+
+/**
+ * As `sdx_table_name`, of the view's tables.
+ */
+sdx_status sdx_view_table(struct sdx_view *view, uint32_t number, char *name, size_t bytes);
+
+/**
+ * As `sdx_table_column`, of a table of the view.
+ */
+sdx_status sdx_view_column(struct sdx_view *view,
+                           const char *table,
+                           uint32_t number,
+                           struct sdx_column *column);
+
+/**
  * As `sdx_get`, of the view's row.
  */
 sdx_status sdx_view_get(struct sdx_view *view, struct sdx_statement *statement, void *row);
@@ -1263,6 +1297,58 @@ sdx_status sdx_view_rows(struct sdx_view *view, const char *table, uint64_t *row
  * Closes a view.
  */
 sdx_status sdx_view_close(struct sdx_view *view);
+
+/**
+ * Follows the database in a directory, which another process of this host has open or will open. The follower is
+ * read-only, and has all tables in its own memory: at most `memory_bytes_max` bytes of them, and `snapshot_bytes_max`
+ * bytes of older pages for views; 0 is the default of either. `SDX_NOT_FOUND` if there is no database; none is made.
+ */
+sdx_status sdx_follow(const char *directory,
+                      uint64_t memory_bytes_max,
+                      uint64_t snapshot_bytes_max,
+                      struct sdx_follower **follower);
+
+/**
+ * Opens a view of the newest commit that the follower has read. `SDX_UNAVAILABLE` if that may be more than `lag_max`
+ * microseconds behind the last commit, or if the lag is not known; with `SDX_ANY_LAG` it may be any. The view may be
+ * read after the follower was closed.
+ */
+sdx_status sdx_follower_view(struct sdx_follower *follower,
+                             uint64_t lag_max,
+                             struct sdx_view **view);
+
+/**
+ * The most microseconds by which a view would be behind the last commit now; `SDX_ANY_LAG` if that is not known.
+ */
+sdx_status sdx_follower_lag(struct sdx_follower *follower,
+                            uint64_t *microseconds);
+
+/**
+ * The position up to which a view would have every commit now. Positions grow; `sdx_tables_position` has the
+ * writing program's.
+ */
+sdx_status sdx_follower_position(struct sdx_follower *follower,
+                                 uint64_t *position);
+
+/**
+ * Waits until a view would have every commit before a position of `sdx_tables_position`. `SDX_UNAVAILABLE` if that
+ * takes longer than so many microseconds. A close of the follower ends the wait with `SDX_CLOSED`.
+ */
+sdx_status sdx_follower_wait(struct sdx_follower *follower,
+                             uint64_t position,
+                             uint64_t microseconds);
+
+/**
+ * Ends following, and closes the follower. Its views stay readable.
+ */
+sdx_status sdx_follower_close(struct sdx_follower *follower);
+
+/**
+ * The end of the durable log now, for `sdx_follower_wait` in another process: every transaction that was committed
+ * with `SDX_COMMIT_WAIT` is before it.
+ */
+sdx_status sdx_tables_position(struct sdx_tables *tables,
+                               uint64_t *position);
 
 /**
  * Fills the fields of a structure of the statement's layout with the next row. `SDX_END` if there is none.

@@ -14,6 +14,7 @@
 
 mod boundary;
 pub mod cursor;
+pub mod follower;
 pub mod handle;
 pub mod heap;
 pub mod options;

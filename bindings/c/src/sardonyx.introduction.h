@@ -38,13 +38,14 @@
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
  * the caller's memory. The caller guarantees the parts of this that cannot be checked.
  *
- * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
+ * Threads. A segment, a snapshot, a database of tables, a follower, a view and a ticket may be used by any number of
+ * threads.
  * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
  * memory at its address, is used by one thread at a time. It may move between threads between calls,
  * except during an exclusive transaction, which ends in the thread that began it.
  *
- * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
- * them may be killed at any time.
+ * Processes. One at a time has a database of tables open, and any number follow it (sdx_follow) to read. Any number
+ * may have the same segment open. Any of them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
  * memory at a session's or snapshot's address is then the child's own, to read and write without
  * effect on others. A page has its state at the fork if the session had a copy of its own,

@@ -2,8 +2,9 @@
 
 use crate::boundary::{call, check_place, store, text};
 use crate::handle::{Kind, Pool, alone, issue};
-use crate::status::{Failure, sdx_status};
-use sardonyx::schema::{Column, Schema, SchemaBuilder, Type};
+use crate::status::Failure;
+use crate::status::sdx_status::{self, SDX_NOT_FOUND};
+use sardonyx::schema::{Schema, SchemaBuilder, Type};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::value_text::parse_value;
 use std::collections::VecDeque;
@@ -64,10 +65,14 @@ impl sdx_column {
     /// Not null, aligned, and a structure that begins with its size.
     pub(crate) unsafe fn describe(
         to: *mut sdx_column,
+        table: &str,
         schema: &Schema,
-        number: usize,
-        column: &Column,
+        number: u32,
     ) -> Result<(), Failure> {
+        let (number, column) = schema.own_columns().nth(number as usize).ok_or_else(|| {
+            let message = format!("table {table:?} has no column number {number}");
+            Failure::new(SDX_NOT_FOUND, message)
+        })?;
         // SAFETY: every version of the structure starts with its size.
         let size = unsafe { (&raw const (*to).size).read() };
         if size < size_of::<sdx_column>() {

@@ -467,13 +467,31 @@ pub unsafe extern "C" fn sdx_prepare(
 ) -> sdx_status {
     call(|| {
         check_place("the statement", statement)?;
-        check_place("the bindings", bindings)?;
         // SAFETY: the header's promise.
         let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
         let schema = found.tables.read(|view| {
             let rows = view.rows(table)?;
             Ok(rows.schema().clone())
         })?;
+        // SAFETY: the header's promise.
+        let state = unsafe { StatementState::bound(table, schema, (bindings, count), row_bytes)? };
+        // SAFETY: the header's promise.
+        unsafe { store("the statement", statement, issue(state)) }
+    })
+}
+
+impl StatementState {
+    /// Binds columns of a table of this schema.
+    ///
+    /// # Safety
+    /// `bindings` are null or so many ones, whose names are strings.
+    pub(crate) unsafe fn bound(
+        table: &str,
+        schema: Arc<Schema>,
+        (bindings, count): (*const sdx_binding, usize),
+        row_bytes: usize,
+    ) -> Result<StatementState, Failure> {
+        check_place("the bindings", bindings)?;
         if count > schema.columns.len() {
             let message = format!("{count} bindings: table {table:?} has fewer columns");
             return Err(Failure::argument(message));
@@ -482,7 +500,7 @@ pub unsafe extern "C" fn sdx_prepare(
         for number in 0..count {
             // SAFETY: the caller's promise that there are so many.
             let binding = unsafe { bindings.add(number).read() };
-            // SAFETY: the header's promise.
+            // SAFETY: the caller's promise.
             let name = unsafe { text("a binding's column", binding.column)? };
             let field = bind(&schema, table, name, &binding, row_bytes)?;
             if fields.iter().any(|other| other.column == field.column) {
@@ -496,13 +514,11 @@ pub unsafe extern "C" fn sdx_prepare(
             schema,
             fields,
         };
-        let state = StatementState {
+        Ok(StatementState {
             plan: Arc::new(plan),
             held: Vec::new(),
-        };
-        // SAFETY: the header's promise.
-        unsafe { store("the statement", statement, issue(state)) }
-    })
+        })
+    }
 }
 
 fn bind(

@@ -55,7 +55,7 @@ pub enum sdx_status {
     SDX_SYSTEM = 21,
     /// The database cannot be opened.
     SDX_CANNOT_OPEN = 22,
-    /// There is no root of this name, no such savepoint, no row with this key, no such table or column.
+    /// There is no root of this name, no such savepoint, no row with this key, no such table, column or database.
     SDX_NOT_FOUND = 23,
     /// The segment is no heap, and not blank either; or a heap of another version.
     SDX_NOT_A_HEAP = 24,
@@ -86,7 +86,7 @@ pub enum sdx_status {
     SDX_SNAPSHOT_ENDED = 36,
     /// There are no more rows.
     SDX_END = 37,
-    /// Other processes must act first. Try again then.
+    /// Other processes must act first, or a follower is too far behind. Try again then.
     SDX_UNAVAILABLE = 38,
 }
 

@@ -8,6 +8,7 @@ use crate::status::sdx_status::{self, SDX_INSIDE_TRANSACTION, SDX_LIMIT, SDX_NOT
 use sardonyx::Tables;
 use sardonyx::low_level::Inside;
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::catalogue::Definition;
 use std::collections::VecDeque;
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -178,25 +179,48 @@ pub unsafe extern "C" fn sdx_table_name(
         // SAFETY: the header's promise.
         let found = unsafe { outside(tables)? };
         let named = found.tables.read(|view| {
-            let names = view.definitions().iter().map(|definition| &definition.name);
-            let names = names.filter(|name| !name.starts_with("sardonyx."));
-            let mut names = names.filter(|name| view.rows(name).is_ok());
-            Ok(names.nth(number as usize).cloned())
+            let is_readable = |name: &str| view.rows(name).is_ok();
+            Ok(nth_table(view.definitions(), number, is_readable))
         })?;
-        let named = named.ok_or_else(|| {
-            Failure::new(SDX_NOT_FOUND, format!("there is no table number {number}"))
-        })?;
-        if named.len() >= bytes {
-            let message = format!("the name of a table has {} bytes and a zero", named.len());
-            return Err(Failure::new(SDX_LIMIT, message));
-        }
-        // SAFETY: there is room for `bytes` bytes, more than these.
-        unsafe {
-            std::ptr::copy_nonoverlapping(named.as_ptr(), name.cast(), named.len());
-            name.add(named.len()).write(0);
-        }
-        Ok(())
+        // SAFETY: the header's promise.
+        unsafe { store_name(named, number, name, bytes) }
     })
+}
+
+/// The name of the table with this number among those of the program.
+pub(crate) fn nth_table(
+    definitions: &[Definition],
+    number: u32,
+    is_readable: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let names = definitions.iter().map(|definition| &definition.name);
+    let names = names.filter(|name| !name.starts_with("sardonyx."));
+    let mut names = names.filter(|name| is_readable(name));
+    names.nth(number as usize).cloned()
+}
+
+/// Stores the name of a table as a string.
+///
+/// # Safety
+/// `name` is memory for `bytes` bytes.
+pub(crate) unsafe fn store_name(
+    named: Option<String>,
+    number: u32,
+    name: *mut c_char,
+    bytes: usize,
+) -> Result<(), Failure> {
+    let named = named
+        .ok_or_else(|| Failure::new(SDX_NOT_FOUND, format!("there is no table number {number}")))?;
+    if named.len() >= bytes {
+        let message = format!("the name of a table has {} bytes and a zero", named.len());
+        return Err(Failure::new(SDX_LIMIT, message));
+    }
+    // SAFETY: there is room for `bytes` bytes, more than these.
+    unsafe {
+        std::ptr::copy_nonoverlapping(named.as_ptr(), name.cast(), named.len());
+        name.add(named.len()).write(0);
+    }
+    Ok(())
 }
 
 /// Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are fewer
@@ -219,12 +243,8 @@ pub unsafe extern "C" fn sdx_table_column(
             let rows = view.rows(table)?;
             Ok(rows.schema().clone())
         })?;
-        let (index, described) = schema.own_columns().nth(number as usize).ok_or_else(|| {
-            let message = format!("table {table:?} has no column number {number}");
-            Failure::new(SDX_NOT_FOUND, message)
-        })?;
         // SAFETY: it is a structure that begins with its size, as the header says.
-        unsafe { sdx_column::describe(column, &schema, index, described) }
+        unsafe { sdx_column::describe(column, table, &schema, number) }
     })
 }
 

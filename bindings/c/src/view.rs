@@ -1,12 +1,14 @@
-//! Views: all tables as they were at one commit, to read from any thread while transactions continue.
+//! Views: all tables as they were at one commit, to read from any thread while transactions continue. They are of the
+//! process that writes, or of a follower.
 
 use crate::boundary::{call, check_place, store, text};
 use crate::cursor::{CursorState, Wanted, sdx_cursor, sdx_range};
 use crate::handle::{Kind, Pool, alone, issue, shared};
-use crate::statement::sdx_statement;
+use crate::schema::sdx_column;
+use crate::statement::{StatementState, sdx_binding, sdx_statement};
 use crate::status::{Failure, sdx_status};
 use crate::table_transaction::no_row;
-use crate::tables::{outside, sdx_tables};
+use crate::tables::{nth_table, outside, sdx_tables, store_name};
 use sardonyx::Snapshot;
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::VecDeque;
@@ -52,6 +54,74 @@ pub unsafe extern "C" fn sdx_view_open(
         let taken = unsafe { outside(tables)? }.tables.snapshot()?;
         // SAFETY: the header's promise.
         unsafe { store("the view", view, issue(Arc::new(taken))) }
+    })
+}
+
+/// As `sdx_prepare`, of a table of the view.
+///
+/// # Safety
+/// As for `sdx_prepare`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_view_prepare(
+    view: *mut sdx_view,
+    table: *const c_char,
+    bindings: *const sdx_binding,
+    count: usize,
+    row_bytes: usize,
+    statement: *mut *mut sdx_statement,
+) -> sdx_status {
+    call(|| {
+        check_place("the statement", statement)?;
+        // SAFETY: the header's promise.
+        let (taken, table) = unsafe { (snapshot(view)?, text("the table's name", table)?) };
+        let schema = taken.rows(table)?.schema().clone();
+        // SAFETY: the header's promise.
+        let state = unsafe { StatementState::bound(table, schema, (bindings, count), row_bytes)? };
+        // SAFETY: the header's promise.
+        unsafe { store("the statement", statement, issue(state)) }
+    })
+}
+
+/// As `sdx_table_name`, of the view's tables.
+///
+/// # Safety
+/// As for `sdx_table_name`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_view_table(
+    view: *mut sdx_view,
+    number: u32,
+    name: *mut c_char,
+    bytes: usize,
+) -> sdx_status {
+    call(|| {
+        check_place("the name", name)?;
+        // SAFETY: the header's promise.
+        let taken = unsafe { snapshot(view)? };
+        let is_readable = |name: &str| taken.rows(name).is_ok();
+        let named = nth_table(taken.definitions(), number, is_readable);
+        // SAFETY: the header's promise.
+        unsafe { store_name(named, number, name, bytes) }
+    })
+}
+
+/// As `sdx_table_column`, of a table of the view.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_view_column(
+    view: *mut sdx_view,
+    table: *const c_char,
+    number: u32,
+    column: *mut sdx_column,
+) -> sdx_status {
+    call(|| {
+        check_place("the column", column)?;
+        // SAFETY: the header's promise.
+        let (taken, table) = unsafe { (snapshot(view)?, text("the table's name", table)?) };
+        let schema = taken.rows(table)?.schema().clone();
+        // SAFETY: it is a structure that begins with its size, as the header says.
+        unsafe { sdx_column::describe(column, table, &schema, number) }
     })
 }
 

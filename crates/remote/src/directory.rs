@@ -16,15 +16,19 @@
 //!
 //! After an error of a write or a sync it is unknown which bytes are stable, so the error is final
 //! ([`StoreError::Refused`], I7). A disk that is full, and a directory that is not there, are asked again
-//! ([`StoreError::NotNow`]) if that was found before anything had its place.
+//! ([`StoreError::NotNow`]) if that was found before anything had its place. The folder is open before a file gets its
+//! place in it, so a directory that is moved or unmounted in between does not keep the sync from being done.
 //!
 //! Entries seen by a reader of this process are stable ([`Unstable`]). Entries seen by a reader of another process may
 //! become stable a moment later: the owner is acknowledged only then.
+
+mod creating;
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
 use crate::probe;
 use crate::stable::Unstable;
+use creating::NotCreated;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::entry_log::ENTRIES_FILE;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
@@ -32,8 +36,8 @@ use sardonyx_storage::remote_log::store::{
     Appended, LIST_MOST, Listed, Register, RegisterVersion, RemoteStore, StoreError,
     StoredRegister, Swapped,
 };
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The folder of entries that are files.
@@ -234,7 +238,12 @@ impl DirectoryLog {
     fn not_created(&self, what: &str, error: &NotCreated) -> StoreError {
         match error {
             NotCreated::Before(error) => self.failed(what, error),
-            NotCreated::After(error) => self.refused(what, error),
+            NotCreated::Stable(error) if may_pass(error) => StoreError::Unclear {
+                what: what.into(),
+                place: self.place(),
+                reason: error.to_string(),
+            },
+            NotCreated::After(error) | NotCreated::Stable(error) => self.refused(what, error),
         }
     }
 
@@ -323,71 +332,6 @@ impl DirectoryLog {
         }
         Err(io::Error::other("a register is replaced all the time"))
     }
-
-    /// Creates a file with these bytes, if it does not exist: whole, and synced.
-    fn create(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<bool, NotCreated> {
-        let new = folder.join(format!("{NEW}{:016x}", system_random()));
-        let place = folder.join(name);
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        })();
-        let making = self.unstable.make(place.clone());
-        let linked = written.and_then(|()| match fs::hard_link(&new, &place) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        });
-        let removed = remove_if_there(&new);
-        let created = match linked {
-            Ok(created) => created,
-            Err(error) => {
-                // It has not got its place.
-                making.settled();
-                return Err(error.into());
-            }
-        };
-        let stable = match created {
-            true => removed.and_then(|()| sync_directory(folder)),
-            false => removed,
-        };
-        if !created || stable.is_ok() {
-            making.settled();
-        }
-        stable.map_err(NotCreated::After)?;
-        if !created {
-            self.unstable.wait(&place).map_err(NotCreated::After)?;
-        }
-        Ok(created)
-    }
-
-    fn swap(&self, folder: &Path, expected: u64, bytes: &[u8]) -> Result<Swapped, NotCreated> {
-        let next = expected
-            .checked_add(1)
-            .ok_or_else(|| io::Error::other("its numbers are used up"))?;
-        let before = self.last(folder)?.map_or(0, |(number, _)| number);
-        if before != expected || !self.create(folder, &name_of(next), bytes)? {
-            return Ok(Swapped::Conflict);
-        }
-        // Others may have continued, and have deleted the entry there.
-        self.settle(folder, next).map_err(NotCreated::After)
-    }
-
-    /// The outcome for a register's state that was created.
-    fn settle(&self, folder: &Path, next: u64) -> io::Result<Swapped> {
-        let last = self.last(folder)?.map_or(0, |(number, _)| number);
-        if last != next {
-            remove_if_there(&folder.join(name_of(next)))?;
-            return Ok(Swapped::Conflict);
-        }
-        for old in self.numbers(folder)? {
-            if old.number.saturating_add(STATES_KEPT) <= next {
-                remove_if_there(&folder.join(name_of(old.number)))?;
-            }
-        }
-        Ok(Swapped::Ok)
-    }
 }
 
 /// True if the same may succeed later.
@@ -403,21 +347,6 @@ fn may_pass(error: &io::Error) -> bool {
             | ErrorKind::NetworkUnreachable
             | ErrorKind::NetworkDown
     )
-}
-
-/// The reason why a file was not created.
-#[derive(Debug)]
-enum NotCreated {
-    /// Nothing had its place yet.
-    Before(io::Error),
-    /// It may have its place; it is not known whether that is stable.
-    After(io::Error),
-}
-
-impl From<io::Error> for NotCreated {
-    fn from(error: io::Error) -> Self {
-        NotCreated::Before(error)
-    }
 }
 
 fn remove_if_there(file: &Path) -> io::Result<()> {

@@ -113,7 +113,7 @@ mod several;
 mod stable;
 mod tcp;
 
-pub use copies::{Copies, CopyRecord, SetRecord, Standing, copies_of};
+pub use copies::{Copies, CopyRecord, PlacesChange, SetRecord, Standing, change_copies, copies_of};
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]

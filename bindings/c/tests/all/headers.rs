@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-const SARDONYX_SOURCES: [&str; 13] = [
+const SARDONYX_SOURCES: [&str; 14] = [
     "status",
     "options",
     "segment",
@@ -16,6 +16,7 @@ const SARDONYX_SOURCES: [&str; 13] = [
     "statement",
     "table_transaction",
     "view",
+    "follower",
     "cursor",
 ];
 

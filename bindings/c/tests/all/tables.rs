@@ -10,6 +10,12 @@ fn schemas_transactions_types_ranges_and_views() {
 }
 
 #[test]
+fn a_process_follows_the_tables_of_another_one() {
+    let program = Program::compile("followers");
+    in_directory(|directory| program.run(directory, "1", &[]));
+}
+
+#[test]
 fn tables_in_a_program_that_has_the_library_in_it() {
     let program = Program::compile_with("tables", Link::Static);
     in_directory(|directory| program.run(directory, "1", &[]));

@@ -3,6 +3,7 @@
 #[cfg(feature = "sql")]
 mod bases;
 mod clone;
+mod copies;
 mod follow;
 mod following;
 mod hand_over;
@@ -69,6 +70,7 @@ enum Action {
     Clone(clone::Arguments),
     Trim(retention::Arguments),
     Serve(serve::Arguments),
+    Copies(copies::Arguments),
 }
 
 impl Arguments {
@@ -83,6 +85,7 @@ impl Arguments {
             Action::Clone(verb) => verb.run(output),
             Action::Trim(verb) => verb.run(output),
             Action::Serve(verb) => verb.run(output),
+            Action::Copies(verb) => verb.run(output),
         }
     }
 }
@@ -105,6 +108,11 @@ impl Place {
     /// The store at this place.
     pub fn at(place: String) -> Place {
         Place { place }
+    }
+
+    /// As it was given.
+    fn as_str(&self) -> &str {
+        &self.place
     }
 
     /// Opens the store. The writers have already checked that it can keep a log.

@@ -69,7 +69,7 @@ struct Status {
 
 /// A place that has or had the log.
 #[derive(Debug, Serialize)]
-struct CopyOfLog {
+pub struct CopyOfLog {
     place: String,
     /// `in-sync`, `joining` or `out`.
     standing: &'static str,
@@ -113,6 +113,14 @@ impl From<&CopyRecord> for CopyOfLog {
             standing: copy.standing.word(),
             since: shown_time(copy.since),
         }
+    }
+}
+
+impl CopyOfLog {
+    /// Its line.
+    pub fn show(&self, sheet: &mut Sheet) {
+        let remark = format!("{}, since {}", self.place, self.since);
+        sheet.remarked("copy", self.standing, remark);
     }
 }
 
@@ -246,8 +254,7 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         sheet.remarked("entries not known here", lag, remark);
     }
     for copy in status.copies.iter().flatten() {
-        let remark = format!("{}, since {}", copy.place, copy.since);
-        sheet.remarked("copy", copy.standing, remark);
+        copy.show(&mut sheet);
     }
     writeln!(output, "{sheet}")?;
     for kept in status

@@ -1,4 +1,5 @@
-//! Two hosts whose log is on two copies, `copies:KEEPER;COPY;COPY`: each copy is killed in turn, and restarted.
+//! Two hosts whose log is on two copies, `copies:KEEPER;COPY;COPY`: each copy is killed in turn, and restarted; places
+//! are added and removed while the hosts serve.
 
 use crate::common::{command, json, run};
 use crate::hosting::{Cluster, kill};
@@ -68,7 +69,7 @@ fn standings(place: &str) -> Vec<String> {
 }
 
 /// Waits until the copies have these states.
-fn wait_until(place: &str, wanted: [&str; 2]) {
+fn wait_until(place: &str, wanted: &[&str]) {
     let began = Instant::now();
     loop {
         let there = standings(place);
@@ -101,15 +102,15 @@ fn i12_a_log_on_two_copies_outlives_each_of_them_and_the_host_that_serves() {
     let b = cluster.start_on("host-2", &place, &[]);
     cluster.wait_until_it_follows(&b);
     cluster.insert(&[&b, &a], 0..20);
-    wait_until(&place, ["in-sync", "in-sync"]);
+    wait_until(&place, &["in-sync", "in-sync"]);
     // While both are in sync the loss of either loses no transaction. The first of the chain is lost; transactions
     // continue without it.
     let (directory, address) = one.kill();
     cluster.insert(&[&b, &a], 20..40);
-    wait_until(&place, ["in-sync", "out"]);
+    wait_until(&place, &["in-sync", "out"]);
     // It starts again, and the serving host admits it.
     let _one = CopyServer::start_at(directory, &address);
-    wait_until(&place, ["in-sync", "in-sync"]);
+    wait_until(&place, &["in-sync", "in-sync"]);
     // Now the other one is lost, with an empty disk, and so is the host.
     let (directory, address) = two.kill();
     std::fs::remove_dir_all(directory.strip_prefix("file:").unwrap()).unwrap();
@@ -119,7 +120,7 @@ fn i12_a_log_on_two_copies_outlives_each_of_them_and_the_host_that_serves() {
     assert_eq!(cluster.numbers(&client), (0..50).collect::<Vec<_>>());
     let _two = CopyServer::start_at(directory, &address);
     cluster.insert(&[&b], 50..60);
-    wait_until(&place, ["in-sync", "in-sync"]);
+    wait_until(&place, &["in-sync", "in-sync"]);
     b.end();
     run(0, &["store", "verify", &place]);
     let (shown, _) = run(0, &["store", "status", &place]);
@@ -127,4 +128,89 @@ fn i12_a_log_on_two_copies_outlives_each_of_them_and_the_host_that_serves() {
         shown.contains("in-sync") && shown.contains("since"),
         "{shown}"
     );
+}
+
+/// The place of a set with these servers.
+fn place_of(cluster: &Cluster, servers: &[&CopyServer]) -> String {
+    let keeper = cluster.directory.path().join("keeper");
+    let copies = servers
+        .iter()
+        .map(|server| format!(";tcp://{}", server.address));
+    format!(
+        "copies:file:{}{}",
+        keeper.display(),
+        copies.collect::<String>()
+    )
+}
+
+#[test]
+fn i12_places_are_added_and_removed_while_hosts_serve() {
+    let mut cluster = Cluster::new();
+    cluster.lease = "4s";
+    let [one, two, three, four] =
+        ["one", "two", "three", "four"].map(|name| CopyServer::start(&cluster, name));
+    let at = |server: &CopyServer| format!("tcp://{}", server.address);
+    let place = place_of(&cluster, &[&one, &two]);
+    let a = cluster.start_on("host-1", &place, &[]);
+    cluster.create(&[&a]);
+    let b = cluster.start_on("host-2", &place, &[]);
+    cluster.wait_until_it_follows(&b);
+    cluster.insert(&[&a], 0..20);
+    let change = |code: i32, options: &[&str]| {
+        let verb = ["store", "copies", &place];
+        let (shown, said) = run(code, &[&verb, options].concat());
+        shown + &said
+    };
+
+    // Refused, and nothing has changed.
+    let refused: [(i32, &[&str], &str); 5] = [
+        (2, &["--add", &at(&two)], "a copy of this set already"),
+        (2, &["--remove", &at(&three)], "no copy of this set"),
+        (2, &["--add", "copies:file:x"], "copy 3 is no place"),
+        (4, &["--remove", &at(&one), "--add", &at(&three)], "needs 2"),
+        (2, &[], "--add"),
+    ];
+    for (code, options, why) in refused {
+        let said = change(code, options);
+        assert!(said.contains(why), "{said}");
+    }
+    let other = place_of(&cluster, &[&one, &four]);
+    let (_, said) = run(4, &["store", "copies", &other, "--add", &at(&three)]);
+    assert!(said.contains("spelled the same"), "{said}");
+    wait_until(&place, &["in-sync", "in-sync"]);
+
+    // A third copy is filled beside the transactions, and then the first one is removed and lost.
+    let said = change(0, &["--add", &at(&three)]);
+    assert!(said.contains("Name these places on each host"), "{said}");
+    cluster.insert(&[&a], 20..40);
+    wait_until(&place, &["in-sync"; 3]);
+    change(0, &["--remove", &at(&one)]);
+    drop(one);
+    cluster.insert(&[&a], 40..60);
+    wait_until(&place, &["in-sync"; 2]);
+
+    // A host that is restarted with the places of before takes over, with everything.
+    b.end();
+    let b = cluster.start_on("host-2", &place, &[]);
+    cluster.wait_until_it_follows(&b);
+    kill(a);
+    let client = cluster.served_by(&[&b]);
+    assert_eq!(cluster.numbers(&client), (0..60).collect::<Vec<_>>());
+
+    // A lost copy is replaced with one command, once it is out.
+    let lost = at(&two);
+    drop(two);
+    cluster.insert(&[&b], 60..80);
+    let now = place_of(&cluster, &[&three, &four]);
+    wait_until(&place, &["in-sync", "out"]);
+    change(0, &["--remove", &lost, "--add", &at(&four)]);
+    wait_until(&place, &["in-sync"; 2]);
+    let a = cluster.start_on("host-1", &now, &[]);
+    cluster.wait_until_it_follows(&a);
+    drop(three);
+    cluster.insert(&[&a, &b], 80..100);
+    kill(b);
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), (0..100).collect::<Vec<_>>());
+    a.end();
 }

@@ -26,6 +26,20 @@ pub(super) fn mark_of(identity: u64, life: u64) -> String {
     format!("copies/{identity:016x}-{life}")
 }
 
+/// The last life of a copy of this set that has begun at a place; 0: none has.
+///
+/// # Errors
+/// The store's.
+pub(super) fn marked_lives(store: &dyn RemotePlace, identity: u64) -> Result<u64, StoreError> {
+    let before = format!("copies/{identity:016x}-");
+    let listed = store.list_objects("copies")?;
+    let lives = listed.iter().filter_map(|object| {
+        let life = object.name.strip_prefix(before.as_str())?;
+        life.parse().ok()
+    });
+    Ok(lives.max().unwrap_or(0))
+}
+
 /// The folder of all objects of a life.
 pub(super) fn folder_of(life: u64) -> String {
     format!("life-{life}")
@@ -193,6 +207,22 @@ mod tests {
     use super::*;
     use crate::rules::keeps_objects;
     use sardonyx_storage::remote_log::memory::MemoryStore;
+
+    #[test]
+    fn the_last_life_of_a_set_is_found_among_those_of_others() {
+        let store = MemoryStore::new();
+        assert_eq!(marked_lives(&store, 0x71).unwrap(), 0);
+        for mark in [
+            mark_of(0x71, 9),
+            mark_of(0x71, 12),
+            mark_of(0x7, 40),
+            "copies/sign-1".into(),
+        ] {
+            store.create_object(&mark, b"").unwrap();
+        }
+        assert_eq!(marked_lives(&store, 0x71).unwrap(), 12);
+        assert_eq!(marked_lives(&store, 0x1).unwrap(), 0);
+    }
 
     #[test]
     fn lives_of_a_copy_do_not_see_each_other_and_earlier_ones_can_be_deleted() {

@@ -11,7 +11,7 @@
 //! entry under a number. Each does so by its own conditional write. Copies are stores as any other and know nothing of
 //! each other.
 //!
-//! - `record`, `keeper`: the register; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
+//! - `record`, `keeper`: the register; - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
 //!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
 //!   - `exploration`, `schedules`: all of it beside faults, drawn and by hand.
 //!
@@ -53,6 +53,9 @@
 //! log lacks. Later ones may have been created since the log's were listed.
 
 mod chain;
+mod changing;
+#[cfg(test)]
+mod changing_tests;
 mod entries;
 #[cfg(test)]
 mod exploration;
@@ -71,15 +74,18 @@ mod spelling;
 mod tests;
 mod time;
 
+pub use changing::PlacesChange;
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;
 
 use crate::place::{RemoteOptions, open_plain};
+use changing::Changing;
 use entries::Tenure;
 use joining::Fillings;
 use keeper::{Keeper, Replaced, View};
 use life::{folder_of, mark_of};
 use members::{Members, Open, Wait};
+use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
@@ -118,6 +124,22 @@ struct OpenPlaces {
     short: Duration,
 }
 
+impl OpenPlaces {
+    /// For copies that exist, or for new ones: those are probed, and a directory is made.
+    fn new(options: &RemoteOptions, are_new: bool) -> Self {
+        let short = options.register_limit().unwrap_or(SILENT_MAX);
+        OpenPlaces {
+            options: RemoteOptions {
+                register_limit: None,
+                probe: are_new,
+                make: are_new,
+                ..options.clone()
+            },
+            short: short.min(SILENT_MAX).min(options.request_limit),
+        }
+    }
+}
+
 impl Open for OpenPlaces {
     fn open(&self, place: &str, wait: Wait) -> Result<Arc<dyn RemotePlace>, StoreError> {
         let mut options = self.options.clone();
@@ -137,17 +159,8 @@ impl Copies {
     pub fn open(rest: &str, options: &RemoteOptions) -> Result<Arc<Copies>, StoreError> {
         let spelling = Spelling::parse(rest)?;
         let keeper = Keeper(open_plain(&spelling.keeper, options)?);
-        let short = options.register_limit().unwrap_or(SILENT_MAX);
-        let short = short.min(SILENT_MAX).min(options.request_limit);
-        let places = OpenPlaces {
-            options: RemoteOptions {
-                register_limit: None,
-                probe: false,
-                make: false,
-                ..options.clone()
-            },
-            short,
-        };
+        let places = OpenPlaces::new(options, false);
+        let short = places.short;
         let view = match keeper.look()? {
             Some(view) => view,
             None => make(&keeper, &spelling, options)?,
@@ -175,20 +188,7 @@ impl Copies {
         limits: Limits,
     ) -> Result<Copies, StoreError> {
         let place = format!("copies:{};{}", spelling.keeper, spelling.copies.join(";"));
-        let there = view.record.copies.iter().map(|copy| &copy.place);
-        let (mut there, mut wanted): (Vec<_>, Vec<_>) =
-            (there.collect(), spelling.copies.iter().collect());
-        there.sort();
-        wanted.sort();
-        if there != wanted {
-            return Err(StoreError::Setup {
-                reason: format!(
-                    "the set of copies in its register is {there:?}, and {wanted:?} are named; name the same, spelled the \
-                     same, on every host"
-                ),
-                place,
-            });
-        }
+        check_places(&view.record, spelling, &place)?;
         Ok(Copies {
             place,
             process: system_random().max(1),
@@ -234,6 +234,60 @@ impl Copies {
             *seen = view.clone();
         }
     }
+}
+
+/// A host names the places of the set, or those of before a change of places.
+fn check_places(record: &SetRecord, spelling: &Spelling, place: &str) -> Result<(), StoreError> {
+    let there = record.places();
+    let mut wanted = spelling.copies.clone();
+    wanted.sort();
+    if there == wanted {
+        return Ok(());
+    }
+    if record.former.contains(&wanted) {
+        events::warn!(named = ?wanted, set = ?there, "the places of the log were changed: name those of the set");
+        return Ok(());
+    }
+    Err(StoreError::Setup {
+        reason: format!(
+            "the set of copies in its register is {there:?}, and {wanted:?} are named; name the same, spelled the same, \
+             on every host, or change the set by `sardonyx store copies`"
+        ),
+        place: place.into(),
+    })
+}
+
+/// Changes the places of a set of copies, while hosts use it. Returns the register afterwards.
+///
+/// # Errors
+/// [`StoreError::Place`]: a place is not valid, is a copy already, or is none. [`StoreError::Setup`]: a new place is not
+/// empty, or is a store of the set under another name; too few copies in sync would be left. The stores' errors; if one
+/// of the keeper is unclear, its register may have been changed.
+pub fn change_copies(
+    place: &str,
+    change: &PlacesChange,
+    options: &RemoteOptions,
+) -> Result<SetRecord, StoreError> {
+    let rest = place
+        .strip_prefix("copies:")
+        .ok_or_else(|| StoreError::Place {
+            place: "the place".into(),
+            reason: "it has no copies: one begins with copies:".into(),
+        })?;
+    let spelling = Spelling::parse(rest)?;
+    let existing = RemoteOptions {
+        make: false,
+        ..options.clone()
+    };
+    let keeper = Keeper(open_plain(&spelling.keeper, &existing)?);
+    check_places(&keeper.read()?.record, &spelling, place)?;
+    let changing = Changing {
+        keeper: &keeper,
+        keeper_place: &spelling.keeper,
+        members: &Members::new(Box::new(OpenPlaces::new(options, false))),
+        new_places: &OpenPlaces::new(options, true),
+    };
+    changing.change(change)
 }
 
 /// Makes a set of which no register was ever written.

@@ -24,6 +24,8 @@ sardonyx_base::planted_errors! {
     TenureKept,
     /// A new life of a copy deletes the fences of the earlier ones.
     FencesOfLivesDeleted,
+    /// A place that a person adds is in the set at once.
+    AddedInSync,
     /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
     JoiningObjectsDeleted,
 }

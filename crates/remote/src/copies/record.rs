@@ -3,14 +3,21 @@
 //! Each change raises the generation, so that no two states are the same. So a comparison of the read register with
 //! the present one is one of states. The copies are in the order of the chain: those in the set first.
 
+use super::planted::{self, Planted};
 use sardonyx_storage::lines::{Lines, Misread, seal};
 use std::fmt::Write;
 
 /// The most bytes of a register.
 const BYTES_MAX: usize = 64 << 10;
 
-/// This version of registers.
+/// The version of a register of a set with its first places.
 const VERSION: u32 = 1;
+
+/// The version of a register that has the places of before.
+const VERSION_WITH_FORMER: u32 = 2;
+
+/// So many earlier sets of places are kept.
+const FORMER_MAX: usize = 8;
 
 /// The standing of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -67,6 +74,10 @@ pub struct SetRecord {
     pub writer: u64,
     /// All copies, those in the set first, in the order of the chain.
     pub copies: Vec<CopyRecord>,
+    /// The last life of any copy that was removed: a place that comes back begins a later one.
+    pub removed_life: u64,
+    /// The places before the last changes of places, in alphabetical order, the oldest first. Hosts may still name them.
+    pub former: Vec<Vec<String>>,
 }
 
 impl SetRecord {
@@ -84,7 +95,16 @@ impl SetRecord {
             generation: 1,
             writer: 0,
             copies: copies.collect(),
+            removed_life: 0,
+            former: Vec::new(),
         }
+    }
+
+    /// The places of all copies, in alphabetical order.
+    pub fn places(&self) -> Vec<String> {
+        let mut places: Vec<String> = self.copies.iter().map(|copy| copy.place.clone()).collect();
+        places.sort();
+        places
     }
 
     /// The copies of this standing, in the order of the chain.
@@ -177,10 +197,45 @@ impl SetRecord {
         })
     }
 
+    /// The same with other places: new ones are out, in a life with nothing.
+    pub fn with_places(&self, added: &[(String, u64)], removed: &[String], now: u64) -> Self {
+        let standing = match planted::is(Planted::AddedInSync) {
+            true => Standing::InSync,
+            false => Standing::Out,
+        };
+        self.changed(|changed| {
+            let lives = self
+                .copies
+                .iter()
+                .filter(|copy| removed.contains(&copy.place));
+            let last = lives.map(|copy| copy.life).max().unwrap_or(0);
+            changed.removed_life = changed.removed_life.max(last);
+            changed.copies.retain(|copy| !removed.contains(&copy.place));
+            let added = added.iter().map(|(place, life)| CopyRecord {
+                place: place.clone(),
+                life: *life,
+                standing,
+                complete: 0,
+                since: now,
+            });
+            changed.copies.extend(added);
+            let (before, places) = (self.places(), changed.places());
+            changed.former.retain(|former| *former != before);
+            changed.former.push(before);
+            changed.former.retain(|former| *former != places);
+            let old = changed.former.len().saturating_sub(FORMER_MAX);
+            changed.former.drain(..old);
+        })
+    }
+
     /// Its text.
     pub fn encode(&self) -> String {
+        let version = match self.former.is_empty() {
+            true => VERSION,
+            false => VERSION_WITH_FORMER,
+        };
         let mut text = format!(
-            "format_version = {VERSION}\nidentity = {:016x}\ngeneration = {}\nwriter = {:016x}\n",
+            "format_version = {version}\nidentity = {:016x}\ngeneration = {}\nwriter = {:016x}\n",
             self.identity, self.generation, self.writer
         );
         for copy in &self.copies {
@@ -194,6 +249,12 @@ impl SetRecord {
                 copy.place
             );
         }
+        if !self.former.is_empty() {
+            let _ = writeln!(text, "removed_life = {}", self.removed_life);
+        }
+        for places in &self.former {
+            let _ = writeln!(text, "former = {}", places.join(";"));
+        }
         seal(text)
     }
 
@@ -205,7 +266,12 @@ impl SetRecord {
         let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
         let mut lines = Lines::new("the register `copies`", bytes)?;
         lines.check_checksum()?;
-        lines.check_version(VERSION)?;
+        lines.value("format_version", |text| {
+            let known = [VERSION, VERSION_WITH_FORMER];
+            text.parse()
+                .ok()
+                .filter(|found: &u32| known.contains(found))
+        })?;
         let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
         let number = |text: &str| text.parse::<u64>().ok();
         let mut record = SetRecord {
@@ -213,6 +279,8 @@ impl SetRecord {
             generation: lines.value("generation", number)?,
             writer: lines.value("writer", hexadecimal)?,
             copies: Vec::new(),
+            removed_life: 0,
+            former: Vec::new(),
         };
         loop {
             let copy = lines.value("copy", |text| {
@@ -229,6 +297,13 @@ impl SetRecord {
             if !lines.has("copy") {
                 break;
             }
+        }
+        if lines.has("removed_life") {
+            record.removed_life = lines.value("removed_life", number)?;
+        }
+        while lines.has("former") {
+            let places = |text: &str| Some(text.split(';').map(String::from).collect());
+            record.former.push(lines.value("former", places)?);
         }
         lines.check_is(&record.encode())?;
         Ok(record)
@@ -271,12 +346,40 @@ mod tests {
     #[test]
     fn a_register_reads_back_and_any_other_byte_is_noticed() {
         let record = three().taken(9).without("tcp://b:1", 5, 60).unwrap();
-        let text = record.encode();
-        assert_eq!(SetRecord::decode(text.as_bytes()).unwrap(), record);
-        for at in 0..text.len() {
-            let mut other = text.clone().into_bytes();
-            other[at] ^= 1;
-            assert!(SetRecord::decode(&other).is_err(), "byte {at}");
+        let changed = record.with_places(&[("tcp://d:1".into(), 3)], &["tcp://b:1".into()], 70);
+        for record in [record, changed] {
+            let text = record.encode();
+            assert_eq!(SetRecord::decode(text.as_bytes()).unwrap(), record);
+            for at in 0..text.len() {
+                let mut other = text.clone().into_bytes();
+                other[at] ^= 1;
+                assert!(SetRecord::decode(&other).is_err(), "byte {at}");
+            }
         }
+    }
+
+    #[test]
+    fn other_places_are_out_at_first_and_the_places_of_before_are_kept_up_to_a_bound() {
+        let record = three().with_places(&[("file:/d".into(), 4)], &["tcp://a:1".into()], 80);
+        assert_eq!(in_sync(&record), ["tcp://b:1", "file:/c d"]);
+        let added = record.standing(Standing::Out).next().unwrap();
+        assert_eq!(
+            (&added.place[..], added.life, added.complete),
+            ("file:/d", 4, 0)
+        );
+        assert_eq!(record.former, [three().places()]);
+        assert_eq!(record.removed_life, 1);
+        // Back to the first places: they are no former ones any more.
+        let back = record.with_places(&[("tcp://a:1".into(), 2)], &["file:/d".into()], 90);
+        assert_eq!(back.places(), three().places());
+        assert_eq!(back.former, [record.places()]);
+        let mut record = three();
+        for number in 0..20 {
+            let place = format!("file:/{number}");
+            let before = record.copies.last().unwrap().place.clone();
+            record = record.with_places(&[(place, 1)], &[before], 100);
+        }
+        assert_eq!(record.former.len(), FORMER_MAX);
+        assert!(record.former.last().unwrap().contains(&"file:/18".into()));
     }
 }

@@ -1,5 +1,6 @@
 //! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that.
 
+use super::changing::{Changing, PlacesChange};
 use super::keeper::Keeper;
 use super::members::{Open, Wait};
 use super::record::SetRecord;
@@ -25,17 +26,29 @@ use std::time::{Duration, Instant};
 pub(super) const KEEPER: &str = "keeper";
 
 /// The store at each place: the keeper's first.
-pub(super) struct Sites(Vec<(String, Arc<MemoryStore>)>);
+pub(super) struct Sites {
+    all: Vec<(String, Arc<MemoryStore>)>,
+    /// The copies of the set at first.
+    copies: Vec<String>,
+}
 
 impl Sites {
     pub(super) fn new(copies: &[&str]) -> Arc<Self> {
-        let all = [&[KEEPER], copies].concat();
+        Sites::with_others(copies, &[])
+    }
+
+    /// The set has these copies, and there are other places that may become ones.
+    pub(super) fn with_others(copies: &[&str], others: &[&str]) -> Arc<Self> {
+        let all = [&[KEEPER], copies, others].concat();
         let sites = all.iter().map(|place| {
             let store = MemoryStore::named((*place).into(), 1 << 20);
             ((*place).into(), Arc::new(store))
         });
-        let sites = Sites(sites.collect());
         let places: Vec<String> = copies.iter().map(|place| (*place).into()).collect();
+        let sites = Sites {
+            all: sites.collect(),
+            copies: places.clone(),
+        };
         let record = SetRecord::new(9, &places, 0);
         for place in copies {
             sites.at(place).create_object(&mark_of(9, 1), b"").unwrap();
@@ -45,7 +58,7 @@ impl Sites {
     }
 
     pub(super) fn at(&self, place: &str) -> Arc<MemoryStore> {
-        let site = self.0.iter().find(|(name, _)| name == place);
+        let site = self.all.iter().find(|(name, _)| name == place);
         site.expect("a place").1.clone()
     }
 
@@ -219,6 +232,7 @@ impl Open for Places {
 pub(super) struct Host {
     pub copies: Copies,
     pub net: Net,
+    sites: Arc<Sites>,
 }
 
 impl Host {
@@ -232,10 +246,7 @@ impl Host {
         let view = keeper.read().unwrap();
         let spelling = Spelling {
             keeper: KEEPER.into(),
-            copies: sites.0[1..]
-                .iter()
-                .map(|(place, _)| place.clone())
-                .collect(),
+            copies: sites.copies.clone(),
         };
         let limits = Limits {
             write: Duration::from_millis(100),
@@ -244,7 +255,11 @@ impl Host {
         };
         let (open, time) = (Box::new(places), Box::new(net.clone()));
         let copies = Copies::new(&spelling, keeper, view, open, time, limits).unwrap();
-        Host { copies, net }
+        Host {
+            copies,
+            net,
+            sites: sites.clone(),
+        }
     }
 
     pub(super) fn cut(&self, places: &[&str]) {
@@ -258,6 +273,25 @@ impl Host {
 
     pub(super) fn appends(&self, number: u64, text: &str) {
         assert_eq!(self.append(number, text).unwrap(), Appended::Ok);
+    }
+
+    /// Changes the places of the set, as a person at this host does.
+    pub(super) fn change(&self, added: &[&str], removed: &[&str]) -> Result<SetRecord, StoreError> {
+        let owned = |places: &[&str]| places.iter().map(|place| (*place).into()).collect();
+        let places = Places {
+            sites: self.sites.clone(),
+            net: self.net.clone(),
+        };
+        let changing = Changing {
+            keeper: &Keeper(places.wire(KEEPER)),
+            keeper_place: KEEPER,
+            members: &self.copies.members,
+            new_places: &places,
+        };
+        changing.change(&PlacesChange {
+            added: owned(added),
+            removed: owned(removed),
+        })
     }
 
     /// As the thread does it, until there is no more work.

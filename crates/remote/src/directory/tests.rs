@@ -48,6 +48,29 @@ fn a_directory_that_is_not_there_is_asked_again_and_says_nothing_of_what_is_in_i
     assert_eq!(log.read(1).unwrap(), Some(b"one".to_vec()));
 }
 
+/// A host that starts probes its store. If the directory is moved away between the link of a file and the sync of its folder,
+/// the file is stable all the same; a register's outcome is not known then, and is asked for again.
+#[test]
+fn a_directory_that_is_moved_while_a_file_gets_its_place_refuses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let (here, away) = (home.path().join("store"), home.path().join("away"));
+    let log = DirectoryLog::open(&here, &RemoteOptions::default()).unwrap();
+    let linked = log.link(&log.entries(), &name_of(1), b"one").unwrap();
+    let folder = log.register(Register::Primary);
+    assert!(log.create(&folder, &name_of(1), b"a").unwrap());
+    fs::rename(&here, &away).unwrap();
+    assert!(linked.make_stable().unwrap());
+    let settled = log.settle(&folder, 1).map_err(NotCreated::Stable);
+    let error = log.not_created("replace a register", &settled.unwrap_err());
+    assert!(error.is_unclear(), "{error}");
+    fs::rename(&away, &here).unwrap();
+    assert_eq!(log.read(1).unwrap().unwrap(), b"one");
+    assert_eq!(log.append_at(1, b"other").unwrap(), Appended::Conflict);
+    let stored = log.read_register(Register::Primary).unwrap().unwrap();
+    assert_eq!(stored.bytes, b"a");
+    assert_eq!(log.failure(), None);
+}
+
 #[test]
 fn i7_what_is_there_by_a_sync_that_failed_is_neither_read_nor_a_conflict() {
     let home = tempfile::tempdir().unwrap();

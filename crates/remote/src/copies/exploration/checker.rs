@@ -18,10 +18,11 @@ pub(super) struct Seen {
     pub killed: u64,
     pub writers: u64,
     pub gave_up: u64,
+    pub changed: u64,
 }
 
 impl Seen {
-    pub fn counts(&self) -> [u64; 11] {
+    pub fn counts(&self) -> [u64; 12] {
         [
             self.acknowledged,
             self.claims,
@@ -34,6 +35,7 @@ impl Seen {
             self.killed,
             self.writers,
             self.gave_up,
+            self.changed,
         ]
     }
 
@@ -49,6 +51,7 @@ impl Seen {
         self.killed += other.killed;
         self.writers += other.writers;
         self.gave_up += other.gave_up;
+        self.changed += other.changed;
     }
 }
 

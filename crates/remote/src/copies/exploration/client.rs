@@ -2,8 +2,9 @@
 
 use super::checker::{Applied, transaction_of};
 use super::handle::Asker;
-use super::world::World;
+use super::world::{KEEPER, World};
 use crate::copies::Copies;
+use crate::copies::changing::{Changing, PlacesChange};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::entry::{Entry, EntryBuilder};
 use sardonyx_storage::remote_log::position::EntryPosition;
@@ -57,15 +58,41 @@ impl Client {
 
     fn live(mut self) {
         while !self.world().is_over() && self.world().lives(&self.asker) {
-            match self.world().draw(4) {
-                0 => self.own(),
-                1 | 2 => self.follow(),
+            match self.world().draw(24) {
+                0..6 => self.own(),
+                6..17 => self.follow(),
+                17 => self.change_places(),
                 _ => {
                     let _ = self.copies.maintain();
                     self.world().turn(self.asker.client);
                 }
             }
         }
+    }
+
+    /// A person adds a place, removes one, or replaces one, beside everything else.
+    fn change_places(&self) {
+        let Ok(view) = self.copies.look() else {
+            return;
+        };
+        let is_copy = |place: &String| view.record.places().contains(place);
+        let (mut removed, mut added): (Vec<_>, Vec<_>) =
+            self.world().places().into_iter().partition(is_copy);
+        let drawn = self.world().draw(removed.len() as u64) as usize;
+        removed = vec![removed.swap_remove(drawn)];
+        match self.world().draw(3) {
+            0 => added.clear(),
+            1 => removed.clear(),
+            _ => added.truncate(1),
+        }
+        let changing = Changing {
+            keeper: &self.copies.keeper,
+            keeper_place: KEEPER,
+            members: &self.copies.members,
+            new_places: &self.asker,
+        };
+        // It may be refused, fail, or be done later.
+        let _ = changing.change(&PlacesChange { added, removed });
     }
 
     fn store(&self) -> Arc<dyn RemoteStore> {

@@ -63,7 +63,10 @@ pub(super) struct Inner {
     pub clock: Duration,
     pub hazards: Hazards,
     pub keeper: Site,
+    /// All places that may be copies.
     pub copies: Vec<Site>,
+    /// So many of them are copies of the set at first.
+    pub first: usize,
     pub late: Vec<Late>,
     /// The process that runs.
     pub current: usize,
@@ -98,7 +101,8 @@ impl Inner {
             clock: Duration::ZERO,
             hazards,
             keeper: Site::new(),
-            copies: (0..copies).map(|_| Site::new()).collect(),
+            copies: (0..=copies).map(|_| Site::new()).collect(),
+            first: copies,
             late: Vec::new(),
             current: 0,
             is_done: [false; CLIENTS],
@@ -286,6 +290,7 @@ impl Inner {
         seen.writers += u64::from(after.writer != before.writer);
         let lives = |record: &SetRecord| record.copies.iter().map(|copy| copy.life).sum::<u64>();
         seen.lives += u64::from(lives(&after) > lives(&before));
+        seen.changed += u64::from(after.places() != before.places());
     }
 
     /// The process that runs next.

@@ -18,19 +18,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// The place of the register.
+pub(super) const KEEPER: &str = "keeper";
+
 pub(super) struct World {
     inner: Mutex<Inner>,
     wake: [Condvar; CLIENTS],
-    spelling: Spelling,
 }
 
 impl World {
     /// Runs a seed to its end.
     pub fn run(seed: u64, planted: Option<Planted>) -> Seen {
         let inner = Inner::new(seed);
-        let copies: Vec<String> = (0..inner.copies.len()).map(place_of).collect();
+        let copies: Vec<String> = (0..inner.first).map(place_of).collect();
         let record = SetRecord::new(5, &copies, 0);
-        for site in &inner.copies {
+        for site in inner.copies.iter().take(inner.first) {
             let mark = mark_of(record.identity, 1);
             site.store.create_object(&mark, b"").expect("in memory");
         }
@@ -40,10 +42,6 @@ impl World {
         let world = Arc::new(World {
             inner: Mutex::new(inner),
             wake: Default::default(),
-            spelling: Spelling {
-                keeper: "keeper".into(),
-                copies,
-            },
         });
         let panics: Vec<_> = std::thread::scope(|scope| {
             let clients = (0..CLIENTS).map(|client| {
@@ -173,15 +171,19 @@ impl World {
     }
 
     pub fn open_copies(&self, asker: &Asker) -> Result<Copies, StoreError> {
-        let keeper = Keeper(self.open(asker, "keeper")?);
+        let keeper = Keeper(self.open(asker, KEEPER)?);
         let view = keeper.read()?;
+        let spelling = Spelling {
+            keeper: KEEPER.into(),
+            copies: view.record.places(),
+        };
         let limits = Limits {
             write: Duration::from_millis(200),
             read: Duration::from_millis(600),
             pause: Duration::from_millis(20),
         };
         let (places, time) = (Box::new(asker.clone()), Box::new(asker.clone()));
-        let mut copies = Copies::new(&self.spelling, keeper, view, places, time, limits)?;
+        let mut copies = Copies::new(&spelling, keeper, view, places, time, limits)?;
         copies.entry_bytes_max = 1000;
         Ok(copies)
     }
@@ -247,18 +249,22 @@ impl World {
         }
     }
 
-    /// The copies, which are all in the set by now.
+    /// The copies, which are all in sync by now.
     pub fn every_copy_in_sync(&self) -> Vec<(String, Life)> {
         let inner = self.lock();
         let record = inner.record();
         let in_sync = record.in_sync().count();
-        assert_eq!(in_sync, inner.copies.len(), "{record:?}");
-        let copies = inner.copies.iter().enumerate().map(|(index, site)| {
+        assert_eq!(in_sync, record.copies.len(), "{record:?}");
+        let copies = inner.copies.iter().enumerate().filter_map(|(index, site)| {
             let place = place_of(index);
-            let mut all = record.copies.iter();
-            let copy = all.find(|copy| copy.place == place).expect("it is one");
-            (place, Life::new(site.store.clone(), copy.life))
+            let copy = record.copies.iter().find(|copy| copy.place == place)?;
+            Some((place, Life::new(site.store.clone(), copy.life)))
         });
         copies.collect()
+    }
+
+    /// All places that may be copies.
+    pub fn places(&self) -> Vec<String> {
+        (0..self.lock().copies.len()).map(place_of).collect()
     }
 }

@@ -1,0 +1,244 @@
+//! A person changes the places of a set, while hosts use it: adds a place, removes one, or both at once.
+//!
+//! Only the register changes. A new place is `out`, so the writer fills it and lets it in as any copy that comes back. A
+//! place that is removed leaves the set first if it is in sync, which needs no consent ([`super`], rule 2). So the
+//! rules of the set hold over a change as over a copy that fails and comes back.
+//!
+//! - A new place has nothing that counts. It is empty, or it was a copy of this set before. It begins a life in which no
+//!   process knows it.
+//! - It is another store than the copies and the keeper: an object that is created there is found at none of them. So
+//!   each of them must answer.
+//! - After a removal of a copy in sync, two copies in sync still answer.
+//!
+//! The register keeps the places of before ([`SetRecord::former`]). A host that is restarted with those is accepted: its
+//! arguments are changed later than the set. Programs of before this record cannot read such a register.
+
+use super::keeper::{Keeper, Replaced};
+use super::life::{LIFE_LAST, folder_of, mark_of, marked_lives};
+use super::members::{Members, Open, Wait};
+use super::record::{SetRecord, Standing};
+use super::spelling::Spelling;
+use sardonyx_base::random::system_random;
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::shell::now;
+use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};
+use std::sync::Arc;
+
+/// The register may change so often meanwhile.
+const ATTEMPTS: u32 = 16;
+
+/// After a removal, so many copies in sync must answer.
+const IN_SYNC_LEAST: usize = 2;
+
+/// Places to add to a set of copies, and to remove from it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct PlacesChange {
+    /// Places that are to have the log.
+    pub added: Vec<String>,
+    /// Places that are to have it no longer.
+    pub removed: Vec<String>,
+}
+
+/// The set, and the two ways to its stores.
+pub(super) struct Changing<'a> {
+    pub keeper: &'a Keeper,
+    /// The keeper's place, as users spell it.
+    pub keeper_place: &'a str,
+    /// Opens copies in their lives.
+    pub members: &'a Members,
+    /// Opens new places, and makes a directory that is absent.
+    pub new_places: &'a dyn Open,
+}
+
+impl Changing<'_> {
+    /// Changes the places. Returns the register afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError::Place`]: a place is not valid, or not of the set. [`StoreError::Setup`]: a rule of this module
+    /// does not hold. The stores' errors; after an unclear one of the keeper, look at the register.
+    pub fn change(&self, change: &PlacesChange) -> Result<SetRecord, StoreError> {
+        let mut view = self.keeper.read()?;
+        self.check_names(&view.record, change)?;
+        self.check_left(&view.record, &change.removed)?;
+        let mut added = Vec::new();
+        for place in &change.added {
+            let life = self.prepare(&view.record, place, &change.removed)?;
+            added.push((place.clone(), life));
+        }
+        for _ in 0..ATTEMPTS {
+            self.check_names(&view.record, change)?;
+            self.check_left(&view.record, &change.removed)?;
+            let record = view.record.with_places(&added, &change.removed, now());
+            match self.keeper.replace(Some(&view.version), &record)? {
+                Replaced::Done(view) => return Ok(view.record.clone()),
+                Replaced::Other(there) => view = there,
+            }
+        }
+        Err(StoreError::NotNow {
+            what: "change the places of the set".into(),
+            place: self.keeper_place.into(),
+            reason: "its register changes all the time".into(),
+        })
+    }
+
+    fn refused(&self, reason: String) -> StoreError {
+        StoreError::Setup {
+            place: format!("copies:{}", self.keeper_place),
+            reason,
+        }
+    }
+
+    /// The places after the change are ones that a set can have.
+    fn check_names(&self, record: &SetRecord, change: &PlacesChange) -> Result<(), StoreError> {
+        let place = |place: &str, reason: &str| StoreError::Place {
+            place: place.into(),
+            reason: reason.into(),
+        };
+        let is_copy = |place: &String| record.copies.iter().any(|copy| copy.place == *place);
+        if let Some(known) = change.added.iter().find(|added| is_copy(added)) {
+            return Err(place(known, "it is a copy of this set already"));
+        }
+        if let Some(unknown) = change.removed.iter().find(|removed| !is_copy(removed)) {
+            return Err(place(
+                unknown,
+                "it is no copy of this set: spell it as `sardonyx store status` shows it",
+            ));
+        }
+        let places = record.with_places(&[], &change.removed, 0).places();
+        let places = places.into_iter().chain(change.added.iter().cloned());
+        let spelled: Vec<String> = places.collect();
+        Spelling::parse(&format!("{};{}", self.keeper_place, spelled.join(";"))).map(drop)
+    }
+
+    /// The copies that are left have the log, and more than one of them.
+    fn check_left(&self, record: &SetRecord, removed: &[String]) -> Result<(), StoreError> {
+        let is_removed = |place: &str| removed.iter().any(|removed| removed == place);
+        if !record.in_sync().any(|copy| is_removed(&copy.place)) {
+            return Ok(());
+        }
+        let left = record.in_sync().filter(|copy| !is_removed(&copy.place));
+        let answers = left.filter(|copy| {
+            let member = self.members.get(record, copy, Wait::Short);
+            member.and_then(|member| member.read(1)).is_ok()
+        });
+        let count = answers.count();
+        match count < IN_SYNC_LEAST {
+            true => Err(self.refused(format!(
+                "without {removed:?} it would have {count} copies that are in sync and answer, and needs \
+                 {IN_SYNC_LEAST}; add a place first, and wait until `sardonyx store status` shows it as {}",
+                Standing::InSync.word()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Begins a life of this set at a new place. Returns its number.
+    fn prepare(
+        &self,
+        record: &SetRecord,
+        place: &str,
+        removed: &[String],
+    ) -> Result<u64, StoreError> {
+        let store = self.new_places.open(place, Wait::Long)?;
+        let before = marked_lives(&*store, record.identity)?;
+        let is_of_another = before == 0
+            && !(store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty());
+        if is_of_another {
+            return Err(StoreError::Setup {
+                place: store.place(),
+                reason: "it has a log that is not of this set of copies: a new copy begins with an empty place".into(),
+            });
+        }
+        self.check_is_another(record, &store, removed)?;
+        self.check_entries_fit(record, &store)?;
+        // A process may know the place in any earlier life of it, also if it was emptied since.
+        let life = before.max(record.removed_life) + 1;
+        if life > LIFE_LAST {
+            return Err(self.refused(format!("{place} has begun too often: empty it")));
+        }
+        if store.create_object(&mark_of(record.identity, life), b"")? == Appended::Conflict {
+            return Err(StoreError::NotNow {
+                what: "be added to the set of copies".into(),
+                place: store.place(),
+                reason: "another process adds it at this moment".into(),
+            });
+        }
+        Ok(life)
+    }
+
+    /// A store under another name would be one copy, and two are promised.
+    fn check_is_another(
+        &self,
+        record: &SetRecord,
+        store: &Arc<dyn RemotePlace>,
+        removed: &[String],
+    ) -> Result<(), StoreError> {
+        let sign = format!("copies/sign-{:016x}", system_random());
+        store.create_object(&sign, b"")?;
+        let found = self.look_for(record, &sign, removed);
+        // A sign that stays does no harm.
+        let _ = store.remove_objects(std::slice::from_ref(&sign));
+        match found? {
+            None => Ok(()),
+            Some(other) => Err(StoreError::Setup {
+                place: store.place(),
+                reason: format!(
+                    "it is the store of {other} under another name: each copy, and the register, needs a \
+                                 place of its own"
+                ),
+            }),
+        }
+    }
+
+    /// The place of the set that has this object. A place that is removed is not asked, since it may be lost.
+    fn look_for(
+        &self,
+        record: &SetRecord,
+        sign: &str,
+        removed: &[String],
+    ) -> Result<Option<String>, StoreError> {
+        if self.keeper.0.read_object(sign)?.is_some() {
+            return Ok(Some(self.keeper_place.into()));
+        }
+        for copy in &record.copies {
+            if removed.contains(&copy.place) {
+                continue;
+            }
+            let asked = self.members.place(&copy.place);
+            let found = asked.and_then(|asked| asked.read_object(sign));
+            let found = found.map_err(|error| {
+                self.refused(format!(
+                    "{} gives no answer ({error}), so it could be the new place under another name; add the place when \
+                     it answers, or remove that one with the same command",
+                    copy.place
+                ))
+            })?;
+            if found.is_some() {
+                return Ok(Some(copy.place.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Running hosts append entries of the length that their copies take.
+    fn check_entries_fit(
+        &self,
+        record: &SetRecord,
+        store: &Arc<dyn RemotePlace>,
+    ) -> Result<(), StoreError> {
+        let (Some(tail), most) = (record.tail(), store.entry_bytes_max()) else {
+            return Ok(());
+        };
+        let wanted = self.members.get(record, tail, Wait::Short)?;
+        let wanted = wanted.entry_bytes_max();
+        match most < wanted {
+            true => Err(StoreError::Setup {
+                place: store.place(),
+                reason: format!(
+                    "its entries have at most {most} bytes, and those of the set up to {wanted}"
+                ),
+            }),
+            false => Ok(()),
+        }
+    }
+}
