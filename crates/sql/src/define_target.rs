@@ -170,6 +170,14 @@ pub(crate) trait DefineTarget: WriteTarget {
         Ok(())
     }
 
+    /// Checks that unique keys can be deferrable here.
+    ///
+    /// # Errors
+    /// `0A000` if they cannot.
+    fn check_deferrable_keys(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     /// What stands beside the tables has changed, too.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub(crate) struct TableNotes {
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
 
-/// Properties of a foreign key that the engine's schema does not have.
+/// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReferenceNotes {
     /// `DEFERRABLE`.

@@ -256,6 +256,7 @@ impl WrittenIndex {
             name: self.name.clone(),
             kind: IndexKind::Ordered,
             unique: self.unique,
+            deferrable: false,
             key,
         };
         Ok(IndexToMake {

@@ -84,15 +84,17 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
 
 /// Checks the operator class of an index: all indexes order values as `<` does, and texts by their bytes.
 fn check_operators(class: Option<&ast::ObjectName>) -> Result<(), SqlError> {
-    const KNOWN: [&str; 22] = [
+    const KNOWN: [&str; 24] = [
         "bool_ops",
         "bpchar_ops",
         "bpchar_pattern_ops",
         "bytea_ops",
         "char_ops",
+        "cidr_ops",
         "date_ops",
         "float4_ops",
         "float8_ops",
+        "inet_ops",
         "int2_ops",
         "int4_ops",
         "int8_ops",

@@ -407,6 +407,20 @@ fn conflict(
         Some(found) => found,
         None => None,
     };
+    let mut indexes = relation.schema.indexes.iter();
+    let is_deferrable = indexes.any(|index| {
+        let is_arbiter = match &target {
+            None => true,
+            Some(target) => target.index.as_deref() == Some(&*index.name),
+        };
+        index.deferrable && is_arbiter
+    });
+    if is_deferrable {
+        return Err(SqlError::new(
+            code::NOT_IN_PREREQUISITE_STATE,
+            "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+        ));
+    }
     let update = match &on.action {
         OnConflictAction::DoNothing => None,
         OnConflictAction::DoUpdate(update) => {
@@ -485,7 +499,7 @@ fn unique_index(
             columns: columns(&schema.primary),
         });
     }
-    let mut indexes = schema.indexes.iter().filter(|index| index.unique);
+    let mut indexes = schema.indexes.iter().filter(|index| index.tells_apart());
     let index = indexes.find(|index| is_it(index, &index.name))?;
     Some(Target {
         index: Some(index.name.clone()),

@@ -95,6 +95,8 @@ pub(super) struct SeenIndex {
     /// The condition of a partial index, as SQL.
     pub condition: Option<String>,
     pub unique: bool,
+    /// Its key is checked when a row is written.
+    pub immediate: bool,
     pub primary: bool,
 }
 
@@ -115,6 +117,7 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
             included: Vec::new(),
             condition: None,
             unique: true,
+            immediate: true,
             primary: true,
         });
     }
@@ -130,7 +133,8 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
                 .cloned()
                 .unwrap_or_default(),
             condition: shown_condition(schema, index),
-            unique: index.unique,
+            unique: index.tells_apart(),
+            immediate: !index.deferrable,
             primary: relation.notes.primary_index.as_ref() == Some(&index.name),
         });
     }
@@ -186,7 +190,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 no.clone(),
                 Value::Bool(index.primary),
                 no.clone(),
-                yes.clone(),
+                Value::Bool(index.immediate),
                 no.clone(),
                 yes.clone(),
                 no.clone(),

@@ -37,6 +37,7 @@ fn index(name: &str, kind: IndexKind, unique: bool, column: usize) -> IndexDefin
         name: name.to_string(),
         kind,
         unique,
+        deferrable: false,
         key: vec![KeyPart { column, descending }],
     }
 }
