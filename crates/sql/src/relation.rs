@@ -36,6 +36,7 @@ pub(crate) mod kind {
     pub const COMMENT: &str = "comment";
     pub const SCHEMA: &str = "schema";
     pub const TYPES: &str = "types";
+    pub const EXTENSION: &str = "extension";
 }
 
 /// What the engine's schema does not say of a table.

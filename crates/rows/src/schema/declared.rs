@@ -407,6 +407,20 @@ mod tests {
         assert_eq!(Limit::of(TIME, 6), Limit::None);
     }
 
+    #[test]
+    fn bytes_of_addresses_are_theirs_alone() {
+        let (inet, cidr) = (Limit::of(INET, -1), Limit::of(CIDR, -1));
+        let of = |text, is_cidr| Network::parse(text, is_cidr).expect("an address").encode();
+        let (host, network) = (of("10.1.2.3/8", false), of("10.0.0.0/8", true));
+        let fits = |limit: Limit, bytes: &[u8]| limit.fit(ValueRef::Bytes(bytes)).is_some();
+        assert!(fits(inet, &host) && fits(inet, &network) && fits(cidr, &network));
+        assert!(!fits(cidr, &host));
+        for bytes in [&b""[..], b"10.1.2.3", &host[1..], &[4, 10, 1, 2, 3, 8, 10, 1, 2, 3]] {
+            assert!(!fits(inet, bytes), "{bytes:?}");
+        }
+        assert!(inet.is_of(Type::Bytes) && !inet.is_of(Type::Text));
+    }
+
     proptest! {
         #[test]
         fn what_fits_stays_as_it_is(

@@ -578,6 +578,43 @@ mod tests {
         assert_eq!(declared[declared.len() - entry.len()..], entry);
     }
 
+    #[test]
+    fn addresses_and_deferrable_keys_raise_the_version_so_that_older_programs_refuse_them() {
+        const INET: u32 = 869;
+        const CIDR: u32 = 650;
+        for kind in [INET, CIDR] {
+            let mut networks = schema(Vec::new(), OnDelete::Restrict);
+            networks.columns[1].kind = Type::Bytes;
+            assert_eq!(networks.encode()[..2], [1, 0]);
+            networks.declared = vec![Declared {
+                kind,
+                ..Declared::of(1)
+            }];
+            let bytes = networks.encode();
+            assert_eq!(bytes[..2], [5, 0]);
+            assert_eq!(Schema::decode(&bytes), Ok(networks.clone()));
+            // Of a column that has no bytes.
+            networks.columns[1].kind = Type::Text;
+            assert!(Schema::decode(&networks.encode()).is_err());
+        }
+        let mut keys = schema(Vec::new(), OnDelete::Restrict);
+        keys.indexes.push(IndexDefinition {
+            name: "later".into(),
+            kind: IndexKind::Ordered,
+            unique: false,
+            deferrable: true,
+            key: vec![KeyPart {
+                column: 1,
+                descending: false,
+            }],
+        });
+        let bytes = keys.encode();
+        assert_eq!(bytes[..2], [5, 0]);
+        assert_eq!(Schema::decode(&bytes), Ok(keys.clone()));
+        keys.indexes[0].unique = true;
+        assert!(Schema::decode(&keys.encode()).is_err());
+    }
+
     proptest! {
         #[test]
         fn what_is_declared_reads_as_it_was_written(

@@ -11,6 +11,7 @@ mod default;
 mod domains;
 mod drop;
 mod drop_column;
+mod extension;
 mod generated;
 mod index;
 mod keys;
@@ -139,6 +140,8 @@ pub(crate) fn run(
             representation,
         } => types::create(tx, name, representation.as_ref(), path)?,
         Statement::AlterType(alter) => types::alter(tx, alter, path)?,
+        Statement::CreateExtension(create) => extension::create(tx, create)?,
+        Statement::DropExtension(drop) => extension::drop(tx, drop)?,
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
         Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
         _ => {

@@ -408,18 +408,19 @@ fn conflict(
         None => None,
     };
     let mut indexes = relation.schema.indexes.iter();
-    let is_deferrable = indexes.any(|index| {
+    let deferrable = indexes.find(|index| {
         let is_arbiter = match &target {
             None => true,
             Some(target) => target.index.as_deref() == Some(&*index.name),
         };
         index.deferrable && is_arbiter
     });
-    if is_deferrable {
-        return Err(SqlError::new(
+    if let Some(index) = deferrable {
+        let error = SqlError::new(
             code::NOT_IN_PREREQUISITE_STATE,
             "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
-        ));
+        );
+        return Err(error.of_table(&relation.name).of_constraint(&index.name));
     }
     let update = match &on.action {
         OnConflictAction::DoNothing => None,

@@ -205,20 +205,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_extension",
-        3079,
-        &[
-            ("oid", Oid),
-            ("extname", Name),
-            ("extowner", Oid),
-            ("extnamespace", Oid),
-            ("extrelocatable", Bool),
-            ("extversion", Text),
-            ("extconfig", OidArray),
-            ("extcondition", TextArray),
-        ],
-    ),
-    empty(
         "pg_foreign_table",
         3118,
         &[
