@@ -261,6 +261,12 @@ impl Relation {
                 not_null: !column.is_nullable()
                     || noted.or(own.as_ref()).is_some_and(|noted| noted.not_null),
                 default: match (default, declared.and_then(|own| own.default.as_ref())) {
+                    // Its default was dropped. A column of a domain has that of the domain otherwise.
+                    (Some(text), _)
+                        if text == "null" && noted.is_none_or(|noted| noted.domain.is_none()) =>
+                    {
+                        DefaultValue::Value(Value::Null)
+                    }
                     (Some(text), _) => DefaultValue::Expression(text),
                     (None, Some(DeclaredDefault::Sql(text))) => {
                         DefaultValue::Expression(text.clone())

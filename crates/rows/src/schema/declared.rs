@@ -415,7 +415,12 @@ mod tests {
         let fits = |limit: Limit, bytes: &[u8]| limit.fit(ValueRef::Bytes(bytes)).is_some();
         assert!(fits(inet, &host) && fits(inet, &network) && fits(cidr, &network));
         assert!(!fits(cidr, &host));
-        for bytes in [&b""[..], b"10.1.2.3", &host[1..], &[4, 10, 1, 2, 3, 8, 10, 1, 2, 3]] {
+        for bytes in [
+            &b""[..],
+            b"10.1.2.3",
+            &host[1..],
+            &[4, 10, 1, 2, 3, 8, 10, 1, 2, 3],
+        ] {
             assert!(!fits(inet, bytes), "{bytes:?}");
         }
         assert!(inet.is_of(Type::Bytes) && !inet.is_of(Type::Text));

@@ -43,7 +43,11 @@ pub(super) fn create(
     if object(tx.view(), kind::EXTENSION, &name)?.is_some() {
         let message = format!("extension \"{name}\" already exists");
         return match if_not_exists {
-            true => Ok(skipped(WORD, code::DUPLICATE_OBJECT, message + ", skipping")),
+            true => Ok(skipped(
+                WORD,
+                code::DUPLICATE_OBJECT,
+                message + ", skipping",
+            )),
             false => Err(SqlError::new(code::DUPLICATE_OBJECT, message)),
         };
     }

@@ -337,3 +337,51 @@ SELECT conname, condeferrable, condeferred FROM pg_constraint WHERE conrelid = '
 named|t|f
 places_pkey|f|f
 places_place_key|t|t
+
+# Two transactions with one key: the second one to commit fails, also one whose reads and changes are beside a snapshot.
+
+session first
+
+statement ok
+BEGIN
+
+statement ok
+INSERT INTO keyed VALUES (70, 70)
+
+session second
+
+statement ok
+INSERT INTO keyed VALUES (70, 70)
+
+session first
+
+statement error 23505
+COMMIT
+
+statement ok
+BEGIN; SELECT 1; SELECT 2; SELECT 3; SELECT 4; SELECT 5; SELECT 6; SELECT 7; SELECT 8
+
+statement ok
+SELECT 9
+
+statement ok
+SELECT 10
+
+statement ok
+INSERT INTO keyed VALUES (71, 71)
+
+session second
+
+statement ok
+INSERT INTO keyed VALUES (71, 71)
+
+session first
+
+statement error 23505
+COMMIT
+
+query
+SELECT a, count(*) FROM keyed WHERE a >= 70 GROUP BY a ORDER BY a
+----
+70|1
+71|1

@@ -245,10 +245,9 @@ UPDATE hosts SET address = set_masklen(address, 16) WHERE id = 1 RETURNING addre
 10.0.0.1/16
 
 query
-DELETE FROM hosts WHERE address IN ('10.0.0.1/16', '::1') RETURNING id
+DELETE FROM hosts WHERE address IN ('::1', '9.9.9.9') RETURNING id
 ----
 3
-1
 
 statement ok
 CREATE TABLE leases (host inet PRIMARY KEY, CHECK (host << '10.0.0.0/8'), whole text GENERATED ALWAYS AS (host(host)) STORED)
@@ -315,6 +314,7 @@ SELECT host, count(*) FROM leases JOIN uses ON host = of GROUP BY host ORDER BY 
 query
 SELECT address FROM hosts WHERE address IS NOT NULL UNION SELECT host FROM leases ORDER BY 1
 ----
+10.0.0.1/16
 10.0.0.2/24
 10.0.0.1
 10.0.0.2
@@ -340,6 +340,7 @@ invalid input syntax for type inet: "any text"
 query
 SELECT id, address, net FROM hosts ORDER BY id
 ----
+1|10.0.0.1/16|10.0.0.0/8
 2|10.0.0.2/24|10.0.0.0/24
 4|10.0.0.2|10.0.0.0/8
 5|NULL|10.0.0.0/8
@@ -350,17 +351,18 @@ ALTER TABLE hosts ALTER COLUMN net TYPE cidr
 query
 SELECT id, net FROM hosts ORDER BY id
 ----
+1|10.0.0.0/8
 2|10.0.0.0/24
 4|10.0.0.0/8
 5|10.0.0.0/8
 
 query
-SELECT oid, typname, typlen, typcategory, typispreferred, typarray, typinput, typsend, typalign, typstorage FROM pg_type WHERE typname IN ('inet', 'cidr', '_inet', '_cidr') ORDER BY oid
+SELECT oid, typname, typlen, typcategory, typispreferred, typarray, typalign, typstorage FROM pg_type WHERE typname IN ('inet', 'cidr', '_inet', '_cidr') ORDER BY oid
 ----
-650|cidr|-1|I|f|651|cidr_in|cidr_send|i|m
-651|_cidr|-1|A|f|0|array_in|array_send|i|x
-869|inet|-1|I|t|1041|inet_in|inet_send|i|m
-1041|_inet|-1|A|f|0|array_in|array_send|i|x
+650|cidr|-1|I|f|651|i|m
+651|_cidr|-1|A|f|0|i|x
+869|inet|-1|I|t|1041|i|m
+1041|_inet|-1|A|f|0|i|x
 
 query
 SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'leases' ORDER BY ordinal_position
@@ -399,3 +401,78 @@ DETAIL: Failing row contains (12.0.0.1, 12.0.0.1).
 SCHEMA: public
 TABLE: leases
 CONSTRAINT: leases_host_check
+
+statement ok
+CREATE INDEX again ON leases (whole)
+
+statement ok
+ALTER INDEX again RENAME TO leases_again
+
+statement error 42P01
+ALTER INDEX again RENAME TO other
+----
+relation "again" does not exist
+
+statement error 42P07
+ALTER INDEX leases_again RENAME TO leases_network
+----
+relation "leases_network" already exists
+
+statement ok
+ALTER TABLE hosts RENAME CONSTRAINT hosts_address_key TO addresses
+
+statement error 42704
+ALTER TABLE hosts RENAME CONSTRAINT nothing TO addresses
+----
+constraint "nothing" for table "hosts" does not exist
+
+statement ok
+ALTER TABLE uses RENAME CONSTRAINT uses_of_fkey TO uses_lease
+
+statement ok
+ALTER TABLE leases RENAME CONSTRAINT leases_host_check TO leases_inside
+
+statement ok
+ALTER TABLE hosts RENAME CONSTRAINT hosts_pkey TO hosts_key
+
+query
+SELECT conrelid::regclass::text, conname, contype FROM pg_constraint WHERE conrelid IN ('hosts'::regclass, 'uses'::regclass, 'leases'::regclass) ORDER BY 1, 2
+----
+hosts|addresses|u
+hosts|hosts_key|p
+leases|leases_inside|c
+leases|leases_pkey|p
+uses|uses_lease|f
+
+query
+SELECT indexname FROM pg_indexes WHERE tablename IN ('hosts', 'leases') ORDER BY 1
+----
+addresses
+hosts_key
+leases_again
+leases_network
+leases_pkey
+leases_some
+
+statement error 22P02
+INSERT INTO hosts (id, address) VALUES (9, 'x')
+----
+invalid input syntax for type inet: "x"
+
+statement error 23503
+INSERT INTO uses VALUES ('10.0.0.7')
+----
+insert or update on table "uses" violates foreign key constraint "uses_lease"
+DETAIL: Key (of)=(10.0.0.7) is not present in table "leases".
+SCHEMA: public
+TABLE: uses
+CONSTRAINT: uses_lease
+
+statement error 23514
+INSERT INTO leases VALUES ('12.0.0.1')
+----
+new row for relation "leases" violates check constraint "leases_inside"
+DETAIL: Failing row contains (12.0.0.1, 12.0.0.1).
+SCHEMA: public
+TABLE: leases
+CONSTRAINT: leases_inside

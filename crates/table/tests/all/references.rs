@@ -342,7 +342,8 @@ fn deferrable_keys_are_checked_as_the_rows_then_are() {
     };
     world.commit(|tx| {
         tx.insert(parents, &parent(70, 7)).expect("inserted");
-        tx.create_index(table, later.clone()).expect("no two have one");
+        tx.create_index(table, later.clone())
+            .expect("no two have one");
         // At once, where they are not held.
         assert!(is_taken(tx.insert(parents, &parent(71, 7))));
         tx.insert(parents, &parent(71, 8)).expect("inserted");
@@ -372,7 +373,8 @@ fn deferrable_keys_are_checked_as_the_rows_then_are() {
         tx.drop_index(table, "later").expect("there");
         assert!(is_taken(tx.create_index(table, later.clone())));
         tx.delete(parents, 77).expect("there");
-        tx.create_index(table, later.clone()).expect("no two have one");
+        tx.create_index(table, later.clone())
+            .expect("no two have one");
         tx.hold_references(false);
     });
     world.redo();
