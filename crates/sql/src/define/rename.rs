@@ -3,7 +3,6 @@
 //! The engine knows an index by its name, so the index of another name is built anew: that takes as long as its creation, in
 //! one call of the stage. Notes of the index, and of the constraint that it is, go with it.
 
-use super::constraint::no_constraint;
 use super::create::{constraint_exists, exists, is_taken};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -54,7 +53,11 @@ pub(super) fn constraint(
     new: &str,
 ) -> Result<(), SqlError> {
     if !relation.has_constraint(old) {
-        return Err(no_constraint(relation, old));
+        let text = format!(
+            "constraint \"{old}\" for table \"{}\" does not exist",
+            relation.local()
+        );
+        return Err(SqlError::new(code::UNKNOWN_OBJECT, text));
     }
     if relation.has_constraint(new) {
         return Err(constraint_exists(new, &relation.name));
