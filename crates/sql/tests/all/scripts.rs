@@ -250,6 +250,7 @@ scripts! {
     constraints: "constraints.sql",
     deferred: "deferred.sql",
     deferrable_keys: "deferrable_keys.sql",
+    frameworks: "frameworks.sql",
     networks: "networks.sql",
     intervals: "intervals.sql",
     jsonb: "jsonb.sql",
