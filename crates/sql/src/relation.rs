@@ -71,6 +71,9 @@ pub(crate) struct TableNotes {
     /// The columns that `INCLUDE` names, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub included: BTreeMap<String, Vec<usize>>,
+    /// The operator classes of indexes that are not those of their columns' types, by the indexes' names and the columns' numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,

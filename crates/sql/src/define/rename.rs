@@ -117,5 +117,6 @@ fn renamed(relation: &Relation, old: &str, new: &str) -> TableNotes {
     moved(&mut notes.constraint_comments, old, new);
     moved(&mut notes.index_comments, old, new);
     moved(&mut notes.included, old, new);
+    moved(&mut notes.operator_classes, old, new);
     notes
 }

@@ -321,6 +321,11 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
             true => format!("({name})"),
             false => name,
         };
+        let noted = relation.notes.operator_classes.get(&index.name);
+        let name = match noted.and_then(|noted| noted.get(column)) {
+            Some(class) => format!("{name} {class}"),
+            None => name,
+        };
         if *descending { name + " DESC" } else { name }
     });
     columns.collect::<Vec<_>>().join(", ")

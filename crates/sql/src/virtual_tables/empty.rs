@@ -138,21 +138,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_opclass",
-        2616,
-        &[
-            ("oid", Oid),
-            ("opcmethod", Oid),
-            ("opcname", Name),
-            ("opcnamespace", Oid),
-            ("opcowner", Oid),
-            ("opcfamily", Oid),
-            ("opcintype", Oid),
-            ("opcdefault", Bool),
-            ("opckeytype", Oid),
-        ],
-    ),
-    empty(
         "pg_trigger",
         2620,
         &[

@@ -82,3 +82,57 @@ query
 SELECT * FROM a
 ----
 1|NULL|NULL
+
+statement ok
+CREATE TABLE words (id int PRIMARY KEY, a varchar(10), b text, c int, d char(5), e inet, f cidr, g uuid)
+
+statement ok
+CREATE INDEX words_some ON words (a varchar_pattern_ops, b, c int4_ops, d bpchar_pattern_ops DESC, e, f, g) INCLUDE (id)
+
+statement ok
+CREATE INDEX words_lower ON words (lower(b) text_pattern_ops) WHERE c > 1
+
+statement error 42804
+CREATE INDEX words_wrong ON words (b int4_ops)
+----
+operator class "int4_ops" does not accept data type text
+
+query
+SELECT pg_get_indexdef('words_some'::regclass)
+----
+CREATE INDEX words_some ON public.words USING btree (a varchar_pattern_ops, b, c, d bpchar_pattern_ops DESC, e, f, g) INCLUDE (id)
+
+query
+SELECT i.indexrelid::regclass::text, oc.opcname FROM pg_opclass oc JOIN pg_index i ON oc.oid = ANY (i.indclass) WHERE i.indrelid = 'words'::regclass ORDER BY 1, 2
+----
+words_lower|text_pattern_ops
+words_pkey|int4_ops
+words_some|bpchar_pattern_ops
+words_some|inet_ops
+words_some|int4_ops
+words_some|text_ops
+words_some|uuid_ops
+words_some|varchar_pattern_ops
+
+query
+SELECT oid, opcmethod, opcname, opcfamily, opcintype, opcdefault FROM pg_opclass WHERE opcname IN ('text_ops', 'varchar_pattern_ops', 'inet_ops') AND opcmethod = 403 ORDER BY oid
+----
+3126|403|text_ops|1994|25|t
+4218|403|varchar_pattern_ops|2095|25|f
+10015|403|inet_ops|1974|869|t
+
+statement ok
+CREATE TABLE like_words (LIKE words INCLUDING INDEXES)
+
+query
+SELECT count(*) FROM pg_indexes WHERE tablename = 'like_words' AND indexdef LIKE '%a varchar_pattern_ops, b, c, d bpchar_pattern_ops DESC, e, f, g%'
+----
+1
+
+statement ok
+ALTER TABLE words ALTER COLUMN b TYPE varchar(20)
+
+query
+SELECT count(*) FROM pg_indexes WHERE tablename = 'words' AND indexdef LIKE '%text_pattern_ops%'
+----
+1
