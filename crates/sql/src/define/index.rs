@@ -179,6 +179,7 @@ pub(super) fn new_index(
     let written = WrittenIndex {
         name,
         unique: create.unique,
+        deferrable: false,
         elements,
         condition: predicate.clone(),
         included: include.iter().map(name_of).collect(),
@@ -191,6 +192,7 @@ pub(super) fn new_index(
 pub(super) struct WrittenIndex {
     pub name: String,
     unique: bool,
+    deferrable: bool,
     elements: Vec<KeyElement>,
     condition: Option<Tree>,
     included: Vec<String>,
@@ -227,6 +229,7 @@ impl WrittenIndex {
         Ok(WrittenIndex {
             name: index.name.clone(),
             unique: index.unique,
+            deferrable: index.deferrable,
             elements,
             condition: condition.map(|text| parse_expression(&text)).transpose()?,
             included: included.map(|column| column.name.clone()).collect(),
@@ -274,7 +277,7 @@ impl WrittenIndex {
             name: self.name.clone(),
             kind: IndexKind::Ordered,
             unique: self.unique,
-            deferrable: false,
+            deferrable: self.deferrable,
             key,
         };
         Ok(IndexToMake {

@@ -338,6 +338,52 @@ named|t|f
 places_pkey|f|f
 places_place_key|t|t
 
+statement ok
+ALTER TABLE places ALTER COLUMN place TYPE bigint
+
+statement error 23505
+INSERT INTO places VALUES (50, 2, 'q')
+----
+duplicate key value violates unique constraint "places_place_key"
+DETAIL: Key (place)=(2) already exists.
+SCHEMA: public
+TABLE: places
+CONSTRAINT: places_place_key
+
+statement ok
+BEGIN
+
+statement ok
+INSERT INTO places VALUES (50, 2, 'q')
+
+statement ok
+DELETE FROM places WHERE id = 50
+
+statement ok
+COMMIT
+
+statement ok
+ALTER TABLE places RENAME CONSTRAINT places_place_key TO one_place
+
+statement error 23505
+INSERT INTO places VALUES (50, 2, 'q')
+----
+duplicate key value violates unique constraint "one_place"
+DETAIL: Key (place)=(2) already exists.
+SCHEMA: public
+TABLE: places
+CONSTRAINT: one_place
+
+statement ok
+ALTER TABLE places RENAME COLUMN place TO spot
+
+query
+SELECT conname, condeferrable, condeferred, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'places'::regclass ORDER BY conname
+----
+named|t|f|UNIQUE (name) DEFERRABLE
+one_place|t|t|UNIQUE (spot) DEFERRABLE INITIALLY DEFERRED
+places_pkey|f|f|PRIMARY KEY (id)
+
 # Two transactions with one key: the second one to commit fails, also one whose reads and changes are beside a snapshot.
 
 session first
