@@ -14,6 +14,8 @@
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/inet_net_pton.c`, `src/port/inet_net_ntop.c`, `network_cmp_internal`.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use std::fmt::{self, Write};
 use std::net::Ipv6Addr;
 
@@ -111,10 +113,10 @@ impl Network {
         let (network, length) = self.network().bytes();
         let mut bytes = Vec::with_capacity(2 + 2 * length);
         bytes.push(if self.is_six { 6 } else { 4 });
-        bytes.extend(&network[..length]);
+        bytes.extend(network.iter().take(length));
         bytes.push(self.bits);
         if self.bits < self.most_bits() {
-            bytes.extend(&self.bytes().0[..length]);
+            bytes.extend(self.bytes().0.iter().take(length));
         }
         bytes
     }
@@ -184,7 +186,7 @@ impl Network {
             false if self.bits == 0 => text.push('0'),
             false => {
                 let octets = usize::from(self.bits.div_ceil(8));
-                let octets: Vec<String> = bytes[..octets].iter().map(u8::to_string).collect();
+                let octets: Vec<String> = bytes.iter().take(octets).map(u8::to_string).collect();
                 text = octets.join(".");
             }
         }
@@ -248,9 +250,8 @@ fn take_mask(text: &[u8], most: u8) -> Option<Option<u8>> {
 }
 
 fn number_of(octets: &[u8]) -> u128 {
-    let mut whole = [0; 4];
-    whole[..octets.len()].copy_from_slice(octets);
-    u32::from_be_bytes(whole).into()
+    let whole = octets.iter().chain(std::iter::repeat(&0)).take(4);
+    whole.fold(0, |before, octet| before << 8 | u128::from(*octet))
 }
 
 /// A host of version 4: four octets, or fewer with a mask that they cover.
@@ -355,7 +356,8 @@ fn push_four(address: u128, text: &mut String) {
 fn zeros_of(words: &[u16]) -> (usize, usize) {
     let (mut best, mut at) = ((0, 1), 0);
     while at < words.len() {
-        let length = words[at..].iter().take_while(|word| **word == 0).count();
+        let rest = words.iter().skip(at);
+        let length = rest.take_while(|word| **word == 0).count();
         if length > best.1 {
             best = (at, length);
         }
@@ -398,9 +400,9 @@ fn push_short_six(bytes: [u8; 16], bits: u8, text: &mut String) {
     }
     let all = Ipv6Addr::from(bytes).segments();
     let count = usize::from(bits.div_ceil(16)).max(2);
-    let words = &all[..count];
+    let words = all.iter().take(count);
     let (mut first, mut length, mut start, mut run) = (0, 0, 0, 0);
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in words.clone().enumerate() {
         if *word == 0 {
             if run == 0 {
                 start = at;
@@ -418,7 +420,7 @@ fn push_short_six(bytes: [u8; 16], bits: u8, text: &mut String) {
         && (length == 6
             || length == 5 && all[5] == 0xffff
             || length == 7 && bytes[14] != 0 && bytes[15] != 1);
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in words.enumerate() {
         if length > 0 && (first..first + length).contains(&at) {
             if at == first {
                 text.push(':');
