@@ -17,7 +17,7 @@ pub(super) fn with_locks(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for token in tokens {
         match (&token.token, clause.len()) {
             (Token::Whitespace(_), _) => {}
-            (_, 0 | 1 | 2) if is_word(&token, "for") => clause = vec![token.clone()],
+            (_, 0..=2) if is_word(&token, "for") => clause = vec![token.clone()],
             (_, 1) if is_word(&token, "update") || is_word(&token, "share") => {
                 clause.push(token.clone());
             }
