@@ -6,7 +6,8 @@
 DIR is Django's unpacked source distribution (`pip download --no-binary :all: --no-deps Django==5.2.8`), with Django of that
 release, psycopg and sqlparse installed. The tests run unpatched, each module by a process. A server of Sardonyx has one
 database, so Django's two are two servers, and `--keepdb` takes them as they are; each module gets new ones. A test counts if
-PostgreSQL passes it. The list of modules is not to shrink. Ends with 0 if no module fails to make its tables.
+PostgreSQL passes it, so a module whose tests did not run there to their end is an error, not a module without tests. The list
+of modules is not to shrink. Ends with 0 if no module fails to make its tables, with 2 if PostgreSQL did not run one.
 """
 
 import argparse
@@ -80,6 +81,11 @@ def run(module, source, databases, seconds, zone, options):
     return passed, skipped, said
 
 
+def ended(said):
+    """True if the tests of a module ran to their end."""
+    return re.search(r"^Ran \d+ tests? in ", said, re.MULTILINE) is not None
+
+
 def reasons(said):
     """The last sentence of each failure's traceback."""
     found = []
@@ -115,8 +121,10 @@ def measured(module, arguments):
         if control:
             (arguments.logs / f"{module}.there").write_text(control[2])
     expected = control[0] if control else set(SUBJECT.findall(ours[2])) | ours[0]
+    # Without tests of PostgreSQL's there is nothing to compare with.
+    has_control = control is None or ended(control[2]) and len(control[0]) > 0
     return {
-        "module": module, "passed": len(ours[0] & expected), "of": len(expected), "has_tables": "Ran " in ours[2],
+        "module": module, "passed": len(ours[0] & expected), "of": len(expected), "has_tables": ended(ours[2]), "has_control": has_control,
         "reasons": collections.Counter(reasons(ours[2])), "failed": sorted(expected - ours[0]),
     }
 
@@ -140,7 +148,8 @@ def main():
         total.update(one["reasons"])
         if not arguments.json:
             share = 100 * one["passed"] / max(one["of"], 1)
-            print(f"{one['module']:<24}{one['passed']:>5} of {one['of']:>5} {share:6.1f} %{'' if one['has_tables'] else '  no tables'}", flush=True)
+            lacks = [what for what, key in (("no tables", "has_tables"), ("PostgreSQL did not run it", "has_control")) if not one[key]]
+            print(f"{one['module']:<24}{one['passed']:>5} of {one['of']:>5} {share:6.1f} %  {', '.join(lacks)}".rstrip(), flush=True)
             for reason, times in one["reasons"].most_common(5):
                 print(f"      {times:>4} {reason}", flush=True)
     passed, count = (sum(one[key] for one in every) for key in ("passed", "of"))
@@ -150,6 +159,8 @@ def main():
         print(f"{passed} of {count} tests that PostgreSQL passes ({100 * passed / max(count, 1):.1f} %)")
         for reason, times in total.most_common(arguments.reasons):
             print(f"{times:>6} {reason}")
+    if not all(one["has_control"] for one in every):
+        sys.exit(2)
     sys.exit(0 if all(one["has_tables"] for one in every) else 1)
 
 

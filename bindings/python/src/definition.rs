@@ -226,6 +226,7 @@ fn create_index(table: String, name: String, columns: Vec<String>, unique: bool)
             name,
             kind: IndexKind::Ordered,
             unique,
+            deferrable: false,
         };
         tx.create_index(number, definition)
     }

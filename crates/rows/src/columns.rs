@@ -168,6 +168,7 @@ pub fn schema_of<R: Record>() -> Option<Schema> {
         name: PRIMARY.to_string(),
         kind: IndexKind::Hash,
         unique: true,
+        deferrable: false,
         key: in_key
             .map(|(column, _)| KeyPart {
                 column,

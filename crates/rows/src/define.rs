@@ -168,6 +168,28 @@ pub trait DefineRows: ConstrainedRows + Sized {
         }
     }
 
+    /// Gives an index, a reference or a condition of a table another name. An index is built anew, and a reference checked
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none of the name, or the new one is taken; [`Error::Limit`]. Nothing has changed then.
+    fn rename_constraint(&mut self, table: u16, name: &str, new: &str) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        let indexes = schema.indexes.iter_mut().map(|index| &mut index.name);
+        let references = schema.foreign_keys.iter_mut().map(|key| &mut key.name);
+        let conditions = schema.checks.iter_mut().map(|(name, _)| name);
+        let mut names = indexes.chain(references).chain(conditions);
+        let Some(there) = names.find(|there| **there == name) else {
+            return Err(TableError::UnknownIndex {
+                table: self.described(table)?.1.to_string(),
+                index: name.to_string(),
+            }
+            .into());
+        };
+        *there = new.to_string();
+        self.store_schema(table, schema)
+    }
+
     /// Gives a table a reference to another, or to itself.
     ///
     /// # Errors

@@ -185,6 +185,7 @@ impl Aggregate {
             (AggregateKind::Average, of) if of.is_number() => SqlType::Numeric,
             (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
+            (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb) =>
             {

@@ -13,6 +13,7 @@ use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
 use crate::values::intervals::Interval;
+use crate::values::networks;
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -61,6 +62,7 @@ pub fn encode_binary(
             out.extend(time.saturating_sub(EPOCH_MICROSECONDS).to_be_bytes());
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
+        (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
         (SqlType::Jsonb, ValueRef::Text(text)) => {
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
@@ -171,6 +173,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             interval.value()
         }
         SqlType::Uuid => Value::Uuid(exactly(bytes).ok_or_else(wrong)?),
+        SqlType::Inet | SqlType::Cidr => return networks::receive(kind, bytes),
         SqlType::OneChar => match bytes {
             [0] => Value::Text(String::new()),
             [byte] if byte.is_ascii() => Value::Text(char::from(*byte).to_string()),
@@ -245,6 +248,9 @@ mod tests {
         (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
         (SqlType::Timestamptz, "1969-12-31 23:59:59+00"),
         (SqlType::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+        (SqlType::Inet, "192.168.1.5/24"),
+        (SqlType::Inet, "2001:db8::1"),
+        (SqlType::Cidr, "10.1.0.0/16"),
         (SqlType::Oid, "4294967295"),
         (SqlType::Regclass, "16384"),
     ];
@@ -317,6 +323,7 @@ mod tests {
                 if let Ok(value) = decode_binary(kind, &bytes)
                     && !matches!(kind, SqlType::Bool | SqlType::Float4 | SqlType::Numeric)
                     && kind != SqlType::Char
+                    && !kind.is_network()
                     && kind.element().is_none()
                     && kind != SqlType::Void
                 {

@@ -1,6 +1,6 @@
-//! When foreign keys are checked: at the end of a statement, or of the transaction where they are deferred.
+//! When foreign keys and deferrable unique keys are checked: at the end of a statement, or of the transaction where they are deferred.
 //!
-//! A statement runs while the engine holds references ([`in_statement`]); at its end those are checked that are not
+//! A statement runs while the engine holds references and keys ([`in_statement`]); at its end those are checked that are not
 //! deferred. `SET CONSTRAINTS` says otherwise until the transaction ends; it stands in the session's parameters, so that a
 //! statement that is run again finds what held when it ran first. What is left is checked before the commit
 //! ([`at_commit`]).
@@ -19,7 +19,7 @@ use sardonyx::schema::OnDelete;
 /// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
 ///
 /// # Errors
-/// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` if one does not hold.
+/// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` or `23505` if one does not hold.
 pub(crate) fn set_constraints(
     tx: &mut dyn WriteTarget,
     command: &SetConstraints,
@@ -44,8 +44,10 @@ fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
             continue;
         };
         let mut keys = relation.schema.foreign_keys.iter();
+        let mut indexes = relation.schema.indexes.iter();
         let is_reference = keys.any(|key| key.name == name);
-        if is_reference && relation.reference_notes(name).deferrable {
+        let is_key = indexes.any(|index| index.deferrable && index.name == name);
+        if (is_reference || is_key) && relation.reference_notes(name).deferrable {
             return Ok(());
         }
         is_there |= relation.has_constraint(name);
@@ -65,7 +67,7 @@ fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
 /// Runs a statement on rows: its references are checked at its end.
 ///
 /// # Errors
-/// Its own; `23503` if a reference that is not deferred does not hold.
+/// Its own; `23503` if a reference that is not deferred does not hold, `23505` of a key.
 pub(crate) fn in_statement<R>(
     tx: &mut dyn WriteTarget,
     with: &Environment<'_>,
@@ -88,7 +90,7 @@ fn check(tx: &mut dyn WriteTarget, modes: &ConstraintModes) -> Result<(), SqlErr
 /// Checks what was deferred to the end of the transaction.
 ///
 /// # Errors
-/// `23503` if a reference does not hold.
+/// `23503` if a reference does not hold, `23505` of a key.
 pub(crate) fn at_commit(tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
     check_with(tx, |_, _| true)
 }

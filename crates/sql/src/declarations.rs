@@ -60,6 +60,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
         found: Vec::new(),
     };
     written.schemas()?;
+    written.extensions()?;
     written.types()?;
     written.sequences(&relations);
     let is_table = |relation: &&Relation| relation.notes.materialized.is_none();
@@ -111,6 +112,14 @@ impl Writing<'_> {
                 ),
             };
             self.add("schema", &name, sql);
+        }
+        Ok(())
+    }
+
+    fn extensions(&mut self) -> Result<(), SqlError> {
+        for (name, _) in objects(self.source, kind::EXTENSION)? {
+            let sql = format!("CREATE EXTENSION IF NOT EXISTS {};", quoted(&name));
+            self.add("extension", &name, sql);
         }
         Ok(())
     }

@@ -114,6 +114,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
+    /// Gives an index, a reference or a condition another name.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn rename_constraint(&mut self, number: u16, name: &str, new: &str) -> Result<(), Error>;
+
     /// Drops the columns of indexes that no index names.
     ///
     /// # Errors
@@ -167,6 +173,14 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// # Errors
     /// `0A000` if they cannot.
     fn check_sequences(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    /// Checks that unique keys can be deferrable here.
+    ///
+    /// # Errors
+    /// `0A000` if they cannot.
+    fn check_deferrable_keys(&self) -> Result<(), SqlError> {
         Ok(())
     }
 
@@ -253,6 +267,10 @@ macro_rules! defines {
 
         fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error> {
             DefineRows::take_index(self, number, name)
+        }
+
+        fn rename_constraint(&mut self, number: u16, name: &str, new: &str) -> Result<(), Error> {
+            DefineRows::rename_constraint(self, number, name, new)
         }
 
         fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error> {

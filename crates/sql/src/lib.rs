@@ -64,6 +64,7 @@ mod names;
 mod node_target;
 mod on_commit;
 mod opening;
+mod operator_classes;
 mod parse;
 mod path;
 mod plan;

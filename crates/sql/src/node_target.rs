@@ -105,6 +105,13 @@ impl DefineTarget for NodeTables<'_> {
         ))
     }
 
+    /// Nodes check references before a row is there, and its keys with them.
+    fn check_deferrable_keys(&self) -> Result<(), SqlError> {
+        Err(SqlError::unsupported(
+            "UNIQUE and PRIMARY KEY with DEFERRABLE are not supported on a nodes' database",
+        ))
+    }
+
     fn defined(&mut self) -> Result<(), Error> {
         Ok(self.raise_version()?)
     }

@@ -6,6 +6,7 @@ mod constraints;
 mod fetch;
 mod intervals;
 mod limits;
+mod locks;
 mod procedure;
 mod signal;
 mod tables;
@@ -27,6 +28,7 @@ use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
 use intervals::with_digits;
 use limits::with_limits;
+use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
 use sqlparser::ast::{Expr, Statement};
@@ -251,7 +253,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     check_depth(text, &tokens)?;
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_truths(with_tables(tokens));
-    Ok(tables::with_columns(without_modes(tokens)))
+    Ok(tables::with_columns(with_locks(without_modes(tokens))))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -36,6 +36,7 @@ pub(crate) mod kind {
     pub const COMMENT: &str = "comment";
     pub const SCHEMA: &str = "schema";
     pub const TYPES: &str = "types";
+    pub const EXTENSION: &str = "extension";
 }
 
 /// What the engine's schema does not say of a table.
@@ -70,6 +71,9 @@ pub(crate) struct TableNotes {
     /// The columns that `INCLUDE` names, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub included: BTreeMap<String, Vec<usize>>,
+    /// The operator classes of indexes that are not those of their columns' types, by the indexes' names and the columns' numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,
@@ -81,7 +85,7 @@ pub(crate) struct TableNotes {
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
 
-/// Properties of a foreign key that the engine's schema does not have.
+/// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReferenceNotes {
     /// `DEFERRABLE`.
@@ -260,6 +264,12 @@ impl Relation {
                 not_null: !column.is_nullable()
                     || noted.or(own.as_ref()).is_some_and(|noted| noted.not_null),
                 default: match (default, declared.and_then(|own| own.default.as_ref())) {
+                    // Its default was dropped. A column of a domain has that of the domain otherwise.
+                    (Some(text), _)
+                        if text == "null" && noted.is_none_or(|noted| noted.domain.is_none()) =>
+                    {
+                        DefaultValue::Value(Value::Null)
+                    }
                     (Some(text), _) => DefaultValue::Expression(text),
                     (None, Some(DeclaredDefault::Sql(text))) => {
                         DefaultValue::Expression(text.clone())

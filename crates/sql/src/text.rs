@@ -8,6 +8,7 @@ use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::networks;
 use crate::values::zones::SessionZone;
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
@@ -80,6 +81,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
+        SqlType::Inet | SqlType::Cidr => networks::read(kind, text),
         SqlType::Enum(of) => match of.position(text) {
             Some(position) => Ok(Value::Int(position.into())),
             None => Err(SqlError::new(
@@ -361,6 +363,9 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Null, _) => {}
         (ValueRef::Bool(value), _) => out.push(if value { 't' } else { 'f' }),
         (ValueRef::Text(text), _) => out.push_str(text),
+        (ValueRef::Bytes(bytes), SqlType::Inet | SqlType::Cidr) => {
+            networks::push(kind, bytes, out);
+        }
         (ValueRef::Bytes(bytes), _) => {
             out.push_str("\\x");
             for byte in bytes {

@@ -49,6 +49,10 @@ pub enum SqlType {
     Interval,
     /// `uuid`
     Uuid,
+    /// `inet`: the address of a host, or of a network
+    Inet,
+    /// `cidr`: the address of a network
+    Cidr,
     /// `oid`
     Oid,
     /// `name`: of things in the catalogue
@@ -105,6 +109,10 @@ pub enum SqlType {
     IntervalArray,
     /// `uuid[]`
     UuidArray,
+    /// `inet[]`
+    InetArray,
+    /// `cidr[]`
+    CidrArray,
     /// `json[]`
     JsonArray,
     /// `jsonb[]`
@@ -129,7 +137,7 @@ pub struct TypeSpec {
     pub modifier: i32,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 49] = [
+const ALL: [(SqlType, u32, &str, i16); 53] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -153,6 +161,8 @@ const ALL: [(SqlType, u32, &str, i16); 49] = [
     (SqlType::Regclass, 2205, "regclass", 4),
     (SqlType::Void, 2278, "void", 4),
     (SqlType::Uuid, 2950, "uuid", 16),
+    (SqlType::Inet, 869, "inet", -1),
+    (SqlType::Cidr, 650, "cidr", -1),
     (SqlType::Json, 114, "json", -1),
     (SqlType::Jsonb, 3802, "jsonb", -1),
     (SqlType::JsonArray, 199, "json[]", -1),
@@ -189,6 +199,8 @@ const ALL: [(SqlType, u32, &str, i16); 49] = [
     ),
     (SqlType::IntervalArray, 1187, "interval[]", -1),
     (SqlType::UuidArray, 2951, "uuid[]", -1),
+    (SqlType::InetArray, 1041, "inet[]", -1),
+    (SqlType::CidrArray, 651, "cidr[]", -1),
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
@@ -219,6 +231,8 @@ const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Jsonb, "_jsonb", SqlType::JsonbArray),
     (SqlType::Interval, "_interval", SqlType::IntervalArray),
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
+    (SqlType::Inet, "_inet", SqlType::InetArray),
+    (SqlType::Cidr, "_cidr", SqlType::CidrArray),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -371,6 +385,11 @@ impl SqlType {
         self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }
 
+    /// True if values are addresses of hosts and networks.
+    pub fn is_network(self) -> bool {
+        matches!(self, SqlType::Inet | SqlType::Cidr)
+    }
+
     /// True if values are numbers.
     pub fn is_number(self) -> bool {
         self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric)
@@ -407,6 +426,7 @@ impl SqlType {
             SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => 'D',
             SqlType::Interval => 'T',
             SqlType::Enum(_) => 'E',
+            kind if kind.is_network() => 'I',
             kind if kind.element().is_some() => 'A',
             _ => 'U',
         }
@@ -418,6 +438,7 @@ impl SqlType {
             self,
             SqlType::Bool
                 | SqlType::Float8
+                | SqlType::Inet
                 | SqlType::Interval
                 | SqlType::Oid
                 | SqlType::Text
@@ -523,7 +544,7 @@ impl TypeSpec {
         let has_blanks = self.kind == SqlType::Char && other.kind != SqlType::Char;
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
-            && (self.kind == other.kind || !self.is_text_of_other(other))
+            && (self.kind == other.kind || !self.is_form_of_other(other))
             && (self.kind != SqlType::Interval
                 || self.modifier < 0
                 || self.modifier == other.modifier)
@@ -532,9 +553,13 @@ impl TypeSpec {
             && is_least(precision(self), precision(other).or(Some(38)))
     }
 
-    /// True if one of both has values that are stored as texts, but are none.
-    fn is_text_of_other(self, other: TypeSpec) -> bool {
-        let is_it = |spec: TypeSpec| spec.stored() == Type::Text && !spec.kind.is_text();
+    /// True if one of both has values that are stored as texts or bytes, but are none.
+    fn is_form_of_other(self, other: TypeSpec) -> bool {
+        let is_it = |spec: TypeSpec| match spec.stored() {
+            Type::Text => !spec.kind.is_text(),
+            Type::Bytes => spec.kind != SqlType::Bytea,
+            _ => false,
+        };
         is_it(self) || is_it(other)
     }
 
@@ -552,7 +577,7 @@ impl TypeSpec {
                     .precision_and_scale()
                     .map_or(FREE_SCALE, |(_, scale)| scale),
             },
-            SqlType::Bytea => Type::Bytes,
+            SqlType::Bytea | SqlType::Inet | SqlType::Cidr => Type::Bytes,
             SqlType::Date => Type::Date,
             SqlType::Time => Type::Time,
             SqlType::Timestamp | SqlType::Timestamptz => Type::Timestamp,

@@ -36,6 +36,7 @@ fn index(name: &str, column: usize, unique: bool) -> IndexDefinition {
         name: name.to_string(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: vec![KeyPart { column, descending }],
     }
 }

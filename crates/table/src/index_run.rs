@@ -126,7 +126,7 @@ impl SpaceSnapshot {
         };
         let by_address = |one: &Keyed, other: &Keyed| one.entry.address.cmp(&other.entry.address);
         rows.sort_unstable_by(|one, other| by_key(one, other).then_with(|| by_address(one, other)));
-        if index.what.definition.unique {
+        if index.what.definition.tells_apart() {
             let are_one = |pair: &&[Keyed]| {
                 !pair[0].has_null && by_key(&pair[0], &pair[1]) == Ordering::Equal
             };

@@ -45,7 +45,7 @@ pub(crate) fn build_secondary(
     workers: usize,
 ) -> Result<Secondary, Unfit> {
     let entries = sorted_entries(rows, state, &what, workers)?;
-    if what.definition.unique {
+    if what.definition.tells_apart() {
         check_unique(rows, &what, &entries)?;
     }
     let mut index = Secondary::new(what);

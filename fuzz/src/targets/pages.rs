@@ -118,12 +118,14 @@ fn schema_with_everything() -> Schema {
         name: "primary".to_string(),
         kind: IndexKind::Ordered,
         unique: true,
+        deferrable: false,
         key: vec![key(0)],
     };
     schema.indexes = vec![IndexDefinition {
         name: "by text".to_string(),
         kind: IndexKind::Hash,
         unique: false,
+        deferrable: false,
         key: vec![key(1), key(2)],
     }];
     schema.foreign_keys = vec![ForeignKey {

@@ -18,6 +18,7 @@ fn definition() -> IndexDefinition {
         name: NAME.to_string(),
         kind: IndexKind::Ordered,
         unique: true,
+        deferrable: false,
         key: vec![KeyPart { column, descending }],
     }
 }

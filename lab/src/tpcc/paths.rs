@@ -46,6 +46,7 @@ fn create_one<R: Record>(
         name: name.into(),
         kind: IndexKind::Ordered,
         unique: false,
+        deferrable: false,
         key: key.expect("fields of the record are columns of the table"),
     };
     database.run(|transaction| match transaction.index(table, name) {

@@ -194,6 +194,7 @@ fn in_order() -> IndexDefinition {
         name: IN_ORDER.into(),
         kind: IndexKind::Ordered,
         unique: false,
+        deferrable: false,
         key: vec![KeyPart {
             column: 0,
             descending: false,

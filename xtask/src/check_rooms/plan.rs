@@ -20,6 +20,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "names",
                     "path",
                     "on_commit",
+                    "operator_classes",
                     "expression::trees",
                     "expression::shown",
                     "plan::figured",

@@ -1,22 +1,24 @@
-//! References that are checked later than rows change: at the end of a statement, or of the transaction.
+//! References, and deferrable unique keys, that are checked later than rows change: at the end of a statement, or of the
+//! transaction.
 //!
 //! A caller that [holds](HeldReferences::hold) references has their violations noted instead of refused. A note has
-//! the reference and the values, not the rows. [`check_held`] reads the rows at its own time, so a note of rows that
-//! were deleted, or inserted again, is harmless. A return to a mark takes the notes back, too.
+//! the reference, or the key, and the values, not the rows. [`check_held`] reads the rows at its own time, so a note of rows
+//! that were deleted, or inserted again, is harmless. A return to a mark takes the notes back, too.
 
 use super::ConstrainedRows;
+use super::keys::{duplicate, rows_of_key};
 use super::references::{
     check_interruption, is_there, no_such_reference, referenced, referring, values_of,
 };
 use crate::error::TableError;
 use crate::row::identity;
-use crate::schema::{ForeignKey, Schema, Value, ValueRef};
+use crate::schema::{ForeignKey, IndexDefinition, Schema, Value, ValueRef};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// A reference by its table and its name.
-type Place = (u16, Arc<str>);
-/// The values of a reference, by their bytes.
+/// A reference, or a unique key (true), by its table and its name.
+type Place = (u16, bool, Arc<str>);
+/// The values of a reference, or a key, by their bytes.
 type Notes = BTreeMap<Vec<Vec<u8>>, Note>;
 
 /// The part of a held reference that is checked now; the notes of the rest are kept.
@@ -47,12 +49,14 @@ impl Due {
     }
 }
 
-/// A reference with notes.
+/// A reference, or a deferrable unique key, with notes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeldReference {
-    /// The number of the table that refers.
+    /// The number of the table that refers, or has the key.
     pub table: u16,
-    /// The name of the reference there.
+    /// True of a unique key.
+    pub is_key: bool,
+    /// The name of the reference, or of the key's index, there.
     pub name: Arc<str>,
 }
 
@@ -74,6 +78,8 @@ impl Why {
     pub const DELETED: Why = Why(2);
     /// A row got another key, to which others may refer.
     pub const CHANGED: Why = Why(4);
+    /// Several rows had one key.
+    pub const SHARED: Why = Why(8);
 
     fn has(self, other: Why) -> bool {
         self.0 & other.0 != 0
@@ -117,8 +123,9 @@ impl HeldReferences {
     /// The references with notes, in the order of their tables' numbers and their names.
     pub fn references(&self) -> Vec<HeldReference> {
         let noted = self.noted.iter().flat_map(|noted| noted.notes.keys());
-        let noted = noted.map(|(table, name)| HeldReference {
+        let noted = noted.map(|(table, is_key, name)| HeldReference {
             table: *table,
+            is_key: *is_key,
             name: Arc::clone(name),
         });
         noted.collect()
@@ -166,10 +173,50 @@ impl HeldReferences {
         values: Vec<Value>,
         why: Why,
     ) {
-        let key = identities(schema, reference, values.iter().map(Value::as_ref));
+        let place = (table, false, (*reference.name).into());
+        self.note_at(place, schema, &reference.columns, values, why);
+    }
+
+    /// Notes values of a unique key that several rows have.
+    pub(super) fn note_key(
+        &mut self,
+        table: u16,
+        schema: &Schema,
+        index: &IndexDefinition,
+        values: Vec<Value>,
+    ) {
+        let place = (table, true, (*index.name).into());
+        self.note_at(place, schema, &index.columns(), values, Why::SHARED);
+    }
+
+    /// True if values of a unique key are noted.
+    pub(super) fn has_key(
+        &self,
+        table: u16,
+        schema: &Schema,
+        index: &IndexDefinition,
+        values: &[ValueRef<'_>],
+    ) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let notes = self.notes_of(&(table, true, (*index.name).into()));
+        let key = || identities(schema, &index.columns(), values.iter().copied());
+        notes.is_some_and(|notes| notes.contains_key(&key()))
+    }
+
+    fn note_at(
+        &mut self,
+        place: Place,
+        schema: &Schema,
+        columns: &[usize],
+        values: Vec<Value>,
+        why: Why,
+    ) {
+        let key = identities(schema, columns, values.iter().map(Value::as_ref));
         let noted = self.noted.get_or_insert_default();
         let notes = Arc::make_mut(&mut noted.notes);
-        let notes = notes.entry((table, (*reference.name).into())).or_default();
+        let notes = notes.entry(place).or_default();
         let note = notes.entry(key).or_insert(Note {
             values,
             why: Why::default(),
@@ -178,30 +225,57 @@ impl HeldReferences {
     }
 }
 
-/// Checks held references against the current rows, as far as they are due.
+/// Checks held references and keys against the current rows, as far as they are due.
 ///
 /// # Errors
-/// [`TableError::NoSuchReference`], [`TableError::Referenced`], with the first values that violate one.
+/// [`TableError::NoSuchReference`], [`TableError::Referenced`], [`TableError::DuplicateValue`], with the first values that
+/// violate one.
 pub fn check_held<S: ConstrainedRows>(
     store: &mut S,
     due: impl Fn(&HeldReference) -> Due,
 ) -> Result<(), TableError> {
     for reference in store.held().references() {
         let due = due(&reference);
-        let place = (reference.table, reference.name);
-        check_notes(store, &place, due)?;
+        let place = (reference.table, reference.is_key, reference.name);
+        match reference.is_key {
+            true => check_keys(store, &place, due)?,
+            false => check_notes(store, &place, due)?,
+        }
         store.held_mut().checked(&place, due);
     }
     Ok(())
 }
 
-/// The bytes of values of a reference: the same for values that are the same.
+/// Checks that the noted keys of an index are of one row each.
+fn check_keys<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result<(), TableError> {
+    let table = place.0;
+    // The table, or the key, may have been dropped since.
+    let (Some(notes), Some(schema)) = (store.held().notes_of(place), store.row_schema(table))
+    else {
+        return Ok(());
+    };
+    let mut indexes = schema.indexes.iter();
+    let index = indexes.find(|index| index.deferrable && *index.name == *place.2);
+    let Some(index) = index.filter(|_| due.now) else {
+        return Ok(());
+    };
+    for (number, note) in notes.values().enumerate() {
+        check_interruption(number)?;
+        let values: Vec<_> = note.values.iter().map(Value::as_ref).collect();
+        if rows_of_key(store, table, index, &values)? > 1 {
+            return Err(duplicate(store, table, index, &values));
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of values of columns: the same for values that are the same.
 fn identities<'v>(
     schema: &Schema,
-    reference: &ForeignKey,
+    columns: &[usize],
     values: impl Iterator<Item = ValueRef<'v>>,
 ) -> Vec<Vec<u8>> {
-    let columns = reference.columns.iter().zip(values);
+    let columns = columns.iter().zip(values);
     let bytes = columns.map(|(&column, value)| identity(schema.columns[column].kind, value));
     bytes.collect()
 }
@@ -216,7 +290,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
         return Ok(());
     };
     let mut keys = schema.foreign_keys.iter();
-    let Some(reference) = keys.find(|key| *key.name == *place.1) else {
+    let Some(reference) = keys.find(|key| *key.name == *place.2) else {
         return Ok(());
     };
     if !notes.values().any(|note| due.of(note.why).0) {
@@ -266,7 +340,7 @@ fn all_referring<S: ConstrainedRows>(
         if values.contains(&ValueRef::Null) {
             continue;
         }
-        let key = identities(schema, reference, values.into_iter());
+        let key = identities(schema, &reference.columns, values.into_iter());
         if notes.contains_key(&key) {
             found.insert(key);
         }

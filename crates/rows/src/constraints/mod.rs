@@ -1,5 +1,5 @@
-//! Constraints of rows, for every store of rows: CHECK, references, rows that are deleted with a row, references that
-//! are checked later, computed defaults. [`RowWriter`](crate::RowWriter) checks lengths, digits and NOT NULL when it
+//! Constraints of rows, for every store of rows: CHECK, references, rows that are deleted with a row, references and unique
+//! keys that are checked later, computed defaults. [`RowWriter`](crate::RowWriter) checks lengths, digits and NOT NULL when it
 //! takes values.
 //!
 //! - [`ConstrainedRows`]: the interface that a store implements, beyond reading and changing rows;
@@ -20,6 +20,7 @@ mod defaults;
 mod deleting;
 mod generated;
 mod held;
+mod keys;
 mod marks;
 mod references;
 

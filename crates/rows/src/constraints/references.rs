@@ -6,6 +6,7 @@
 
 use super::checks::meets;
 use super::held::Why;
+use super::keys::{find_shared, note_shared};
 use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
@@ -100,24 +101,30 @@ pub fn check_conditions<S: ConstrainedRows>(
     meets(&|| name_of(store, table), &schema, &conditions, value)
 }
 
-/// Checks that the rows that a row refers to exist.
+/// Checks that the rows that a row refers to exist, and that no other row has its deferrable keys.
 ///
 /// # Errors
-/// [`TableError::NoSuchReference`].
+/// [`TableError::NoSuchReference`], [`TableError::DuplicateValue`].
 pub fn check_references<S: ConstrainedRows>(
     store: &mut S,
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
+    let is_later = |schema: &Schema| {
+        let mut indexes = schema.indexes.iter();
+        !schema.foreign_keys.is_empty() || indexes.any(|index| index.deferrable)
+    };
     let schema = match store.row_schema(table) {
-        Some(schema) if !schema.foreign_keys.is_empty() => Arc::clone(schema),
+        Some(schema) if is_later(schema) => Arc::clone(schema),
         _ => return Ok(()),
     };
     let mut missing = Vec::new();
     let there = store.row_there(table, at)?;
     find_missing(store, table, &schema.foreign_keys, &there, &mut missing)?;
+    let shared = find_shared(store, table, &schema, &there)?;
     drop(there);
     note_missing(store, table, &schema, missing);
+    note_shared(store, table, &schema, shared);
     Ok(())
 }
 
@@ -394,7 +401,7 @@ pub fn check_schema<S: ConstrainedRows>(store: &S, table: u16) -> Result<(), Tab
 }
 
 #[cold]
-fn text_of(values: &[ValueRef<'_>]) -> String {
+pub(super) fn text_of(values: &[ValueRef<'_>]) -> String {
     let values: Vec<_> = values.iter().map(|value| shown(*value)).collect();
     format!("({})", values.join(", "))
 }

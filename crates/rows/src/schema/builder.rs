@@ -137,6 +137,14 @@ impl SchemaBuilder {
         self
     }
 
+    /// No two rows have one key in the last index when a statement, or a transaction that defers it, ends.
+    pub fn deferrable(mut self) -> Self {
+        let index = self.last_index();
+        index.definition.unique = false;
+        index.definition.deferrable = true;
+        self
+    }
+
     fn last_index(&mut self) -> &mut Index {
         match (self.of_primary, self.indexes.last_mut()) {
             (false, Some(index)) => index,

@@ -6,6 +6,7 @@
 //! ([`constraints`](crate::constraints)).
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};
+use crate::networks::Network;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -16,6 +17,8 @@ pub const DECLARED_BYTES_MAX: usize = 64 << 10;
 const EPOCH: i64 = 10_957 * 86_400_000_000;
 
 /// Numbers of types in PostgreSQL's catalogue.
+const CIDR: u32 = 650;
+const INET: u32 = 869;
 const CHAR: u32 = 1042;
 const VARCHAR: u32 = 1043;
 const TIME: u32 = 1083;
@@ -64,6 +67,8 @@ pub enum Limit {
     Digits(u8, u8),
     /// The digits of a second's fraction, to which a time is rounded: `time(n)`, `timestamp(n)`.
     Fraction(u32),
+    /// Bytes of an address, as [`Network`] encodes it; true without a host, `cidr`, false with one, `inet`.
+    Network(bool),
 }
 
 impl Limit {
@@ -87,6 +92,8 @@ impl Limit {
                 Ok(digits @ 0..6) => Limit::Fraction(digits),
                 _ => Limit::None,
             },
+            CIDR => Limit::Network(true),
+            INET => Limit::Network(false),
             _ => Limit::None,
         }
     }
@@ -131,6 +138,10 @@ impl Limit {
                     None => time,
                 }))
             }
+            (Limit::Network(is_cidr), ValueRef::Bytes(bytes)) => {
+                let found = Network::decode(bytes)?;
+                (!is_cidr || found.network() == found).then_some(value)
+            }
             // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
@@ -145,6 +156,7 @@ impl Limit {
                 scale == stored && precision > 0
             }
             (Limit::Fraction(_), Type::Time | Type::Timestamp) => true,
+            (Limit::Network(_), Type::Bytes) => true,
             _ => false,
         }
     }
@@ -248,6 +260,8 @@ impl Declared {
             Limit::Padded(None) => "character".into(),
             Limit::Digits(precision, scale) => format!("numeric({precision},{scale})").into(),
             Limit::Fraction(digits) => format!("{name}({digits})").into(),
+            Limit::Network(true) => "cidr".into(),
+            Limit::Network(false) => "inet".into(),
             Limit::None => name.into(),
         }
     }
@@ -268,6 +282,8 @@ impl fmt::Display for Limit {
                 )
             }
             Limit::Fraction(digits) => write!(f, "{digits} digits of a second's fraction"),
+            Limit::Network(true) => f.write_str("the address of a network"),
+            Limit::Network(false) => f.write_str("the address of a host or a network"),
         }
     }
 }
@@ -389,6 +405,25 @@ mod tests {
         let tenths = Limit::of(TIME, 1).fit(ValueRef::Time(1_250_000));
         assert_eq!(tenths, Some(ValueRef::Time(1_300_000)));
         assert_eq!(Limit::of(TIME, 6), Limit::None);
+    }
+
+    #[test]
+    fn bytes_of_addresses_are_theirs_alone() {
+        let (inet, cidr) = (Limit::of(INET, -1), Limit::of(CIDR, -1));
+        let of = |text, is_cidr| Network::parse(text, is_cidr).expect("an address").encode();
+        let (host, network) = (of("10.1.2.3/8", false), of("10.0.0.0/8", true));
+        let fits = |limit: Limit, bytes: &[u8]| limit.fit(ValueRef::Bytes(bytes)).is_some();
+        assert!(fits(inet, &host) && fits(inet, &network) && fits(cidr, &network));
+        assert!(!fits(cidr, &host));
+        for bytes in [
+            &b""[..],
+            b"10.1.2.3",
+            &host[1..],
+            &[4, 10, 1, 2, 3, 8, 10, 1, 2, 3],
+        ] {
+            assert!(!fits(inet, bytes), "{bytes:?}");
+        }
+        assert!(inet.is_of(Type::Bytes) && !inet.is_of(Type::Text));
     }
 
     proptest! {

@@ -29,7 +29,11 @@ pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String
         ));
     }
     let index = |schema: &Schema, index: &IndexDefinition| {
-        let unique = if index.unique { "unique " } else { "" };
+        let unique = match (index.unique, index.deferrable) {
+            (true, _) => "unique ",
+            (false, true) => "deferrable unique ",
+            (false, false) => "",
+        };
         let key = shown_key(schema, &index.key);
         (
             index.name.clone(),

@@ -6,8 +6,8 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{
-    Column, Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit,
-    OnDelete, Schema, SchemaError, Type, Value,
+    Column, Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, Limit,
+    NullBit, OnDelete, Schema, SchemaError, Type, Value,
 };
 use sardonyx_base::crc32c;
 
@@ -19,7 +19,10 @@ const DECLARED_VERSION: u16 = 2;
 /// The version of one that declares types which programs of version 2 would take for texts. All else is as in version 2.
 const TYPED_VERSION: u16 = 3;
 /// The version of one with columns that are generated of others. All else is as in version 3.
-const VERSION: u16 = 4;
+const GENERATED_VERSION: u16 = 4;
+/// The version of one with addresses of networks, which programs of version 4 would take for any bytes, or with a deferrable
+/// unique key, which they would not check. All else is as in version 4.
+const VERSION: u16 = 5;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -28,6 +31,7 @@ const COLUMN_NULLABLE: u8 = 2;
 const DECLARED_NOT_NULL: u8 = 1;
 const INDEX_ORDERED: u8 = 1;
 const INDEX_UNIQUE: u8 = 2;
+const INDEX_DEFERRABLE: u8 = 4;
 
 impl Schema {
     /// It as bytes, for the database. The same schema gives the same bytes.
@@ -60,8 +64,13 @@ impl Schema {
     /// The earliest version that can express all of it: programs that do not know its parts refuse it by its version.
     fn version(&self) -> u16 {
         let declared = &self.declared;
-        if declared.iter().any(|there| there.generated().is_some()) {
+        let has_networks = declared
+            .iter()
+            .any(|there| matches!(there.limit(), Limit::Network(_)));
+        if has_networks || self.indexes.iter().any(|index| index.deferrable) {
             VERSION
+        } else if declared.iter().any(|there| there.generated().is_some()) {
+            GENERATED_VERSION
         } else if !declared.iter().all(Declared::is_of_version_2) {
             TYPED_VERSION
         } else if self.is_plain() {
@@ -126,6 +135,9 @@ impl Schema {
         };
         if from.at != bytes.len() {
             return Err(from.damaged("bytes behind its end"));
+        }
+        if schema.primary.deferrable {
+            return Err(from.damaged("a primary key that is checked later"));
         }
         schema.check()?;
         Ok(schema)
@@ -277,7 +289,8 @@ impl Writer {
         self.text(&index.name);
         let ordered = u8::from(index.kind == IndexKind::Ordered) * INDEX_ORDERED;
         let unique = u8::from(index.unique) * INDEX_UNIQUE;
-        self.u8(ordered | unique);
+        let deferrable = u8::from(index.deferrable) * INDEX_DEFERRABLE;
+        self.u8(ordered | unique | deferrable);
         self.list(&index.key, |out, part| {
             out.u16(part.column);
             out.u8(part.descending.into());
@@ -468,13 +481,16 @@ impl<'a> Reader<'a> {
 
     fn index(&mut self) -> Result<IndexDefinition, SchemaError> {
         let name = self.text()?;
-        let flags = self.flags(INDEX_ORDERED | INDEX_UNIQUE)?;
+        let flags = self.flags(INDEX_ORDERED | INDEX_UNIQUE | INDEX_DEFERRABLE)?;
         let key = self.list(3, |from| {
             Ok(KeyPart {
                 column: from.u16()?,
                 descending: from.flags(1)? != 0,
             })
         })?;
+        if flags & INDEX_UNIQUE != 0 && flags & INDEX_DEFERRABLE != 0 {
+            return Err(self.damaged("an index that is checked at once, and later"));
+        }
         let kind = match flags & INDEX_ORDERED {
             0 => IndexKind::Hash,
             _ => IndexKind::Ordered,
@@ -483,6 +499,7 @@ impl<'a> Reader<'a> {
             name,
             kind,
             unique: flags & INDEX_UNIQUE != 0,
+            deferrable: flags & INDEX_DEFERRABLE != 0,
             key,
         })
     }
@@ -559,6 +576,43 @@ mod tests {
         assert_eq!(declared[..2], [2, 0]);
         let entry = [1, 0, 1, 0, 0, 0, 0, 0, 255, 255, 255, 255, 1, 0];
         assert_eq!(declared[declared.len() - entry.len()..], entry);
+    }
+
+    #[test]
+    fn addresses_and_deferrable_keys_raise_the_version_so_that_older_programs_refuse_them() {
+        const INET: u32 = 869;
+        const CIDR: u32 = 650;
+        for kind in [INET, CIDR] {
+            let mut networks = schema(Vec::new(), OnDelete::Restrict);
+            networks.columns[1].kind = Type::Bytes;
+            assert_eq!(networks.encode()[..2], [1, 0]);
+            networks.declared = vec![Declared {
+                kind,
+                ..Declared::of(1)
+            }];
+            let bytes = networks.encode();
+            assert_eq!(bytes[..2], [5, 0]);
+            assert_eq!(Schema::decode(&bytes), Ok(networks.clone()));
+            // Of a column that has no bytes.
+            networks.columns[1].kind = Type::Text;
+            assert!(Schema::decode(&networks.encode()).is_err());
+        }
+        let mut keys = schema(Vec::new(), OnDelete::Restrict);
+        keys.indexes.push(IndexDefinition {
+            name: "later".into(),
+            kind: IndexKind::Ordered,
+            unique: false,
+            deferrable: true,
+            key: vec![KeyPart {
+                column: 1,
+                descending: false,
+            }],
+        });
+        let bytes = keys.encode();
+        assert_eq!(bytes[..2], [5, 0]);
+        assert_eq!(Schema::decode(&bytes), Ok(keys.clone()));
+        keys.indexes[0].unique = true;
+        assert!(Schema::decode(&keys.encode()).is_err());
     }
 
     proptest! {

@@ -190,6 +190,7 @@ mod tests {
             name: "i".to_string(),
             kind: IndexKind::Ordered,
             unique: true,
+            deferrable: false,
             key: vec![KeyPart {
                 column: 2,
                 descending: false,

@@ -9,8 +9,25 @@ pub struct IndexDefinition {
     pub kind: IndexKind,
     /// True if no two rows may have one key. Rows with a null in the key are never equal.
     pub unique: bool,
+    /// True if two rows may have one key until a statement or the transaction ends, as [`HeldReferences`] are checked. Such
+    /// an index is not `unique`.
+    ///
+    /// [`HeldReferences`]: crate::constraints::HeldReferences
+    pub deferrable: bool,
     /// The columns of its key, in order.
     pub key: Vec<KeyPart>,
+}
+
+impl IndexDefinition {
+    /// True if no two rows have one key when a transaction ends.
+    pub fn tells_apart(&self) -> bool {
+        self.unique || self.deferrable
+    }
+
+    /// The numbers of the columns of its key.
+    pub fn columns(&self) -> Vec<usize> {
+        self.key.iter().map(|part| part.column).collect()
+    }
 }
 
 /// The kind of an index.

@@ -226,6 +226,7 @@ impl Schema {
                 name: PRIMARY.to_string(),
                 kind: IndexKind::Hash,
                 unique: true,
+                deferrable: false,
                 key: vec![KeyPart {
                     column,
                     descending: false,

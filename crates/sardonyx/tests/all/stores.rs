@@ -293,6 +293,7 @@ fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
                 name: name.to_string(),
                 kind: IndexKind::Ordered,
                 unique: *unique,
+                deferrable: false,
                 key,
             };
             store.create_index(number, definition)?;

@@ -113,6 +113,7 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
         }],
         kind: IndexKind::Ordered,
         unique: false,
+        deferrable: false,
     };
     let number = running
         .tables

@@ -12,6 +12,7 @@ use super::drop_column::drop_column;
 use super::generated::generated_column;
 use super::options::skipped;
 use super::options::{check_storage, refuse};
+use super::rename;
 use super::retype::retype_column;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -134,6 +135,9 @@ fn one(
             relation.column(&old)?;
             check_column_name(&new)?;
             Ok(tx.rename_column(table, &old, &new)?)
+        }
+        AlterTableOperation::RenameConstraint { old_name, new_name } => {
+            rename::constraint(tx, &relation, &name_of(old_name), &name_of(new_name))
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;

@@ -97,6 +97,7 @@ fn index_to_build(
                     definition,
                     columns: Vec::new(),
                     included: Vec::new(),
+                    classes: Default::default(),
                 };
                 (relation.number, index)
             }))

@@ -35,16 +35,38 @@ pub(super) struct Declared {
     pub generated: Option<Tree>,
 }
 
+/// When a constraint is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Deferral {
+    /// `DEFERRABLE`.
+    pub deferrable: bool,
+    /// `INITIALLY DEFERRED`.
+    pub deferred: bool,
+}
+
+impl Deferral {
+    /// The notes of a unique key that is checked so.
+    pub fn notes(self) -> ReferenceNotes {
+        ReferenceNotes {
+            deferrable: self.deferrable,
+            deferred: self.deferred,
+            ..ReferenceNotes::default()
+        }
+    }
+}
+
 /// A constraint of a table.
 #[derive(Clone, Debug)]
 pub(super) enum Constraint {
     Primary {
         name: Option<String>,
         columns: Vec<(String, bool)>,
+        deferral: Deferral,
     },
     Unique {
         name: Option<String>,
         columns: Vec<(String, bool)>,
+        deferral: Deferral,
     },
     Foreign {
         name: Option<String>,
@@ -249,15 +271,23 @@ impl Declared {
                 self.notes.default = text;
             }
             ColumnOption::PrimaryKey(key) => {
-                check_primary(key)?;
+                let deferral = check_primary(key)?;
                 self.not_null = true;
                 let columns = own();
-                self.constraints.push(Constraint::Primary { name, columns });
+                self.constraints.push(Constraint::Primary {
+                    name,
+                    columns,
+                    deferral,
+                });
             }
             ColumnOption::Unique(key) => {
-                check_unique(key)?;
+                let deferral = check_unique(key)?;
                 let columns = own();
-                self.constraints.push(Constraint::Unique { name, columns });
+                self.constraints.push(Constraint::Unique {
+                    name,
+                    columns,
+                    deferral,
+                });
             }
             ColumnOption::ForeignKey(key) => {
                 let constraint = foreign(key, name, vec![self.name.clone()])?;
@@ -322,18 +352,18 @@ impl Declared {
     }
 }
 
-/// Returns two flags: a constraint is deferrable, and it is initially deferred.
+/// When a constraint is checked.
 ///
 /// # Errors
 /// `42601` for contradictions, `0A000` for `NOT ENFORCED`.
-fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<(bool, bool), SqlError> {
+fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<Deferral, SqlError> {
     let Some(ConstraintCharacteristics {
         deferrable,
         initially,
         enforced,
     }) = of
     else {
-        return Ok((false, false));
+        return Ok(Deferral::default());
     };
     if *enforced == Some(false) {
         return Err(SqlError::unsupported("NOT ENFORCED is not supported"));
@@ -344,7 +374,10 @@ fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<(bool, bool), SqlE
             "constraint declared INITIALLY DEFERRED must be DEFERRABLE",
         ));
     }
-    Ok((deferrable.unwrap_or(deferred), deferred))
+    Ok(Deferral {
+        deferrable: deferrable.unwrap_or(deferred),
+        deferred,
+    })
 }
 
 /// Rejects unsupported clauses of a constraint.
@@ -357,11 +390,11 @@ fn refuse(constraint: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that a primary key has no unsupported clauses.
+/// Checks that a primary key has no unsupported clauses, and says when it is checked.
 ///
 /// # Errors
 /// `0A000` with the unsupported clause.
-pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<(), SqlError> {
+pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<Deferral, SqlError> {
     let PrimaryKeyConstraint {
         name: _,
         index_name,
@@ -376,16 +409,16 @@ pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<(), SqlError> 
         (index_type.is_some(), "USING"),
         (!include.is_empty(), "INCLUDE"),
         (!index_options.is_empty(), "options of its index"),
-        (deferral(characteristics.as_ref())?.0, "DEFERRABLE"),
     ];
-    refuse("PRIMARY KEY", &asked)
+    refuse("PRIMARY KEY", &asked)?;
+    deferral(characteristics.as_ref())
 }
 
-/// Checks that a unique constraint has no unsupported clauses.
+/// Checks that a unique constraint has no unsupported clauses, and says when it is checked.
 ///
 /// # Errors
 /// `0A000` with the unsupported clause.
-pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
+pub(super) fn check_unique(key: &UniqueConstraint) -> Result<Deferral, SqlError> {
     let UniqueConstraint {
         name: _,
         index_name,
@@ -407,9 +440,9 @@ pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
             *nulls_distinct == NullsDistinctOption::NotDistinct,
             "NULLS NOT DISTINCT",
         ),
-        (deferral(characteristics.as_ref())?.0, "DEFERRABLE"),
     ];
-    refuse("UNIQUE", &asked)
+    refuse("UNIQUE", &asked)?;
+    deferral(characteristics.as_ref())
 }
 
 /// Compiles a foreign key.
@@ -442,7 +475,10 @@ pub(super) fn foreign(
             ),
         ],
     )?;
-    let (deferrable, deferred) = deferral(characteristics.as_ref())?;
+    let Deferral {
+        deferrable,
+        deferred,
+    } = deferral(characteristics.as_ref())?;
     let on_delete_of = match on_delete {
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => {
             OnDelete::Restrict

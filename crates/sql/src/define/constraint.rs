@@ -4,7 +4,7 @@
 //! are in the table's notes. So each constraint is added, and dropped, in both places.
 
 use super::checks::check_of;
-use super::columns::Constraint;
+use super::columns::{Constraint, Deferral};
 use super::create::{constraint_exists, free_name, key_parts};
 use super::naming::{chosen, only_column};
 use super::reference::add_foreign;
@@ -59,12 +59,16 @@ pub(super) fn add_constraint(
 ) -> Result<(), SqlError> {
     check_may_have(relation, constraint)?;
     match constraint {
-        Constraint::Primary { name, columns } => {
-            add_key(tx, relation, name.as_ref(), columns, true)
-        }
-        Constraint::Unique { name, columns } => {
-            add_key(tx, relation, name.as_ref(), columns, false)
-        }
+        Constraint::Primary {
+            name,
+            columns,
+            deferral,
+        } => add_key(tx, relation, (name.as_ref(), *deferral), columns, true),
+        Constraint::Unique {
+            name,
+            columns,
+            deferral,
+        } => add_key(tx, relation, (name.as_ref(), *deferral), columns, false),
         Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint, path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
@@ -120,14 +124,19 @@ pub(super) fn contains_nulls(relation: &Relation, column: &str) -> SqlError {
 fn add_key(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
-    name: Option<&String>,
+    (name, deferral): (Option<&String>, Deferral),
     columns: &[(String, bool)],
     is_primary: bool,
 ) -> Result<(), SqlError> {
-    let definition = index_of_key(tx, relation, name, columns, is_primary)?;
+    let mut definition = index_of_key(tx, relation, name, columns, is_primary)?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     let index = definition.name.clone();
+    if deferral.deferrable {
+        tx.check_deferrable_keys()?;
+        (definition.unique, definition.deferrable) = (false, true);
+        notes.references.insert(index.clone(), deferral.notes());
+    }
     if is_primary {
         for (column, _) in columns {
             note_not_null(tx, relation, &mut notes, column)?;
@@ -142,7 +151,7 @@ fn add_key(
     put_notes(tx, relation.number, &notes)
 }
 
-/// The index of a constraint, if its kind has one.
+/// The index of a constraint, if its kind has one, and it can be built beside the stage: none of a deferrable key.
 ///
 /// # Errors
 /// Fails if there is no such column.
@@ -152,10 +161,15 @@ pub(super) fn index_of_constraint(
     constraint: &Constraint,
 ) -> Result<Option<IndexDefinition>, SqlError> {
     match constraint {
-        Constraint::Primary { name, columns } => {
+        Constraint::Primary { deferral, .. } | Constraint::Unique { deferral, .. }
+            if deferral.deferrable =>
+        {
+            Ok(None)
+        }
+        Constraint::Primary { name, columns, .. } => {
             index_of_key(tx, relation, name.as_ref(), columns, true).map(Some)
         }
-        Constraint::Unique { name, columns } => {
+        Constraint::Unique { name, columns, .. } => {
             index_of_key(tx, relation, name.as_ref(), columns, false).map(Some)
         }
         Constraint::Foreign { .. } | Constraint::Check { .. } => Ok(None),
@@ -182,6 +196,7 @@ fn index_of_key(
         name,
         kind: IndexKind::Ordered,
         unique: true,
+        deferrable: false,
         key: key_parts(relation, columns)?,
     })
 }
@@ -311,6 +326,7 @@ pub(super) fn drop_constraint(
         notes.constraints.retain(|constraint| constraint != name);
         notes.constraint_comments.remove(name);
         notes.index_comments.remove(name);
+        notes.references.remove(name);
         if is_primary {
             notes.primary_index = None;
         }

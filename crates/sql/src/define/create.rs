@@ -1,7 +1,8 @@
 //! `CREATE TABLE`.
 
 use super::columns::{
-    Constraint, Declared, check, check_primary, check_unique, declared, foreign, name_sequences,
+    Constraint, Declared, Deferral, check, check_primary, check_unique, declared, foreign,
+    name_sequences,
 };
 use super::generated::generated_column;
 use super::keys::key_columns;
@@ -26,7 +27,9 @@ use crate::types::SqlType;
 use crate::user_types::TypeNames;
 use crate::values::zones::SessionZone;
 use sardonyx::Error;
-use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type, Value};
+use sardonyx::schema::{
+    self, DeclaredDefault, IntoSchema, KeyPart, Schema, SchemaBuilder, Type, Value,
+};
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 
@@ -265,15 +268,17 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
     let name = |name: &Option<ast::Ident>| name.as_ref().map(name_of);
     Ok(match constraint {
         TableConstraint::PrimaryKey(key) => {
-            check_primary(key)?;
+            let deferral = check_primary(key)?;
             Constraint::Primary {
+                deferral,
                 name: name(&key.name),
                 columns: key_columns(&key.columns)?,
             }
         }
         TableConstraint::Unique(key) => {
-            check_unique(key)?;
+            let deferral = check_unique(key)?;
             Constraint::Unique {
+                deferral,
                 name: name(&key.name),
                 columns: key_columns(&key.columns)?,
             }
@@ -297,11 +302,16 @@ fn engine_schema(
     columns: &mut [Declared],
     constraints: &[Constraint],
     notes: &mut TableNotes,
-) -> Result<sardonyx::schema::SchemaBuilder, SqlError> {
+) -> Result<SchemaBuilder, SqlError> {
     let mut primary = None;
     for constraint in constraints {
-        if let Constraint::Primary { name, columns: key } = constraint {
-            if primary.replace(key).is_some() {
+        if let Constraint::Primary {
+            name,
+            columns: key,
+            deferral,
+        } = constraint
+        {
+            if primary.replace((key, *deferral)).is_some() {
                 return Err(SqlError::new(
                     code::INVALID_TABLE_DEFINITION,
                     format!(
@@ -310,10 +320,12 @@ fn engine_schema(
                     ),
                 ));
             }
-            notes.primary_name.clone_from(name);
+            if !deferral.deferrable {
+                notes.primary_name.clone_from(name);
+            }
         }
     }
-    for (name, _) in primary.into_iter().flatten() {
+    for (name, _) in primary.into_iter().flat_map(|(key, _)| key) {
         let column = columns.iter_mut().find(|column| column.name == *name);
         let column = column.ok_or_else(|| unknown_in_key(name))?;
         check_in_key(name, column.spec.kind)?;
@@ -341,8 +353,8 @@ fn engine_schema(
             schema = schema.default_value(column.default.clone());
         }
     }
-    match primary {
-        Some(key) => {
+    match primary.filter(|(_, deferral)| !deferral.deferrable) {
+        Some((key, _)) => {
             let key: Vec<String> = key.iter().map(key_text).collect();
             schema = schema.primary_key(key.iter().map(String::as_str)).ordered();
         }
@@ -355,15 +367,36 @@ fn engine_schema(
         }
     }
     let mut taken: Vec<String> = Vec::new();
-    let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().collect();
+    let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().map(|(key, _)| key).collect();
     for constraint in constraints {
         match constraint {
             // An unnamed constraint that duplicates another one.
             Constraint::Unique {
                 name: None,
                 columns,
+                deferral: _,
             } if keys.contains(&columns) => {}
-            Constraint::Unique { name, columns: key } => {
+            // The table's key is a number that is hidden.
+            Constraint::Primary {
+                name,
+                columns: key,
+                deferral,
+            } if deferral.deferrable => {
+                tx.check_deferrable_keys()?;
+                let name = match name {
+                    Some(name) => name.clone(),
+                    None => free_name(tx, table, &[], "pkey", &taken)?,
+                };
+                taken.push(name.clone());
+                schema = with_key(schema, &name, key, *deferral);
+                notes.references.insert(name.clone(), deferral.notes());
+                notes.primary_index = Some(name);
+            }
+            Constraint::Unique {
+                name,
+                columns: key,
+                deferral,
+            } => {
                 keys.push(key);
                 for (name, _) in key {
                     let column = columns.iter().find(|column| column.name == *name);
@@ -378,9 +411,11 @@ fn engine_schema(
                     }
                 };
                 taken.push(name.clone());
-                let key: Vec<String> = key.iter().map(key_text).collect();
-                let key = key.iter().map(String::as_str);
-                schema = schema.index(&name, key).ordered().unique();
+                schema = with_key(schema, &name, key, *deferral);
+                if deferral.deferrable {
+                    tx.check_deferrable_keys()?;
+                    notes.references.insert(name.clone(), deferral.notes());
+                }
                 notes.constraints.push(name);
             }
             Constraint::Check { name, condition } => {
@@ -409,6 +444,21 @@ fn engine_schema(
         }
     }
     Ok(schema)
+}
+
+/// A schema with the index of a unique key.
+fn with_key(
+    schema: SchemaBuilder,
+    name: &str,
+    key: &[(String, bool)],
+    deferral: Deferral,
+) -> SchemaBuilder {
+    let key: Vec<String> = key.iter().map(key_text).collect();
+    let schema = schema.index(name, key.iter().map(String::as_str)).ordered();
+    match deferral.deferrable {
+        true => schema.deferrable(),
+        false => schema.unique(),
+    }
 }
 
 /// Checks that columns of a type can be found by an index. Arrays, JSON and intervals are texts in the engine, which

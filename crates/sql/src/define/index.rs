@@ -14,6 +14,7 @@ use crate::expression::Use;
 use crate::index_names::{key_name, seen_key, shown_condition, shown_generated, wrapped};
 use crate::indexed::index_expression;
 use crate::names::{name_of, qualified};
+use crate::operator_classes::OperatorClass;
 use crate::parse::parse_expression;
 use crate::path::beside;
 use crate::plan::figured::name_of_expression;
@@ -27,6 +28,7 @@ use sardonyx::schema::{
 };
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
+use std::collections::BTreeMap;
 
 const WORD: &str = "CREATE INDEX";
 
@@ -40,6 +42,8 @@ pub(crate) struct IndexToMake {
     pub names: Vec<Option<KeyName>>,
     /// The columns of `INCLUDE`.
     pub included: Vec<usize>,
+    /// The operator classes that are named, by the columns' numbers.
+    pub classes: BTreeMap<usize, String>,
 }
 
 /// The result of planning `CREATE INDEX`.
@@ -81,6 +85,7 @@ pub(super) fn make(
         columns,
         names,
         included,
+        classes,
     } = index;
     if !columns.is_empty() {
         tx.add_generated(relation.number, &columns)?;
@@ -88,10 +93,15 @@ pub(super) fn make(
     let name = definition.name.clone();
     let created = tx.create_index(relation.number, definition);
     created.map_err(|error| SqlError::from(error).of_index_build(names))?;
-    if !included.is_empty() {
+    if !included.is_empty() || !classes.is_empty() {
         let mut notes = relation.notes.clone();
         notes.table.clone_from(&relation.name);
-        notes.included.insert(name, included);
+        if !included.is_empty() {
+            notes.included.insert(name.clone(), included);
+        }
+        if !classes.is_empty() {
+            notes.operator_classes.insert(name, classes);
+        }
         put_notes(tx, relation.number, &notes)?;
     }
     Ok(())
@@ -101,7 +111,8 @@ pub(super) fn make(
 pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
     let comment = notes.index_comments.remove(name);
     let included = notes.included.remove(name);
-    comment.is_some() || included.is_some()
+    let classes = notes.operator_classes.remove(name);
+    comment.is_some() || included.is_some() || classes.is_some()
 }
 
 /// Plans `CREATE INDEX`.
@@ -168,6 +179,7 @@ pub(super) fn new_index(
     let written = WrittenIndex {
         name,
         unique: create.unique,
+        deferrable: false,
         elements,
         condition: predicate.clone(),
         included: include.iter().map(name_of).collect(),
@@ -180,6 +192,7 @@ pub(super) fn new_index(
 pub(super) struct WrittenIndex {
     pub name: String,
     unique: bool,
+    deferrable: bool,
     elements: Vec<KeyElement>,
     condition: Option<Tree>,
     included: Vec<String>,
@@ -201,8 +214,13 @@ impl WrittenIndex {
                     KeyBy::Expression(Box::new(parse_expression(&text)?))
                 }
             };
-            let descending = part.descending;
-            elements.push(KeyElement { by, descending });
+            let classes = relation.notes.operator_classes.get(&index.name);
+            let class = classes.and_then(|classes| classes.get(&part.column));
+            elements.push(KeyElement {
+                by,
+                descending: part.descending,
+                class: class.and_then(|name| OperatorClass::named(name)),
+            });
         }
         let condition = shown_condition(schema, index);
         let included = relation.notes.included.get(&index.name);
@@ -211,6 +229,7 @@ impl WrittenIndex {
         Ok(WrittenIndex {
             name: index.name.clone(),
             unique: index.unique,
+            deferrable: index.deferrable,
             elements,
             condition: condition.map(|text| parse_expression(&text)).transpose()?,
             included: included.map(|column| column.name.clone()).collect(),
@@ -232,6 +251,7 @@ impl WrittenIndex {
             columns: Vec::new(),
             names: Vec::new(),
             key: Vec::new(),
+            classes: BTreeMap::new(),
         };
         if let Some(condition) = &self.condition {
             let (spec, condition) = index_expression(relation, condition, Use::IndexWhere, zone)?;
@@ -250,12 +270,14 @@ impl WrittenIndex {
             columns,
             names,
             key,
+            classes,
             ..
         } = making;
         let definition = IndexDefinition {
             name: self.name.clone(),
             kind: IndexKind::Ordered,
             unique: self.unique,
+            deferrable: self.deferrable,
             key,
         };
         Ok(IndexToMake {
@@ -263,6 +285,7 @@ impl WrittenIndex {
             columns,
             names,
             included,
+            classes,
         })
     }
 }
@@ -282,12 +305,34 @@ struct Making<'r> {
     columns: Vec<GeneratedColumn>,
     names: Vec<Option<KeyName>>,
     key: Vec<KeyPart>,
+    classes: BTreeMap<usize, String>,
 }
 
 impl Making<'_> {
     fn push(&mut self, column: usize, descending: bool, name: Option<KeyName>) {
         self.key.push(KeyPart { column, descending });
         self.names.push(name);
+    }
+
+    /// Notes the operator class of the column that was added last.
+    fn note_class(&mut self, element: &KeyElement, kind: SqlType) -> Result<(), SqlError> {
+        let (Some(class), Some(part)) = (element.class, self.key.last()) else {
+            return Ok(());
+        };
+        if !class.accepts(kind) {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!(
+                    "operator class \"{}\" does not accept data type {}",
+                    class.name,
+                    kind.name()
+                ),
+            ));
+        }
+        if OperatorClass::default_of(kind) != Some(class) {
+            self.classes.insert(part.column, class.name.to_string());
+        }
+        Ok(())
     }
 
     fn add(&mut self, element: &KeyElement) -> Result<(), SqlError> {
@@ -297,6 +342,7 @@ impl Making<'_> {
                 check_in_key(name, column.spec.kind)?;
                 let name = key_name(self.relation, column.number);
                 self.push(column.number, element.descending, name);
+                self.note_class(element, column.spec.kind)?;
             }
             KeyBy::Expression(tree) => {
                 let (spec, expression) =
@@ -310,6 +356,7 @@ impl Making<'_> {
                 };
                 let kind = spec.kind;
                 self.push(column, element.descending, Some(KeyName { name, kind }));
+                self.note_class(element, kind)?;
             }
         }
         Ok(())

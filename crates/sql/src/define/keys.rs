@@ -2,12 +2,15 @@
 
 use crate::error::SqlError;
 use crate::names::{check_collation, name_of, parts_of};
+use crate::operator_classes::OperatorClass;
 use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 
 /// One element of an index's order.
 pub(super) struct KeyElement {
     pub by: KeyBy,
     pub descending: bool,
+    /// The operator class, if one is named.
+    pub class: Option<OperatorClass>,
 }
 
 /// The column or expression of an element.
@@ -42,7 +45,7 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
         operator_class,
     } in columns
     {
-        check_operators(operator_class.as_ref())?;
+        let class = operators_of(operator_class.as_ref())?;
         let OrderByExpr {
             expr,
             options: _,
@@ -77,44 +80,27 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
                 "an index has nulls last, and first where it is descending",
             ));
         }
-        elements.push(KeyElement { by, descending });
+        elements.push(KeyElement {
+            by,
+            descending,
+            class,
+        });
     }
     Ok(elements)
 }
 
-/// Checks the operator class of an index: all indexes order values as `<` does, and texts by their bytes.
-fn check_operators(class: Option<&ast::ObjectName>) -> Result<(), SqlError> {
-    const KNOWN: [&str; 22] = [
-        "bool_ops",
-        "bpchar_ops",
-        "bpchar_pattern_ops",
-        "bytea_ops",
-        "char_ops",
-        "date_ops",
-        "float4_ops",
-        "float8_ops",
-        "int2_ops",
-        "int4_ops",
-        "int8_ops",
-        "name_ops",
-        "numeric_ops",
-        "oid_ops",
-        "text_ops",
-        "text_pattern_ops",
-        "time_ops",
-        "timestamp_ops",
-        "timestamptz_ops",
-        "uuid_ops",
-        "varchar_ops",
-        "varchar_pattern_ops",
-    ];
+/// The operator class that an element of an index names.
+///
+/// # Errors
+/// `0A000` for an unknown one.
+fn operators_of(class: Option<&ast::ObjectName>) -> Result<Option<OperatorClass>, SqlError> {
     let Some(class) = class else {
-        return Ok(());
+        return Ok(None);
     };
     let last = parts_of(class)?.pop().unwrap_or_default();
-    match KNOWN.contains(&last.as_str()) {
-        true => Ok(()),
-        false => Err(SqlError::unsupported(format!(
+    match OperatorClass::named(&last) {
+        Some(known) => Ok(Some(known)),
+        None => Err(SqlError::unsupported(format!(
             "the operator class {class} is not supported"
         ))),
     }

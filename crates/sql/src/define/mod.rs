@@ -11,6 +11,7 @@ mod default;
 mod domains;
 mod drop;
 mod drop_column;
+mod extension;
 mod generated;
 mod index;
 mod keys;
@@ -21,6 +22,7 @@ mod naming;
 mod options;
 mod procedure;
 mod reference;
+mod rename;
 mod retype;
 mod rule;
 mod schema;
@@ -139,6 +141,9 @@ pub(crate) fn run(
             representation,
         } => types::create(tx, name, representation.as_ref(), path)?,
         Statement::AlterType(alter) => types::alter(tx, alter, path)?,
+        Statement::AlterIndex { name, operation } => rename::index(tx, name, operation, &rights)?,
+        Statement::CreateExtension(create) => extension::create(tx, create)?,
+        Statement::DropExtension(drop) => extension::drop(tx, drop)?,
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
         Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
         _ => {
@@ -198,10 +203,13 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
         Some(Statement::CreateTable(create)) => return check_new(source, &rights, &create.name),
         Some(Statement::CreateView(create)) => return check_new(source, &rights, &create.name),
         // The tables of the indexes are checked when they are found.
-        Some(Statement::Drop {
-            object_type: ObjectType::Index,
-            ..
-        }) => Vec::new(),
+        Some(
+            Statement::Drop {
+                object_type: ObjectType::Index,
+                ..
+            }
+            | Statement::AlterIndex { .. },
+        ) => Vec::new(),
         _ if rights.elsewhere() >= Access::Define => Vec::new(),
         _ => return Err(may_not_define()),
     };

@@ -200,8 +200,12 @@ pub(super) fn check_types(
     };
     let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
     let has_keys = from.spec.kind.has_keys() || to.spec.kind.has_keys();
-    let is_own = |kind: SqlType| has_keys || kind == SqlType::Json || is_of_user(kind.oid());
-    let is_one = from.spec.kind == to.spec.kind || !is_own(from.spec.kind) && !is_own(to.spec.kind);
+    let is_own = |kind: SqlType| {
+        has_keys || kind == SqlType::Json || kind.is_network() || is_of_user(kind.oid())
+    };
+    let is_one = from.spec.kind == to.spec.kind
+        || from.spec.kind.is_network() && to.spec.kind.is_network()
+        || !is_own(from.spec.kind) && !is_own(to.spec.kind);
     if from.stored == to.stored && is_one || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
         return Ok(());
     }
@@ -240,6 +244,16 @@ fn in_key_order(
         index.key.len() == referenced.len() && key.all(|part| referenced.contains(&part.column))
     };
     let Some(key) = keys.find(is_it) else {
+        let mut indexes = parent.schema.indexes.iter();
+        if indexes.any(|index| index.deferrable && is_it(&index)) {
+            return Err(SqlError::new(
+                code::NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "cannot use a deferrable unique constraint for referenced table \"{}\"",
+                    parent.local()
+                ),
+            ));
+        }
         return Err(SqlError::new(
             code::INVALID_FOREIGN_KEY,
             format!(

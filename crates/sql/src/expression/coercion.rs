@@ -213,6 +213,7 @@ impl Compiler<'_> {
                     (SqlType::Timestamp, SqlType::Timestamptz)
                         | (SqlType::Timestamptz, SqlType::Timestamp)
                 )
+            || (from.kind, to.kind) == (SqlType::Cidr, SqlType::Inet)
             || from.kind.is_integer()
                 && to.kind.is_integer()
                 && can_cast(from.kind, to.kind, Coercion::Implicit);

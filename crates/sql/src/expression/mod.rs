@@ -27,6 +27,7 @@ mod kept;
 mod lists;
 mod literal;
 mod moments;
+mod network_operators;
 mod operators;
 mod order;
 mod outer_aggregates;

@@ -61,6 +61,9 @@ impl Compiler<'_> {
         mut typed: Typed,
     ) -> Result<Typed, SqlError> {
         match operator {
+            UnaryOperator::BitwiseNot if typed.kind().is_network() => {
+                self.call("inetnot", vec![typed])
+            }
             UnaryOperator::BitwiseNot => {
                 let kind = typed.kind();
                 if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
@@ -158,6 +161,9 @@ impl Compiler<'_> {
         right: Typed,
     ) -> Result<Typed, SqlError> {
         if let Some(called) = self.of_json(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_networks(operator, &left, &right) {
             return called;
         }
         match arithmetic_of(operator) {

@@ -407,6 +407,21 @@ fn conflict(
         Some(found) => found,
         None => None,
     };
+    let mut indexes = relation.schema.indexes.iter();
+    let deferrable = indexes.find(|index| {
+        let is_arbiter = match &target {
+            None => true,
+            Some(target) => target.index.as_deref() == Some(&*index.name),
+        };
+        index.deferrable && is_arbiter
+    });
+    if let Some(index) = deferrable {
+        let error = SqlError::new(
+            code::NOT_IN_PREREQUISITE_STATE,
+            "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+        );
+        return Err(error.of_table(&relation.name).of_constraint(&index.name));
+    }
     let update = match &on.action {
         OnConflictAction::DoNothing => None,
         OnConflictAction::DoUpdate(update) => {
@@ -485,7 +500,7 @@ fn unique_index(
             columns: columns(&schema.primary),
         });
     }
-    let mut indexes = schema.indexes.iter().filter(|index| index.unique);
+    let mut indexes = schema.indexes.iter().filter(|index| index.tells_apart());
     let index = indexes.find(|index| is_it(index, &index.name))?;
     Some(Target {
         index: Some(index.name.clone()),

@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 27] = [
+const OWN: [(SqlType, &str, [u32; 4]); 29] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -61,6 +61,8 @@ const OWN: [(SqlType, &str, [u32; 4]); 27] = [
     (SqlType::Void, "void_", [2298, 2299, 3120, 3121]),
     (SqlType::Interval, "interval_", [1160, 1161, 2478, 2479]),
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
+    (SqlType::Inet, "inet_", [910, 911, 2496, 2497]),
+    (SqlType::Cidr, "cidr_", [1267, 1427, 2498, 2499]),
     (SqlType::Json, "json_", [321, 322, 323, 324]),
     (SqlType::Jsonb, "jsonb_", [3806, 3804, 3805, 3803]),
     (SqlType::Int2Vector, "int2vector", [40, 41, 2410, 2411]),
@@ -209,7 +211,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
         _ => "i",
     };
     let storage = match (kind, kind.size()) {
-        (SqlType::Numeric, _) => "m",
+        (SqlType::Numeric | SqlType::Inet | SqlType::Cidr, _) => "m",
         (SqlType::Int2Vector | SqlType::OidVector, _) => "p",
         (_, -1) => "x",
         _ => "p",

@@ -3,6 +3,7 @@
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::networks;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
@@ -57,7 +58,8 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
             how >= Coercion::Assignment
         }
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
-        (Time, SqlType::Interval) => true,
+        (Time, SqlType::Interval) | (SqlType::Cidr, SqlType::Inet) => true,
+        (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
         (SqlType::Interval, Time) => how >= Coercion::Assignment,
         (Timestamptz, Timestamp) | (Timestamp | Timestamptz, Date | Time) => {
             how >= Coercion::Assignment
@@ -193,6 +195,10 @@ pub(crate) fn cast(
         },
         SqlType::Uuid => match value {
             ValueRef::Uuid(uuid) => Ok(Value::Uuid(*uuid)),
+            _ => Err(wrong()),
+        },
+        SqlType::Inet | SqlType::Cidr => match value {
+            ValueRef::Bytes(bytes) if from.is_network() => Ok(networks::cast(bytes, to.kind)),
             _ => Err(wrong()),
         },
         _ => Err(wrong()),
@@ -344,6 +350,7 @@ fn to_text(
     let mut text = match value {
         ValueRef::Text(text) => text.to_string(),
         ValueRef::Bool(value) => if value { "true" } else { "false" }.to_string(),
+        ValueRef::Bytes(bytes) if from.is_network() => networks::with_mask(bytes),
         other => text_of(from, other).unwrap_or_default(),
     };
     if let Some(length) = to.length() {
@@ -404,7 +411,9 @@ pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
             text.truncate(text.trim_end_matches(' ').len());
             Ok(Value::Text(text))
         }
-        (Value::Text(text), SqlType::Bytea | SqlType::Uuid) => Err(invalid(kind.kind, &text)),
+        (Value::Text(text), SqlType::Bytea | SqlType::Uuid | SqlType::Inet | SqlType::Cidr) => {
+            Err(invalid(kind.kind, &text))
+        }
         (value, _) => Ok(value),
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod exact;
 pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod json_tree;
+pub(crate) mod networks;
 pub(crate) mod order_keys;
 pub(crate) mod zones;
 

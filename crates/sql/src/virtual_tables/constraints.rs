@@ -145,6 +145,7 @@ pub(crate) fn constraints_of(
         referenced_columns: Vec::new(),
         definition,
     };
+    let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
     for index in seen_indexes(relation) {
         let is_unique = relation.notes.constraints.contains(&index.name);
         let (letter, word) = match (index.primary, is_unique) {
@@ -153,9 +154,16 @@ pub(crate) fn constraints_of(
             (false, false) => continue,
         };
         let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
-        let definition = format!("{word} ({})", names_of(relation, &columns));
+        let notes = relation.reference_notes(&index.name);
+        let definition = format!(
+            "{word} ({}){}{}",
+            names_of(relation, &columns),
+            when(notes.deferrable, " DEFERRABLE"),
+            when(notes.deferred, " INITIALLY DEFERRED"),
+        );
         add(Constraint {
             index: index.oid,
+            notes,
             columns,
             ..plain(&index.name, letter, definition)
         });
@@ -177,7 +185,6 @@ pub(crate) fn constraints_of(
             None if notes.update_restricts => " ON UPDATE RESTRICT",
             None => "",
         };
-        let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
         let definition = format!(
             "FOREIGN KEY ({}) REFERENCES {}({}){}{on_update}{on_delete}{}{}",
             names_of(relation, &key.columns),
@@ -190,7 +197,10 @@ pub(crate) fn constraints_of(
         let mut indexes = seen_indexes(&other).into_iter();
         let is_it = |index: &SeenIndex| {
             let columns = index.columns.iter().map(|(column, _)| column);
-            index.unique && index.condition.is_none() && columns.eq(key.referenced.iter())
+            index.unique
+                && index.immediate
+                && index.condition.is_none()
+                && columns.eq(key.referenced.iter())
         };
         add(Constraint {
             index: indexes.find(is_it).map_or(0, |index| index.oid),
@@ -310,6 +320,11 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
         let name = match name.starts_with('(') {
             true => format!("({name})"),
             false => name,
+        };
+        let noted = relation.notes.operator_classes.get(&index.name);
+        let name = match noted.and_then(|noted| noted.get(column)) {
+            Some(class) => format!("{name} {class}"),
+            None => name,
         };
         if *descending { name + " DESC" } else { name }
     });

@@ -1,17 +1,17 @@
-//! Comments as the catalogue has them: `pg_description`, and the functions that read it.
+//! Comments as the catalogue has them: `pg_description`, and the functions that read it; extensions: `pg_extension`.
 
 use super::Contents::Rows;
 use super::constraints::constraint_numbers;
 use super::functions::about;
 use super::indexes::seen_indexes;
 use super::information_schema::relations;
-use super::{VirtualRows, VirtualTable, oid, schema_numbers, sequence_names, view_numbers};
+use super::{VirtualRows, VirtualTable, oid, schema_numbers, sequence_names, text, view_numbers};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::{COMMENT_OF_DATABASE, comment_name};
-use crate::relation::{comment_of_schema, kind, object, table_oid};
+use crate::relation::{comment_of_schema, kind, object, objects, table_oid};
 use crate::source::Source;
-use crate::types::SqlType::{Int4, Oid, Text};
+use crate::types::SqlType::{Bool, Int4, Name, Oid, OidArray, Text, TextArray};
 use crate::user_types::UserTypes;
 use crate::views::views;
 use sardonyx::schema::Value;
@@ -45,7 +45,47 @@ pub(super) const TABLES: &[VirtualTable] = &[
         columns: &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
         contents: Rows(shared_descriptions),
     },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_extension",
+        oid: 3079,
+        columns: &[
+            ("oid", Oid),
+            ("extname", Name),
+            ("extowner", Oid),
+            ("extnamespace", Oid),
+            ("extrelocatable", Bool),
+            ("extversion", Text),
+            ("extconfig", OidArray),
+            ("extcondition", TextArray),
+        ],
+        contents: Rows(extensions),
+    },
 ];
+
+/// The number of the first extension.
+const FIRST_EXTENSION: u32 = 15_000;
+/// The number of `public`, in which extensions are.
+const PUBLIC_NUMBER: u32 = 2200;
+/// The number of the owner of all objects.
+const OWNER: u32 = 10;
+
+fn extensions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let created = objects(source, kind::EXTENSION)?.into_iter().zip(0..);
+    let rows = created.map(|((name, version), at)| {
+        vec![
+            oid(FIRST_EXTENSION + at),
+            text(&name),
+            oid(OWNER),
+            oid(PUBLIC_NUMBER),
+            Value::Bool(true),
+            text(&version),
+            Value::Null,
+            Value::Null,
+        ]
+    });
+    Ok(rows.collect())
+}
 
 /// A comment.
 struct Description {

@@ -138,21 +138,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_opclass",
-        2616,
-        &[
-            ("oid", Oid),
-            ("opcmethod", Oid),
-            ("opcname", Name),
-            ("opcnamespace", Oid),
-            ("opcowner", Oid),
-            ("opcfamily", Oid),
-            ("opcintype", Oid),
-            ("opcdefault", Bool),
-            ("opckeytype", Oid),
-        ],
-    ),
-    empty(
         "pg_trigger",
         2620,
         &[
@@ -202,20 +187,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("refobjid", Oid),
             ("refobjsubid", Int4),
             ("deptype", OneChar),
-        ],
-    ),
-    empty(
-        "pg_extension",
-        3079,
-        &[
-            ("oid", Oid),
-            ("extname", Name),
-            ("extowner", Oid),
-            ("extnamespace", Oid),
-            ("extrelocatable", Bool),
-            ("extversion", Text),
-            ("extconfig", OidArray),
-            ("extcondition", TextArray),
         ],
     ),
     empty(

@@ -1,4 +1,5 @@
-//! Tables of `pg_catalog` on indexes, and the indexes as all of the catalogue sees them: `pg_index`, `pg_indexes`, `pg_am`.
+//! Tables of `pg_catalog` on indexes, and the indexes as all of the catalogue sees them: `pg_index`, `pg_indexes`, `pg_am`,
+//! `pg_opclass`.
 
 use super::Contents::Rows;
 use super::information_schema::relations;
@@ -6,6 +7,7 @@ use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::index_names::{key_name, seen_key, shown_condition, shown_expression};
+use crate::operator_classes::{CLASSES, OperatorClass};
 use crate::path::beside;
 use crate::relation::table_oid;
 use crate::source::Source;
@@ -67,7 +69,45 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
         contents: Rows(access_methods),
     },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_opclass",
+        oid: 2616,
+        columns: &[
+            ("oid", Oid),
+            ("opcmethod", Oid),
+            ("opcname", Name),
+            ("opcnamespace", Oid),
+            ("opcowner", Oid),
+            ("opcfamily", Oid),
+            ("opcintype", Oid),
+            ("opcdefault", Bool),
+            ("opckeytype", Oid),
+        ],
+        contents: Rows(operator_classes),
+    },
 ];
+
+/// The number of `pg_catalog`, and that of the owner of all objects.
+const CATALOGUE: u32 = 11;
+const OWNER: u32 = 10;
+
+fn operator_classes(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let rows = CLASSES.iter().map(|class| {
+        vec![
+            oid(class.oid),
+            oid(BTREE),
+            text(class.name),
+            oid(CATALOGUE),
+            oid(OWNER),
+            oid(class.family),
+            oid(class.of),
+            Value::Bool(class.is_default),
+            oid(class.key),
+        ]
+    });
+    Ok(rows.collect())
+}
 
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
@@ -95,7 +135,21 @@ pub(super) struct SeenIndex {
     /// The condition of a partial index, as SQL.
     pub condition: Option<String>,
     pub unique: bool,
+    /// Its key is checked when a row is written.
+    pub immediate: bool,
     pub primary: bool,
+}
+
+/// The numbers of the operator classes of an index's columns; 0 where the catalogue has none.
+fn classes_of(relation: &crate::relation::Relation, index: &SeenIndex) -> Vec<String> {
+    let noted = relation.notes.operator_classes.get(&index.name);
+    let columns = index.columns.iter().map(|(column, _)| {
+        let named = noted.and_then(|noted| OperatorClass::named(noted.get(column)?));
+        let usual = || OperatorClass::default_of(key_name(relation, *column)?.kind);
+        let class = named.or_else(usual);
+        class.map_or(0, |class| class.oid).to_string()
+    });
+    columns.collect()
 }
 
 pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
@@ -115,6 +169,7 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
             included: Vec::new(),
             condition: None,
             unique: true,
+            immediate: true,
             primary: true,
         });
     }
@@ -130,7 +185,8 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
                 .cloned()
                 .unwrap_or_default(),
             condition: shown_condition(schema, index),
-            unique: index.unique,
+            unique: index.tells_apart(),
+            immediate: !index.deferrable,
             primary: relation.notes.primary_index.as_ref() == Some(&index.name),
         });
     }
@@ -186,7 +242,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 no.clone(),
                 Value::Bool(index.primary),
                 no.clone(),
-                yes.clone(),
+                Value::Bool(index.immediate),
                 no.clone(),
                 yes.clone(),
                 no.clone(),
@@ -195,7 +251,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 no,
                 Value::Text(places.collect::<Vec<_>>().join(" ")),
                 Value::Text(collations.collect::<Vec<_>>().join(" ")),
-                vector(&mut std::iter::repeat_n("0", count)),
+                Value::Text(classes_of(&relation, &index).join(" ")),
                 vector(&mut index.columns.iter().map(order)),
                 match expressions.is_empty() {
                     true => Value::Null,

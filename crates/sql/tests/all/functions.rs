@@ -117,6 +117,7 @@ impl Function {
             ("acos" | "asin" | "atanh", 0, _) => "0.5::double precision",
             ("convert_from" | "convert_to", 1, _) => "'UTF8'::text",
             ("get_byte", 1, _) => "0::integer",
+            ("digest", 1, _) => "'sha1'::text",
             ("decode", 0, _) => "'616263'::text",
             ("decode" | "encode", 1, _) => "'hex'::text",
             (_, _, "regclass") => "'t'::regclass",
@@ -139,6 +140,8 @@ impl Function {
             }
             (_, _, "text[]") => "array['0']",
             (_, _, "interval") => "interval '1 day 02:00:00'",
+            (_, _, "inet") => "inet '10.1.2.3/24'",
+            (_, _, "cidr") => "cidr '10.1.0.0/16'",
             (_, _, "uuid") => "'00000000-0000-4000-8000-000000000000'::uuid",
             (_, _, "text" | "character") => return format!("'abc'::{kind}"),
             (_, _, number) => return format!("2::{number}"),

@@ -193,6 +193,8 @@ const NOT_ON_NODES: &[&str] = &[
     "temporary.sql",
     "types_changed.sql",
     "volatile.sql",
+    // Unique keys that are checked later.
+    "deferrable_keys.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
     "transactions.sql",
 ];
@@ -247,6 +249,9 @@ scripts! {
     checks: "checks.sql",
     constraints: "constraints.sql",
     deferred: "deferred.sql",
+    deferrable_keys: "deferrable_keys.sql",
+    frameworks: "frameworks.sql",
+    networks: "networks.sql",
     intervals: "intervals.sql",
     jsonb: "jsonb.sql",
     told_apart: "told_apart.sql",

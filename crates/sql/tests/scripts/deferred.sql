@@ -236,16 +236,6 @@ SET CONSTRAINTS ALL
 statement error 42601
 CREATE TABLE wrong (a int REFERENCES parent NOT DEFERRABLE INITIALLY DEFERRED)
 
-# Unique keys are not deferred.
-
-statement error 0A000
-CREATE TABLE wrong (a int UNIQUE DEFERRABLE INITIALLY DEFERRED)
-----
-UNIQUE with DEFERRABLE is not supported
-
-statement error 0A000
-CREATE TABLE wrong (a int, PRIMARY KEY (a) DEFERRABLE)
-
 statement ok
 CREATE TABLE plain (a int PRIMARY KEY NOT DEFERRABLE, b int UNIQUE NOT DEFERRABLE INITIALLY IMMEDIATE)
 

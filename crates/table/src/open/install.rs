@@ -10,7 +10,7 @@ use sardonyx_base::error::Error;
 use sardonyx_base::memory::Share;
 use sardonyx_rows::constraints::Due;
 use sardonyx_rows::row::same;
-use sardonyx_rows::schema::Value;
+use sardonyx_rows::schema::{IndexDefinition, Value};
 use sardonyx_rows::{ReadRow, RowWriter, TableError};
 use sardonyx_storage::page::Address;
 use std::cell::RefCell;
@@ -221,7 +221,8 @@ impl OpenRows {
         if changed.is_empty() {
             return Ok(None);
         }
-        let mut unique = known.schema.indexes.iter().filter(|index| index.unique);
+        let indexes = known.schema.indexes.iter();
+        let mut unique = indexes.filter(|index| index.tells_apart());
         let is_unique = unique.any(|index| {
             let mut parts = index.key.iter();
             parts.any(|part| changed.iter().any(|(number, _)| *number == part.column))
@@ -243,7 +244,7 @@ impl Known {
     fn is_flat(&self) -> bool {
         self.format.is_fixed()
             && self.schema.earlier_shapes.is_empty()
-            && !self.schema.indexes.iter().any(|index| index.unique)
+            && !self.schema.indexes.iter().any(IndexDefinition::tells_apart)
     }
 }
 

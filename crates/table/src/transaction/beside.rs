@@ -103,7 +103,8 @@ impl Transaction<'_> {
             own.foreign_keys.clear();
             state.take_schema(Arc::new(own), true);
         }
-        state.is_checked = !schema.checks.is_empty();
+        let mut indexes = schema.indexes.iter();
+        state.is_checked = !schema.checks.is_empty() || indexes.any(|index| index.deferrable);
         state.is_referenced = false;
         state.beside = Some(MadeBeside {
             of: table,

@@ -30,7 +30,9 @@ pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
     for (state, is_referenced) in tables.iter_mut().zip(referenced) {
         if let Some(state) = state {
             let schema = &state.schema;
-            state.is_checked = !schema.foreign_keys.is_empty() || !schema.checks.is_empty();
+            state.is_checked = !schema.foreign_keys.is_empty()
+                || !schema.checks.is_empty()
+                || schema.indexes.iter().any(|index| index.deferrable);
             state.is_declared = !schema.declared.is_empty();
             state.is_generated = schema
                 .declared

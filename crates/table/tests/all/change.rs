@@ -429,6 +429,7 @@ fn an_index_of_an_added_column_has_the_rows_of_before() {
         name: "by_more".to_string(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: vec![KeyPart {
             column: 3,
             descending: false,

@@ -32,6 +32,7 @@ fn definition(key: &[(usize, bool)], unique: bool) -> IndexDefinition {
         name: NAME.into(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: key.iter().map(part).collect(),
     }
 }

@@ -87,6 +87,7 @@ fn index(name: &str, unique: bool, key: &[(usize, bool)]) -> IndexDefinition {
         name: name.to_string(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: key.collect(),
     }
 }

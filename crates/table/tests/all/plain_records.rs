@@ -175,6 +175,7 @@ fn apply_by_records(
                 name: format!("index {number}"),
                 kind: IndexKind::Ordered,
                 unique: false,
+                deferrable: false,
                 key,
             };
             tx.create_index(table.number(), index).expect("created");

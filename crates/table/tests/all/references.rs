@@ -37,6 +37,7 @@ fn index(name: &str, kind: IndexKind, unique: bool, column: usize) -> IndexDefin
         name: name.to_string(),
         kind,
         unique,
+        deferrable: false,
         key: vec![KeyPart { column, descending }],
     }
 }
@@ -315,6 +316,70 @@ fn whole_numbers_refer_to_those_of_another_width() {
             let kept = in_detail(tx.delete(family.parents, id));
             assert!(matches!(kept, Err(TableError::Referenced { .. })));
         }
+    });
+}
+
+#[test]
+fn deferrable_keys_are_checked_as_the_rows_then_are() {
+    let mut world = World::with_memory(STORE_BYTES);
+    world.commit(|tx| {
+        let parents = schema(&["id", "code"]);
+        tx.create_table(Parent::TABLE, parents).expect("created");
+    });
+    let parents = (world.space.table::<Parent>().expect("fits")).expect("declared");
+    let table = parents.number();
+    let later = IndexDefinition {
+        deferrable: true,
+        ..index("later", IndexKind::Ordered, false, 1)
+    };
+    let parent = |id, code| Parent { id, code };
+    let is_taken = |result| match in_detail(result) {
+        Err(TableError::DuplicateValue { index, values, .. }) => {
+            index == "later" && values == Box::from([Value::Int(7)])
+        }
+        Ok(()) => false,
+        Err(other) => panic!("{other}"),
+    };
+    world.commit(|tx| {
+        tx.insert(parents, &parent(70, 7)).expect("inserted");
+        tx.create_index(table, later.clone())
+            .expect("no two have one");
+        // At once, where they are not held.
+        assert!(is_taken(tx.insert(parents, &parent(71, 7))));
+        tx.insert(parents, &parent(71, 8)).expect("inserted");
+        assert!(is_taken(tx.put(parents, &parent(71, 7)).map(drop)));
+        tx.hold_references(true);
+        let mark = tx.mark();
+        for id in 72..75 {
+            tx.insert(parents, &parent(id, 7)).expect("held");
+        }
+        assert_eq!(tx.held_references().len(), 1);
+        assert!(tx.held_references()[0].is_key);
+        assert!(is_taken(tx.check_held(|_| Due::NOW)));
+        in_detail(tx.check_held(|_| Due::default())).expect("not due");
+        // Two of the four are one too many.
+        for id in [70, 72] {
+            tx.delete(parents, id).expect("there");
+            assert!(is_taken(tx.check_held(|_| Due::NOW)));
+        }
+        tx.delete(parents, 73).expect("there");
+        in_detail(tx.check_held(|_| Due::NOW)).expect("one is left");
+        assert!(tx.held_references().is_empty());
+        tx.insert(parents, &parent(76, 7)).expect("held again");
+        tx.return_to(mark).expect("it is marked");
+        in_detail(tx.check_held(|_| Due::NOW)).expect("with the rows the note is back");
+        // An index is not built of rows that it does not allow.
+        tx.insert(parents, &parent(77, 7)).expect("held");
+        tx.drop_index(table, "later").expect("there");
+        assert!(is_taken(tx.create_index(table, later.clone())));
+        tx.delete(parents, 77).expect("there");
+        tx.create_index(table, later.clone())
+            .expect("no two have one");
+        tx.hold_references(false);
+    });
+    world.redo();
+    world.commit(|tx| {
+        assert!(is_taken(tx.insert(parents, &parent(78, 7))));
     });
 }
 

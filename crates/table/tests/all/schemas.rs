@@ -32,6 +32,7 @@ fn index(name: &str, columns: &[usize]) -> IndexDefinition {
         name: name.to_string(),
         kind: IndexKind::Hash,
         unique: true,
+        deferrable: false,
         key: key.collect(),
     }
 }
@@ -503,8 +504,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 5;
-        let version = SchemaError::Version { version: 5, known: 4 };
+        later[0] = 6;
+        let version = SchemaError::Version { version: 6, known: 5 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }

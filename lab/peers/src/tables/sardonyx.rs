@@ -156,6 +156,7 @@ fn ordered(name: &str, column: usize, unique: bool) -> IndexDefinition {
         name: name.into(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: vec![KeyPart {
             column,
             descending: false,

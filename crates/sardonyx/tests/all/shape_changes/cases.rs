@@ -128,6 +128,7 @@ fn by(name: &str, column: usize, unique: bool) -> IndexDefinition {
         name: name.to_string(),
         kind: IndexKind::Ordered,
         unique,
+        deferrable: false,
         key: vec![KeyPart {
             column,
             descending: false,

@@ -10,6 +10,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use md5::Md5;
 use sardonyx::schema::{Value, ValueRef};
+use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -18,6 +19,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     bit_length(BYTEA) -> INT4, |a, _| bits(a), "number of bits";
     bit_length(TEXT) -> INT4, |a, _| bits(a), "number of bits";
     decode(TEXT, TEXT) -> BYTEA, |a, _| decode(a.text(0), a.text(1)), "bytes that are written as base64, escape or hex";
+    digest(BYTEA, TEXT) -> BYTEA, |a, _| digest(bytes(a), a.text(1)), "hash of the bytes: md5, sha1, sha224, sha256, sha384 or sha512";
+    digest(TEXT, TEXT) -> BYTEA, |a, _| digest(bytes(a), a.text(1)), "hash of the text: md5, sha1, sha224, sha256, sha384 or sha512";
     encode(BYTEA, TEXT) -> TEXT, |a, _| encode(bytes(a), a.text(1)), "bytes written as base64, escape or hex";
     md5(BYTEA) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the bytes, in hexadecimal digits";
     md5(TEXT) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the text, in hexadecimal digits";
@@ -77,6 +80,23 @@ fn hexadecimal(bytes: &[u8]) -> String {
         write!(digits, "{byte:02x}").expect("a text takes it");
     }
     digits
+}
+
+/// The function of PostgreSQL's extension `pgcrypto`.
+fn digest(bytes: &[u8], name: &str) -> Answer {
+    let hash: fn(&[u8]) -> Vec<u8> = match name.to_ascii_lowercase().as_str() {
+        "md5" => |bytes| Md5::digest(bytes).to_vec(),
+        "sha1" => |bytes| Sha1::digest(bytes).to_vec(),
+        "sha224" => |bytes| Sha224::digest(bytes).to_vec(),
+        "sha256" => |bytes| Sha256::digest(bytes).to_vec(),
+        "sha384" => |bytes| Sha384::digest(bytes).to_vec(),
+        "sha512" => |bytes| Sha512::digest(bytes).to_vec(),
+        _ => {
+            let message = format!("Cannot use \"{name}\": No such hash algorithm");
+            return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, message));
+        }
+    };
+    Ok(Value::Bytes(hash(bytes)))
 }
 
 fn hash<H: Digest>(a: Arguments<'_>) -> Answer {

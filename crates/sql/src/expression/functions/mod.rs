@@ -14,6 +14,7 @@ mod floats;
 mod intervals;
 mod json;
 mod json_parts;
+mod networks;
 mod numbers;
 mod regexes;
 mod session;
@@ -39,7 +40,7 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 15] = [
+static TABLES: [&[Definition]; 16] = [
     texts::TABLE,
     regexes::TABLE,
     encodings::TABLE,
@@ -53,6 +54,7 @@ static TABLES: [&[Definition]; 15] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
+    networks::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];

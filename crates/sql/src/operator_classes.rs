@@ -1,0 +1,96 @@
+//! Operator classes of indexes, as PostgreSQL's catalogue has them. All indexes order values as `<` does, and texts by their
+//! bytes, so a class changes no index: it is checked, noted and shown.
+
+use crate::types::SqlType;
+
+/// An operator class of `btree`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OperatorClass {
+    pub oid: u32,
+    pub name: &'static str,
+    pub family: u32,
+    /// The number of the type of its values.
+    pub of: u32,
+    /// The class of an index that names none.
+    pub is_default: bool,
+    /// The number of the type of its keys, if that is another one.
+    pub key: u32,
+}
+
+const fn class(
+    oid: u32,
+    name: &'static str,
+    family: u32,
+    of: u32,
+    is_default: bool,
+) -> OperatorClass {
+    OperatorClass {
+        oid,
+        name,
+        family,
+        of,
+        is_default,
+        key: 0,
+    }
+}
+
+/// All of them.
+pub(crate) const CLASSES: [OperatorClass; 25] = [
+    class(10003, "bool_ops", 424, 16, true),
+    class(10004, "bpchar_ops", 426, 1042, true),
+    class(4219, "bpchar_pattern_ops", 2097, 1042, false),
+    class(10006, "bytea_ops", 428, 17, true),
+    class(10007, "char_ops", 429, 18, true),
+    class(10009, "cidr_ops", 1974, 869, false),
+    class(3122, "date_ops", 434, 1082, true),
+    class(10069, "enum_ops", 3522, 3500, true),
+    class(10012, "float4_ops", 1970, 700, true),
+    class(3123, "float8_ops", 1970, 701, true),
+    class(10015, "inet_ops", 1974, 869, true),
+    class(1979, "int2_ops", 1976, 21, true),
+    class(1978, "int4_ops", 1976, 23, true),
+    class(3124, "int8_ops", 1976, 20, true),
+    OperatorClass {
+        key: 2275,
+        ..class(10028, "name_ops", 1994, 19, true)
+    },
+    class(3125, "numeric_ops", 1988, 1700, true),
+    class(1981, "oid_ops", 1989, 26, true),
+    class(3126, "text_ops", 1994, 25, true),
+    class(4217, "text_pattern_ops", 2095, 25, false),
+    class(10038, "time_ops", 1996, 1083, true),
+    class(3128, "timestamp_ops", 434, 1114, true),
+    class(3127, "timestamptz_ops", 434, 1184, true),
+    class(10065, "uuid_ops", 2968, 2950, true),
+    class(10044, "varchar_ops", 1994, 25, false),
+    class(4218, "varchar_pattern_ops", 2095, 25, false),
+];
+
+/// The number of the type by which the values of a type are ordered.
+fn ordered_as(kind: SqlType) -> u32 {
+    match kind {
+        SqlType::Varchar | SqlType::Unknown => SqlType::Text.oid(),
+        SqlType::Cidr => SqlType::Inet.oid(),
+        SqlType::Regclass => SqlType::Oid.oid(),
+        SqlType::Enum(_) => 3500,
+        kind => kind.oid(),
+    }
+}
+
+impl OperatorClass {
+    /// The class of a name.
+    pub fn named(name: &str) -> Option<OperatorClass> {
+        CLASSES.into_iter().find(|class| class.name == name)
+    }
+
+    /// The class of an index of values of a type that names none.
+    pub fn default_of(kind: SqlType) -> Option<OperatorClass> {
+        let mut classes = CLASSES.into_iter();
+        classes.find(|class| class.is_default && class.of == ordered_as(kind))
+    }
+
+    /// True if an index of values of a type may have it.
+    pub fn accepts(self, kind: SqlType) -> bool {
+        self.of == ordered_as(kind)
+    }
+}

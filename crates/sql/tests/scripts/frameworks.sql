@@ -1,0 +1,138 @@
+# Statements that frameworks send: extensions, locks of several tables, dropped defaults. The answers are those of PostgreSQL 15.
+
+query
+SELECT 1 FROM pg_extension WHERE extname = 'pgcrypto'
+----
+
+statement ok
+CREATE EXTENSION IF NOT EXISTS "pgcrypto"
+
+statement error 42710
+CREATE EXTENSION pgcrypto
+----
+extension "pgcrypto" already exists
+
+query
+SELECT extname, extversion, extrelocatable FROM pg_extension WHERE extname = 'pgcrypto'
+----
+pgcrypto|1.3|t
+
+query
+SELECT encode(digest('abc', 'md5'), 'hex'), encode(digest('abc', 'SHA1'), 'hex'), encode(digest('\x616263'::bytea, 'sha224'), 'hex'), encode(digest('ä', 'sha256'), 'hex')
+----
+900150983cd24fb0d6963f7d28e17f72|a9993e364706816aba3e25717850c26c9cd0d89d|23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7|33e6d73fee82904c8d7afb78de1154d1e8dc2a0edb08120e63df5b9385c2d9cc
+
+statement error 22023
+SELECT digest('abc', 'crc32')
+----
+Cannot use "crc32": No such hash algorithm
+
+statement ok
+DROP EXTENSION pgcrypto
+
+statement ok
+DROP EXTENSION IF EXISTS pgcrypto
+
+statement error 42704
+DROP EXTENSION pgcrypto
+----
+extension "pgcrypto" does not exist
+
+statement ok
+CREATE TABLE a (id int PRIMARY KEY, b text DEFAULT 'x', "of" int)
+
+statement ok
+CREATE TABLE b (id int PRIMARY KEY)
+
+query
+SELECT a.id FROM a JOIN b USING (id) FOR UPDATE OF a, b
+----
+
+query
+SELECT a.id FROM a JOIN b USING (id) FOR NO KEY UPDATE OF a, b NOWAIT
+----
+
+query
+SELECT a.id FROM a JOIN b USING (id) FOR UPDATE OF a FOR SHARE OF b
+----
+
+statement error 42P01
+SELECT a.id FROM a JOIN b USING (id) FOR UPDATE OF a, c
+----
+relation "c" in FOR UPDATE clause not found in FROM clause
+
+query
+SELECT a.id, "of", substring(a.b from 1 for 2) FROM a, (SELECT id FROM b FOR UPDATE OF b) q, b WHERE a.id = b.id
+----
+
+statement ok
+ALTER TABLE a ALTER COLUMN b DROP DEFAULT
+
+query
+SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 'a' ORDER BY ordinal_position
+----
+id|NULL
+b|NULL
+of|NULL
+
+statement ok
+INSERT INTO a VALUES (1)
+
+query
+SELECT * FROM a
+----
+1|NULL|NULL
+
+statement ok
+CREATE TABLE words (id int PRIMARY KEY, a varchar(10), b text, c int, d char(5), e inet, f cidr, g uuid)
+
+statement ok
+CREATE INDEX words_some ON words (a varchar_pattern_ops, b, c int4_ops, d bpchar_pattern_ops DESC, e, f, g) INCLUDE (id)
+
+statement ok
+CREATE INDEX words_lower ON words (lower(b) text_pattern_ops) WHERE c > 1
+
+statement error 42804
+CREATE INDEX words_wrong ON words (b int4_ops)
+----
+operator class "int4_ops" does not accept data type text
+
+query
+SELECT pg_get_indexdef('words_some'::regclass)
+----
+CREATE INDEX words_some ON public.words USING btree (a varchar_pattern_ops, b, c, d bpchar_pattern_ops DESC, e, f, g) INCLUDE (id)
+
+query
+SELECT i.indexrelid::regclass::text, oc.opcname FROM pg_opclass oc JOIN pg_index i ON oc.oid = ANY (i.indclass) WHERE i.indrelid = 'words'::regclass ORDER BY 1, 2
+----
+words_lower|text_pattern_ops
+words_pkey|int4_ops
+words_some|bpchar_pattern_ops
+words_some|inet_ops
+words_some|int4_ops
+words_some|text_ops
+words_some|uuid_ops
+words_some|varchar_pattern_ops
+
+query
+SELECT oid, opcmethod, opcname, opcfamily, opcintype, opcdefault FROM pg_opclass WHERE opcname IN ('text_ops', 'varchar_pattern_ops', 'inet_ops') AND opcmethod = 403 ORDER BY oid
+----
+3126|403|text_ops|1994|25|t
+4218|403|varchar_pattern_ops|2095|25|f
+10015|403|inet_ops|1974|869|t
+
+statement ok
+CREATE TABLE like_words (LIKE words INCLUDING INDEXES)
+
+query
+SELECT count(*) FROM pg_indexes WHERE tablename = 'like_words' AND indexdef LIKE '%a varchar_pattern_ops, b, c, d bpchar_pattern_ops DESC, e, f, g%'
+----
+1
+
+statement ok
+ALTER TABLE words ALTER COLUMN b TYPE varchar(20)
+
+query
+SELECT count(*) FROM pg_indexes WHERE tablename = 'words' AND indexdef LIKE '%text_pattern_ops%'
+----
+1
