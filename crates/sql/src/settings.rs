@@ -1,6 +1,7 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
 mod constraints;
+mod planner;
 mod time;
 mod values;
 
@@ -14,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
-const KNOWN: [(&str, &str); 42] = [
+static KNOWN: [(&str, &str); 42] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
@@ -208,10 +209,14 @@ impl SettingValues {
     }
 }
 
+/// All parameters: those that are acted upon or have one value, and those of the planner.
+fn all_known() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let planner = planner::PARAMETERS.iter().map(|one| &one.known);
+    KNOWN.iter().chain(planner)
+}
+
 fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
-    KNOWN
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+    all_known().find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
 fn unknown(name: &str) -> SqlError {
@@ -485,7 +490,7 @@ impl Settings {
     pub fn return_to(&mut self, before: Settings) {
         let mut now = std::mem::replace(self, before);
         let mut changed = std::mem::take(&mut now.changed);
-        for (name, _) in &KNOWN {
+        for (name, _) in all_known() {
             if self.values().set.get(name) != now.values().set.get(name) {
                 changed.push(name);
             }
@@ -496,8 +501,10 @@ impl Settings {
 
     /// All, by name.
     pub fn all(&self) -> Vec<(String, String)> {
-        let names = KNOWN.iter().map(|(name, _)| *name);
+        let mut names: Vec<&str> = all_known().map(|(name, _)| *name).collect();
+        names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
         names
+            .into_iter()
             .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
             .collect()
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod datetime;
 mod moments;
+pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
@@ -330,7 +331,7 @@ pub(crate) fn encode_text_in(
     out: &mut String,
 ) {
     match (kind, value, zone) {
-        (SqlType::Timestamptz, ValueRef::Timestamp(moment), Some(zone)) => {
+        (SqlType::Timestamptz, ValueRef::Timestamp(moment), Some(zone)) if !is_infinite(*value) => {
             let east = zone.zone().east_at(*moment);
             let local = moment.saturating_add(east * 1_000_000);
             moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
@@ -340,6 +341,14 @@ pub(crate) fn encode_text_in(
         }
         _ => encode_text(kind, value, out),
     }
+}
+
+/// True for a day or a moment behind all others, or before them.
+pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
+    matches!(
+        value,
+        ValueRef::Date(i32::MAX | i32::MIN) | ValueRef::Timestamp(i64::MAX | i64::MIN)
+    )
 }
 
 /// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
@@ -376,6 +385,8 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),
         (ValueRef::Time(_), _) => moments::push_time(*value, out),
+        (ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX), _) => out.push_str("infinity"),
+        (ValueRef::Date(i32::MIN) | ValueRef::Timestamp(i64::MIN), _) => out.push_str("-infinity"),
         (ValueRef::Date(_), _) => moments::push_date(*value, out),
         (ValueRef::Timestamp(_), SqlType::Timestamptz) => {
             moments::push_timestamp(*value, "+00", out);

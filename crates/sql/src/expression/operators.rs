@@ -185,6 +185,24 @@ impl Compiler<'_> {
         Ok(boolean(Expr::Call(function, sides), negated))
     }
 
+    /// Compiles the test that a text matches a regular expression of the SQL standard.
+    pub(super) fn similar(
+        &mut self,
+        text: &Tree,
+        pattern: &Tree,
+        escape: Option<&Tree>,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let text = self.matched(text, "~")?;
+        let mut parts = vec![self.compile(pattern)?];
+        if let Some(escape) = escape {
+            parts.push(self.compile(escape)?);
+        }
+        let pattern = self.call("similar_to_escape", parts)?;
+        let call = Expr::Call(Function(&MATCHES), vec![text, pattern.expr]);
+        Ok(boolean(call, negated))
+    }
+
     fn concatenate(&mut self, left: Typed, right: Typed) -> Result<Typed, SqlError> {
         if left.kind().element().is_some() || right.kind().element().is_some() {
             return super::array_calls::concatenate(self, left, right);

@@ -48,7 +48,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
             false => Err("at most 1000 bytes"),
         },
         "xmloption" => one_of(&lower, &["content", "document"], "content or document"),
-        _ => return None,
+        _ => return super::planner::value(name, &lower),
     })
 }
 

@@ -4,6 +4,7 @@
 use super::intervals::Interval;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
+use crate::text::is_infinite;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, quotient_rounded, rest_of_product};
@@ -125,7 +126,14 @@ fn dates(
         Ok(day) if is_date(&day) => Ok(day),
         _ => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
     };
+    let is_infinite = is_infinite(left) || is_infinite(right);
     match (operation, left, right) {
+        (Arithmetic::DateDifference, ..) if is_infinite => Err(SqlError::new(
+            code::DATETIME_OVERFLOW,
+            "cannot subtract infinite dates",
+        )),
+        (_, ValueRef::Date(_), _) if is_infinite => Ok(left.to_value()),
+        (_, _, ValueRef::Date(_)) if is_infinite => Ok(right.to_value()),
         (Arithmetic::DateDifference, ValueRef::Date(left), ValueRef::Date(right)) => {
             Ok(Value::Int(i128::from(left) - i128::from(right)))
         }
@@ -441,6 +449,14 @@ pub(crate) fn negate(kind: SqlType, value: ValueRef<'_>) -> Result<Value, SqlErr
     }
 }
 
+/// The moment behind all others, or before them, of a day or a moment that is so.
+pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
+    match of {
+        ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX) => Value::Timestamp(i64::MAX),
+        _ => Value::Timestamp(i64::MIN),
+    }
+}
+
 /// A date or time with an interval added to it.
 pub(crate) fn shift(
     value: ValueRef<'_>,
@@ -450,6 +466,7 @@ pub(crate) fn shift(
     let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
     let micros = match value {
         ValueRef::Null => return Ok(Value::Null),
+        _ if is_infinite(value) => return Ok(infinite_moment(value)),
         ValueRef::Timestamp(micros) => micros,
         ValueRef::Date(days) => i64::from(days).checked_mul(DAY).ok_or_else(too_far)?,
         ValueRef::Time(time) if kind == SqlType::Time => {
@@ -473,7 +490,9 @@ pub(crate) fn shift_in(
 ) -> Result<Value, SqlError> {
     let kind = SqlType::Timestamptz;
     let has_days = interval.months != 0 || interval.days != 0;
-    let (Some(zone), ValueRef::Timestamp(moment), true) = (zone, value, has_days) else {
+    let (Some(zone), ValueRef::Timestamp(moment), true) =
+        (zone.filter(|_| !is_infinite(value)), value, has_days)
+    else {
         return shift(value, interval, kind);
     };
     let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");

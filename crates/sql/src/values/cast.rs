@@ -1,11 +1,11 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
-use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
+use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, infinite_moment, within};
 use super::intervals::Interval;
 use super::json_tree::Json;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
-use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
+use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, is_infinite, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
@@ -133,6 +133,17 @@ pub(crate) fn cast(
             _ => Ok(with_fraction(value, to)),
         };
     }
+    if is_infinite(value) {
+        return Ok(match (to.kind, value) {
+            (SqlType::Date, ValueRef::Timestamp(i64::MAX)) => Value::Date(i32::MAX),
+            (SqlType::Date, ValueRef::Timestamp(_)) => Value::Date(i32::MIN),
+            (SqlType::Timestamp | SqlType::Timestamptz, _) => infinite_moment(value),
+            (SqlType::Date, _) => value.to_value(),
+            // It has no time of the day.
+            (SqlType::Time, _) => Value::Null,
+            _ => return Err(wrong()),
+        });
+    }
     match to.kind {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
             to_integer(value, to.kind).ok_or_else(wrong)?
@@ -218,7 +229,8 @@ pub(crate) fn cast_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
-    let Some(known) = zone.filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null)
+    let Some(known) = zone
+        .filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null && !is_infinite(value))
     else {
         return cast(value, from, to, explicit);
     };
@@ -277,6 +289,9 @@ fn not_of_json(json: &Json, to: SqlType) -> SqlError {
 
 /// A moment with as many digits of a second's fraction as its type has.
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
+    if is_infinite(value.as_ref()) {
+        return value;
+    }
     match to.limit().fit(value.as_ref()) {
         Some(fits) => fits.to_value(),
         None => value,
@@ -302,9 +317,17 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     Some(within(whole, kind))
 }
 
+/// The most digits that a numeric has, whatever its precision.
+const DIGITS_MAX: u16 = 38;
+
 /// How large a numeric with these digits may be.
-pub(crate) fn digits_detail(precision: u8, scale: u8) -> String {
-    let whole = precision.saturating_sub(scale);
+pub(crate) fn digits_detail(precision: u16, scale: u8) -> String {
+    if precision > DIGITS_MAX {
+        return format!(
+            "A field with precision {precision}, scale {scale} has {DIGITS_MAX} digits in all."
+        );
+    }
+    let whole = precision.saturating_sub(scale.into());
     let bound = if whole == 0 {
         "1".into()
     } else {
@@ -331,7 +354,8 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let Some((precision, wanted)) = to.precision_and_scale() else {
         return Ok(Value::Decimal(units, scale));
     };
-    let fits = Limit::Digits(precision, wanted).fit(ValueRef::Decimal(units, scale));
+    let digits = precision.min(DIGITS_MAX) as u8;
+    let fits = Limit::Digits(digits, wanted).fit(ValueRef::Decimal(units, scale));
     fits.map(|fits| fits.to_value()).ok_or_else(overflow)
 }
 

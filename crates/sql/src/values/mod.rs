@@ -1,6 +1,7 @@
 //! Values: what can be done with them whatever expression they stand in. Numbers and dates ([`arithmetic`], [`exact`]),
 //! types into one another ([`cast`]), arrays and JSON as texts.
 
+pub(crate) mod abbreviations;
 pub(crate) mod arithmetic;
 pub(crate) mod arrays;
 pub(crate) mod big;

@@ -3,6 +3,7 @@
 //! A local time is read as PostgreSQL reads it: a nonexistent one by the distance before the change of the clock, an
 //! ambiguous one by the distance behind it.
 
+use super::abbreviations::OF_PLACES;
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use crate::text::datetime::words::{Word, word};
@@ -49,6 +50,7 @@ impl SessionZone {
                     false => (name, Zone::Place(place)),
                 }
             }
+            Some(Zone::Abbreviation(..)) => return None,
             Some(zone) => (text.to_string(), zone),
             None if text.eq_ignore_ascii_case("z") => return Some(("UTC".into(), None)),
             None => match of_hours(text) {
@@ -119,6 +121,23 @@ pub(crate) enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
     Place(TimeZone),
+    /// An abbreviation of a place, whose distance from UTC is that of its last use there.
+    Abbreviation(TimeZone, &'static str),
+}
+
+/// Seconds east of UTC that an abbreviation means at a moment: in its last use before that, or else its next one.
+fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<i64> {
+    let here = zone.to_offset_info(at);
+    if here.abbreviation().eq_ignore_ascii_case(abbreviation) {
+        return Some(here.offset().seconds().into());
+    }
+    let is_it = |transition: &jiff::tz::TimeZoneTransition<'_>| {
+        transition.abbreviation().eq_ignore_ascii_case(abbreviation)
+    };
+    // Rules go on for ever: of the next uses, those of some centuries are looked at.
+    let found = zone.preceding(at).find(is_it);
+    let found = found.or_else(|| zone.following(at).take(1000).find(is_it));
+    found.map(|transition| transition.offset().seconds().into())
 }
 
 impl Zone {
@@ -139,10 +158,15 @@ impl Zone {
         })
     }
 
-    /// The zone of a place: `Europe/Berlin`.
+    /// The zone of a place: `Europe/Berlin`; or of an abbreviation whose distance from UTC has changed: `MSK`.
     pub fn of_place(name: &str) -> Option<Zone> {
         static PLACES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
-        PLACES.get(name).ok().map(Zone::Place)
+        if let Ok(place) = PLACES.get(name) {
+            return Some(Zone::Place(place));
+        }
+        let is_it = |(known, _): &&(&str, &str)| known.eq_ignore_ascii_case(name);
+        let (abbreviation, place) = OF_PLACES.iter().find(is_it)?;
+        Some(Zone::Abbreviation(PLACES.get(place).ok()?, abbreviation))
     }
 
     /// The local time at a moment, both in microseconds since 1970.
@@ -153,6 +177,11 @@ impl Zone {
                 let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
                 zone.to_offset(at).seconds().into()
             }
+            Zone::Abbreviation(zone, name) => {
+                let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
+                let east = east_of(name, zone, at);
+                east.unwrap_or_else(|| zone.to_offset(at).seconds().into())
+            }
         };
         moment.checked_add(east * SECOND)
     }
@@ -161,6 +190,20 @@ impl Zone {
     pub fn east_at(&self, moment: i64) -> i64 {
         let local = self.local(moment).unwrap_or(moment);
         (local - moment) / SECOND
+    }
+
+    /// The abbreviation of the zone at a moment: `CEST`; of a distance from UTC that has none, the distance.
+    pub fn abbreviation_at(&self, moment: i64) -> String {
+        let east = match self {
+            Zone::Fixed(east) => i64::from(*east),
+            Zone::Place(zone) | Zone::Abbreviation(zone, _) => {
+                match Timestamp::from_microsecond(within_rules(moment)) {
+                    Ok(at) => return zone.to_offset_info(at).abbreviation().to_string(),
+                    Err(_) => 0,
+                }
+            }
+        };
+        crate::text::distance(east)
     }
 
     /// The moment of a local time, both in microseconds since 1970.
@@ -176,6 +219,14 @@ impl Zone {
                     AmbiguousOffset::Fold { after, .. } => after,
                 };
                 offset.seconds().into()
+            }
+            Zone::Abbreviation(zone, name) => {
+                let own = Zone::Place(zone.clone()).moment(local)?;
+                let at = Timestamp::from_microsecond(within_rules(own)).ok()?;
+                match east_of(name, zone, at) {
+                    Some(east) => east,
+                    None => return Some(own),
+                }
             }
         };
         local.checked_sub(east * SECOND)

@@ -4,6 +4,7 @@ use super::definition::*;
 use super::times::{date_trunc, make_timestamp};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::text::is_infinite;
 use crate::values::zones::Zone;
 use sardonyx::schema::{Value, ValueRef};
 
@@ -22,6 +23,7 @@ fn out_of_range() -> SqlError {
 
 fn of(value: ValueRef<'_>, shift: impl Fn(i64) -> Option<i64>) -> Answer {
     match value {
+        value if is_infinite(value) => Ok(value.to_value()),
         ValueRef::Timestamp(micros) => {
             let shifted = shift(micros).map(Value::Timestamp);
             shifted.ok_or_else(out_of_range)
@@ -62,6 +64,9 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     let ValueRef::Timestamp(moment) = value else {
         return Ok(Value::Null);
     };
+    if is_infinite(value) {
+        return date_trunc(part, value);
+    }
     let local = zone.local(moment).ok_or_else(out_of_range)?;
     let begins = date_trunc(part, ValueRef::Timestamp(local))?;
     // Within a day the distance from UTC stays, also where the clock is set back.
