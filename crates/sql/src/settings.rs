@@ -8,7 +8,7 @@ mod values;
 use crate::error::{SqlError, code};
 use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
-use crate::values::zones::SessionZone;
+use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -21,7 +21,7 @@ static KNOWN: [(&str, &str); 42] = [
     ("check_function_bodies", "on"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
-    ("DateStyle", "ISO, MDY"),
+    (DATE_STYLE, "ISO, MDY"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
@@ -78,6 +78,8 @@ const IDLE: &str = "idle_session_timeout";
 const ISOLATION: &str = "transaction_isolation";
 const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
+/// How dates are shown, and the order in which their parts are read.
+const DATE_STYLE: &str = "DateStyle";
 /// In which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";
 const UTC: &str = "UTC";
@@ -103,7 +105,7 @@ const FIXED: [&str; 10] = [
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
-    "DateStyle",
+    DATE_STYLE,
     READ_ONLY,
     FOLLOWS,
     "integer_datetimes",
@@ -183,6 +185,8 @@ impl SettingValues {
             (Some(name), _) => SessionZone::of_setting(name).and_then(|(_, zone)| zone),
             (None, _) => None,
         };
+        let order = self.get(DATE_STYLE).map_or("", String::as_str);
+        let zone = SessionZone::in_order(zone, DateOrder::of_setting(order));
         let path = SearchPath::of(path, user, self.temporary.clone()).in_zone(zone);
         if path != *self.path {
             self.path = Arc::new(path);
@@ -286,7 +290,13 @@ impl Settings {
                 "SET SESSION AUTHORIZATION is not supported",
             ));
         }
-        let value = checked(name, value)?;
+        let mut value = checked(name, value)?;
+        if *name == DATE_STYLE && !value.contains(',') {
+            // A style alone leaves the order as it is.
+            let now = self.get(DATE_STYLE).unwrap_or_default();
+            let order = now.rsplit(", ").next().unwrap_or_default();
+            value = format!("{value}, {order}");
+        }
         if *name == READ_ONLY && value == "off" && self.follows() {
             return Err(SqlError::no_read_write());
         }

@@ -315,10 +315,15 @@ pub(crate) fn decode_text_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     match (kind, zone) {
-        (SqlType::Timestamptz, Some(zone)) if !text.contains('\0') => {
-            datetime::read(kind, text, Some(zone.zone()))
+        (SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date, Some(_))
+            if !text.contains('\0') =>
+        {
+            datetime::read(kind, text, zone)
         }
-        (SqlType::TimestamptzArray, Some(_)) => crate::values::arrays::decode_in(text, zone),
+        (SqlType::TimestamptzArray | SqlType::TimestampArray | SqlType::DateArray, Some(_)) => {
+            let element = kind.element().unwrap_or(kind);
+            crate::values::arrays::decode_in(text, element, zone)
+        }
         _ => decode_text(kind, text),
     }
 }

@@ -116,6 +116,7 @@ impl Compiler<'_> {
     ) -> Result<Typed, SqlError> {
         let comparison = match operator {
             BinaryOperator::And | BinaryOperator::Or => return self.chain(tree, operator),
+            BinaryOperator::Overlaps => return self.overlaps(left, right),
             BinaryOperator::Eq => Some(Comparison::Equal),
             BinaryOperator::NotEq => Some(Comparison::Unequal),
             BinaryOperator::Lt => Some(Comparison::Less),

@@ -14,7 +14,7 @@ use super::shortened;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, is_date};
-use crate::values::zones::Zone;
+use crate::values::zones::{DateOrder, SessionZone};
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;
@@ -107,7 +107,11 @@ pub(crate) fn asks_clock(text: &str) -> bool {
 /// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
 /// `0A000` for words for the present where there is no clock, and for zones of places in a time without a day.
 #[inline(never)]
-pub(super) fn read(kind: SqlType, text: &str, zone: Option<&Zone>) -> Result<Value, SqlError> {
+pub(super) fn read(
+    kind: SqlType,
+    text: &str,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
     read_at(kind, text, zone, None)
 }
 
@@ -118,9 +122,11 @@ pub(super) fn read(kind: SqlType, text: &str, zone: Option<&Zone>) -> Result<Val
 pub(crate) fn read_at(
     kind: SqlType,
     text: &str,
-    zone: Option<&Zone>,
+    session: Option<&SessionZone>,
     now: Option<i64>,
 ) -> Result<Value, SqlError> {
+    let zone = session.map(SessionZone::zone);
+    let order = session.map_or(DateOrder::default(), SessionZone::order);
     let bad = |bad: Bad| bad.of(kind, text);
     if kind == SqlType::Time {
         if let Some(now) = now.filter(|_| text.trim().eq_ignore_ascii_case("now")) {
@@ -130,7 +136,7 @@ pub(crate) fn read_at(
         }
         return time_only::decode(text).map(Value::Time).map_err(bad);
     }
-    let (parts, place) = match decode::decode(text, zone, now).map_err(bad)? {
+    let (parts, place) = match decode::decode(text, zone, now, order).map_err(bad)? {
         Decoded::Epoch => (Parts::epoch(), None),
         Decoded::Parts(parts, place) => (parts, place),
         Decoded::Infinity { is_negative } => return Ok(infinity(kind, is_negative)),

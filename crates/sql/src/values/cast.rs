@@ -217,6 +217,12 @@ pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
     has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
+/// True if a cast from a type to another reads dates, whose parts have the session's order.
+pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
+    let kind = to.element().unwrap_or(to);
+    from.is_text() && matches!(kind, SqlType::Date | SqlType::Timestamp)
+}
+
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
@@ -229,6 +235,10 @@ pub(crate) fn cast_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
+    if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
+        let value = decode_text_in(to.kind, text, zone)?;
+        return cast(value.as_ref(), to.kind, to, explicit);
+    }
     let Some(known) = zone
         .filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null && !is_infinite(value))
     else {

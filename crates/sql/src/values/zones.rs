@@ -18,8 +18,29 @@ const LAST: i64 = 2_567_709 * DAY;
 /// Before this moment, in the year 1000, no clock was set by a rule.
 const FIRST: i64 = -354_285 * DAY;
 const SECOND: i64 = 1_000_000;
+const UTC: &str = "UTC";
 
-/// The time zone of a session, where it is not UTC.
+/// The order of a date's parts that are numbers, where their length does not tell: the parameter `DateStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum DateOrder {
+    #[default]
+    MonthDayYear,
+    DayMonthYear,
+    YearMonthDay,
+}
+
+impl DateOrder {
+    /// The order of a value of the parameter, as it is kept: `ISO, DMY`.
+    pub fn of_setting(value: &str) -> DateOrder {
+        match value.rsplit(", ").next() {
+            Some("DMY") => DateOrder::DayMonthYear,
+            Some("YMD") => DateOrder::YearMonthDay,
+            _ => DateOrder::MonthDayYear,
+        }
+    }
+}
+
+/// The time zone of a session and the order of its dates, where it is not UTC, or the month does not come first.
 #[derive(Clone, Debug)]
 pub struct SessionZone(Arc<Named>);
 
@@ -27,11 +48,12 @@ pub struct SessionZone(Arc<Named>);
 struct Named {
     name: String,
     zone: Zone,
+    order: DateOrder,
 }
 
 impl PartialEq for SessionZone {
     fn eq(&self, other: &SessionZone) -> bool {
-        self.0.name == other.0.name
+        self.0.name == other.0.name && self.0.order == other.0.order
     }
 }
 
@@ -61,8 +83,30 @@ impl SessionZone {
         let zone = SessionZone(Arc::new(Named {
             name: name.clone(),
             zone,
+            order: DateOrder::default(),
         }));
         Some((name, Some(zone)))
+    }
+
+    /// The same with dates in an order; UTC with one needs a zone.
+    pub(crate) fn in_order(zone: Option<SessionZone>, order: DateOrder) -> Option<SessionZone> {
+        if order
+            == zone
+                .as_ref()
+                .map_or(DateOrder::default(), SessionZone::order)
+        {
+            return zone;
+        }
+        let (name, zone) = match &zone {
+            Some(zone) => (zone.name().to_string(), zone.zone().clone()),
+            None => (UTC.to_string(), Zone::Fixed(0)),
+        };
+        Some(SessionZone(Arc::new(Named { name, zone, order })))
+    }
+
+    /// The order of its dates.
+    pub(crate) fn order(&self) -> DateOrder {
+        self.0.order
     }
 
     /// The value of the parameter `TimeZone` of a distance from UTC, in microseconds to the east. None if it is too far.
@@ -167,6 +211,11 @@ impl Zone {
         let is_it = |(known, _): &&(&str, &str)| known.eq_ignore_ascii_case(name);
         let (abbreviation, place) = OF_PLACES.iter().find(is_it)?;
         Some(Zone::Abbreviation(PLACES.get(place).ok()?, abbreviation))
+    }
+
+    /// The zone that a text of a moment names: of a place, or a distance in the manner of POSIX.
+    pub fn of_text(name: &str) -> Option<Zone> {
+        Zone::of_place(name).or_else(|| posix(name).map(Zone::Fixed))
     }
 
     /// The local time at a moment, both in microseconds since 1970.

@@ -98,11 +98,11 @@ impl Scrolling {
                 let to = place.saturating_add(number(by.unsigned_abs()));
                 self.go_to(to, rows, interrupt).await
             }
-            Direction::Relative(by @ ..0) => {
+            Direction::Relative(0) => self.go_to(place, rows, interrupt).await,
+            Direction::Relative(by) => {
                 let to = place.saturating_sub(number(by.unsigned_abs()));
                 self.go_to(to, rows, interrupt).await
             }
-            Direction::Relative(_) => self.go_to(place, rows, interrupt).await,
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     format(TEXT) -> TEXT, format, "a text without places for values", on_null;
     format(TEXT, ANY) -> TEXT, format, "a text with values at its places: `%s` as they are, `%I` as names and `%L` as literals of SQL", variadic, on_null;
     quote_literal(ANY) -> TEXT, |a, _| text(literal(&shown(a).unwrap_or_default())), "as a literal of SQL";
+    unistr(TEXT) -> TEXT, |a, _| text(unescaped(a.text(0))?), "with characters in the place of `\\XXXX`, `\\+XXXXXX`, `\\uXXXX` and `\\UXXXXXXXX`";
     quote_nullable(ANY) -> TEXT, |a, _| text(shown(a).map_or_else(|| "NULL".into(), |text| literal(&text))), "as a literal of SQL, `NULL` of a null", on_null;
 };
 
@@ -39,6 +40,59 @@ fn literal(text: &str) -> String {
     }
     literal.push('\'');
     literal
+}
+
+/// A text with the characters that its escapes mean.
+fn unescaped(text: &str) -> Result<String, SqlError> {
+    let wrong_pair = || SqlError::syntax("invalid Unicode surrogate pair");
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut first: Option<u32> = None;
+    while let Some(letter) = rest.chars().next() {
+        let behind = rest.get(letter.len_utf8()..).unwrap_or_default();
+        if letter != '\\' || behind.starts_with('\\') {
+            if first.is_some() {
+                return Err(wrong_pair());
+            }
+            out.push(letter);
+            let skipped = if letter == '\\' { 1 } else { 0 };
+            rest = behind.get(skipped..).unwrap_or_default();
+            continue;
+        }
+        let (digits, length) = match behind.chars().next() {
+            Some('+') => (behind.get(1..), 6),
+            Some('u') => (behind.get(1..), 4),
+            Some('U') => (behind.get(1..), 8),
+            _ => (Some(behind), 4),
+        };
+        let digits = digits.unwrap_or_default();
+        let number = digits
+            .get(..length)
+            .filter(|number| number.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let Some(number) = number.and_then(|number| u32::from_str_radix(number, 16).ok()) else {
+            return Err(SqlError::syntax("invalid Unicode escape")
+                .hint("Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX."));
+        };
+        rest = digits.get(length..).unwrap_or_default();
+        if !(1..=0x0010_ffff).contains(&number) {
+            return Err(wrong(format!("invalid Unicode code point: {number:04X}")));
+        }
+        let number = match (first.take(), number) {
+            (Some(first), 0xdc00..0xe000) => {
+                0x1_0000 + ((first - 0xd800) << 10) + (number - 0xdc00)
+            }
+            (Some(_), _) | (None, 0xdc00..0xe000) => return Err(wrong_pair()),
+            (None, 0xd800..0xdc00) => {
+                first = Some(number);
+                continue;
+            }
+            (None, number) => number,
+        };
+        out.extend(char::from_u32(number));
+    }
+    match first {
+        None => Ok(out),
+        Some(_) => Err(wrong_pair()),
+    }
 }
 
 fn wrong(message: impl Into<String>) -> SqlError {

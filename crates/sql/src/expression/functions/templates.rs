@@ -57,6 +57,8 @@ fn timestamptz_to_char(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return Ok(Value::Null);
     }
     let (east, name) = match with.context.zone() {
+        // It has a zone for the order of its dates alone.
+        Some(zone) if zone.name() == "UTC" => (0, "UTC".to_string()),
         Some(zone) => (
             zone.zone().east_at(moment),
             zone.zone().abbreviation_at(moment),

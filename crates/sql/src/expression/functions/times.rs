@@ -34,6 +34,9 @@ pub(super) static TABLE: &[Definition] = functions! {
     make_time(INT4, INT4, FLOAT8) -> TIME, |a, _| make_time(a, 0).map(Value::Time), "of hours, minutes and seconds";
     make_timestamp(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP, make_timestamp, "of year, month, day, hours, minutes and seconds";
     now() -> TIMESTAMPTZ, now, "when the transaction began", stable;
+    overlaps(TIME, TIME, TIME, TIME) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     statement_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began", stable;
     to_timestamp(FLOAT8) -> TIMESTAMPTZ, |a, _| to_timestamp(float_of(a.value(0))), "of seconds since 1970";
     transaction_timestamp() -> TIMESTAMPTZ, now, "when the transaction began", stable;
@@ -154,17 +157,46 @@ pub(crate) static PRESENT: Definition = Definition::new(
     ANY,
     |a, with| {
         let zone = with.context.zone();
-        let zone = zone.as_ref().map(|zone| zone.zone());
         read_at(
             a.kind(1),
             a.text(0),
-            zone,
+            zone.as_ref(),
             Some(with.context.transaction_started),
         )
     },
     "",
 )
 .stable();
+
+/// True if two spans of time have a moment in common, their ends but for a beginning excepted; null if an end that decides
+/// is not known.
+fn overlap(a: Arguments<'_>) -> Value {
+    let moment = |at| match a.value(at) {
+        ValueRef::Time(moment) | ValueRef::Timestamp(moment) => Some(moment),
+        _ => None,
+    };
+    // The known end, or the earlier one, is the beginning.
+    let span = |at| match (moment(at), moment(at + 1)) {
+        (Some(one), Some(other)) => Some((one.min(other), Some(one.max(other)))),
+        (Some(one), None) | (None, Some(one)) => Some((one, None)),
+        (None, None) => None,
+    };
+    let (Some((begin, end)), Some((other_begin, other_end))) = (span(0), span(2)) else {
+        return Value::Null;
+    };
+    let (later, of_later, of_earlier) = match begin > other_begin {
+        true => (begin, end, other_end),
+        false => (other_begin, other_end, end),
+    };
+    match (of_earlier, of_later) {
+        _ if begin == other_begin && (end.is_none() || other_end.is_none()) => Value::Null,
+        _ if begin == other_begin => Value::Bool(true),
+        (None, _) => Value::Null,
+        (Some(of_earlier), _) if later < of_earlier => Value::Bool(true),
+        (Some(_), None) => Value::Null,
+        (Some(_), Some(_)) => Value::Bool(false),
+    }
+}
 
 fn to_timestamp(seconds: f64) -> Answer {
     if seconds.is_nan() {
@@ -392,19 +424,19 @@ pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
     let (year, month, _) = date_of(days);
     let start = |year, month| days_of(year, month, 1).unwrap_or(days);
     let (days, time) = match part.to_ascii_lowercase().as_str() {
-        "microseconds" => (days, time),
-        "milliseconds" => (days, time - time % 1000),
-        "second" => (days, time - time % 1_000_000),
-        "minute" => (days, time - time % 60_000_000),
-        "hour" => (days, time - time % 3_600_000_000),
-        "day" => (days, 0),
-        "week" => (days - (days + 3).rem_euclid(7), 0),
-        "month" => (start(year, month), 0),
+        "microsecond" | "microseconds" => (days, time),
+        "millisecond" | "milliseconds" => (days, time - time % 1000),
+        "second" | "seconds" => (days, time - time % 1_000_000),
+        "minute" | "minutes" => (days, time - time % 60_000_000),
+        "hour" | "hours" => (days, time - time % 3_600_000_000),
+        "day" | "days" => (days, 0),
+        "week" | "weeks" => (days - (days + 3).rem_euclid(7), 0),
+        "month" | "months" => (start(year, month), 0),
         "quarter" => (start(year, (month - 1) / 3 * 3 + 1), 0),
-        "year" => (start(year, 1), 0),
-        "decade" => (start(year.div_euclid(10) * 10, 1), 0),
-        "century" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
-        "millennium" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
+        "year" | "years" => (start(year, 1), 0),
+        "decade" | "decades" => (start(year.div_euclid(10) * 10, 1), 0),
+        "century" | "centuries" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
+        "millennium" | "millennia" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
         other => {
             return Err(SqlError::new(
                 code::INVALID_PARAMETER_VALUE,

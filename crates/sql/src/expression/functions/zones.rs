@@ -71,9 +71,9 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     let begins = date_trunc(part, ValueRef::Timestamp(local))?;
     // Within a day the distance from UTC stays, also where the clock is set back.
     let unit = part.to_ascii_lowercase();
-    let within_day = ["microseconds", "milliseconds", "second", "minute", "hour"];
+    let within_day = ["microsecond", "millisecond", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {
-        match within_day.contains(&&*unit) {
+        match within_day.contains(&unit.trim_end_matches('s')) {
             true => begins.checked_sub(local - moment),
             false => zone.moment(begins),
         }

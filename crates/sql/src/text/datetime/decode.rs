@@ -6,7 +6,7 @@ use super::numbers::{fraction, whole};
 use super::parts::{Decoded, Parts, mask};
 use super::words::{Unit, Word, word};
 use crate::values::arithmetic::DAY;
-use crate::values::zones::Zone;
+use crate::values::zones::{DateOrder, Zone};
 
 /// A text on its way to a moment.
 #[derive(Default)]
@@ -32,13 +32,19 @@ struct Reading<'z> {
 ///
 /// # Errors
 /// If it is none.
-pub(super) fn decode(text: &str, zone: Option<&Zone>, now: Option<i64>) -> Result<Decoded, Bad> {
+pub(super) fn decode(
+    text: &str,
+    zone: Option<&Zone>,
+    now: Option<i64>,
+    order: DateOrder,
+) -> Result<Decoded, Bad> {
     let fields = fields(text)?;
     let mut reading = Reading {
         now,
         zone,
         ..Reading::default()
     };
+    reading.parts.order = order;
     for (at, field) in fields.iter().enumerate() {
         let next = fields.get(at + 1).map(|field| field.kind);
         let Some(taken) = reading.take(field, next)? else {
@@ -145,7 +151,7 @@ impl Reading<'_> {
         }
         let unit = self.unit.take();
         if unit.is_none() && !text.starts_with(|c: char| c.is_ascii_digit()) {
-            let place = Zone::of_place(text);
+            let place = Zone::of_text(text);
             self.place = Some(place.ok_or_else(|| Bad::Place(text.to_string()))?);
             return Ok(mask::ZONE);
         }

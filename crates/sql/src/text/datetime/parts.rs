@@ -1,7 +1,7 @@
 //! The parts of a moment as they are found, and which of them are there.
 
 use super::Bad;
-use crate::values::zones::Zone;
+use crate::values::zones::{DateOrder, Zone};
 use sardonyx_rows::value_text::{date_of, days_of};
 
 /// Which parts are there, as bits.
@@ -55,6 +55,8 @@ pub(super) struct Parts {
     pub is_before_christ: bool,
     /// Before or after noon.
     pub noon: Option<bool>,
+    /// The order of numbers in a date.
+    pub order: DateOrder,
 }
 
 impl Parts {
