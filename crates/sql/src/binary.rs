@@ -10,8 +10,9 @@ mod arrays;
 mod numerics;
 
 use crate::error::{SqlError, code};
-use crate::text::{decode_text, encode_text, is_infinite};
+use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
+use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use sardonyx::schema::{Value, ValueRef};
 

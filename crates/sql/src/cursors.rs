@@ -7,25 +7,13 @@
 
 use crate::error::{SqlError, code};
 use crate::names::name_of;
+pub use crate::parse::Direction;
 use crate::parse::Fetch;
 use crate::prepared::Prepared;
 use crate::rights::Rights;
 use crate::types::SqlType;
 use sqlparser::ast::{CloseCursor, Declare, Statement};
 use std::sync::Arc;
-
-/// The rows of a cursor that are fetched, beside the row at which it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// So many of the next ones, at least one; `None` for all.
-    Forward(Option<u64>),
-    /// So many of those before, the nearest first; `None` for all.
-    Backward(Option<u64>),
-    /// The row of a number, from 1, or from the end if it is negative; 0 is before the first.
-    Absolute(i64),
-    /// The row so many ahead, or before; 0 is the same row again.
-    Relative(i64),
-}
 
 /// What a statement does with a cursor.
 #[derive(Clone, Debug)]

@@ -7,9 +7,10 @@ pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
-use crate::values::zones::SessionZone;
+use crate::values::zones::{SessionZone, distance};
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -346,27 +347,6 @@ pub(crate) fn encode_text_in(
         }
         _ => encode_text(kind, value, out),
     }
-}
-
-/// True for a day or a moment behind all others, or before them.
-pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
-    matches!(
-        value,
-        ValueRef::Date(i32::MAX | i32::MIN) | ValueRef::Timestamp(i64::MAX | i64::MIN)
-    )
-}
-
-/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
-pub(crate) fn distance(east: i64) -> String {
-    let seconds = east.unsigned_abs();
-    let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
-    if !seconds.is_multiple_of(3600) {
-        let _ = write!(text, ":{:02}", seconds / 60 % 60);
-    }
-    if !seconds.is_multiple_of(60) {
-        let _ = write!(text, ":{:02}", seconds % 60);
-    }
-    text
 }
 
 /// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.

@@ -1,12 +1,24 @@
 //! `FETCH` and `MOVE`, as they are written.
 
 use super::syntax;
-use crate::cursors::Direction;
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+/// The rows of a cursor that are fetched, beside the row at which it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// So many of the next ones, at least one; `None` for all.
+    Forward(Option<u64>),
+    /// So many of those before, the nearest first; `None` for all.
+    Backward(Option<u64>),
+    /// The row of a number, from 1, or from the end if it is negative; 0 is before the first.
+    Absolute(i64),
+    /// The row so many ahead, or before; 0 is the same row again.
+    Relative(i64),
+}
 
 /// `FETCH` or `MOVE`.
 #[derive(Debug)]

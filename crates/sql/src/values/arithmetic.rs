@@ -1,10 +1,10 @@
 //! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
 //! their width, a `numeric` has up to 38 digits.
 
+use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
-use crate::text::is_infinite;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, quotient_rounded, rest_of_product};
@@ -446,14 +446,6 @@ pub(crate) fn negate(kind: SqlType, value: ValueRef<'_>) -> Result<Value, SqlErr
             None => Err(overflow(kind)),
         },
         _ => Err(overflow(kind)),
-    }
-}
-
-/// The moment behind all others, or before them, of a day or a moment that is so.
-pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
-    match of {
-        ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX) => Value::Timestamp(i64::MAX),
-        _ => Value::Timestamp(i64::MIN),
     }
 }
 

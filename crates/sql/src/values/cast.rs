@@ -1,11 +1,12 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
-use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, infinite_moment, within};
+use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
+use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::json_tree::Json;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
-use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, is_infinite, text_of};
+use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
@@ -219,7 +220,7 @@ pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
 
 /// True if a cast from a type to another reads dates, whose parts have the session's order.
 pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
-    let kind = to.element().unwrap_or(to);
+    let (from, kind) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
     from.is_text() && matches!(kind, SqlType::Date | SqlType::Timestamp)
 }
 
@@ -236,6 +237,13 @@ pub(crate) fn cast_in(
 ) -> Result<Value, SqlError> {
     use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
+        if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
+            let to = TypeSpec {
+                kind: element,
+                modifier: to.modifier,
+            };
+            return super::arrays::cast(text, of, to, explicit || to.modifier < 0, zone);
+        }
         let value = decode_text_in(to.kind, text, zone)?;
         return cast(value.as_ref(), to.kind, to, explicit);
     }

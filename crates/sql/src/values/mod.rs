@@ -8,6 +8,7 @@ pub(crate) mod big;
 pub(crate) mod cast;
 mod comparison;
 pub(crate) mod exact;
+pub(crate) mod infinity;
 pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod json_tree;

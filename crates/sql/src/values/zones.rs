@@ -9,6 +9,7 @@ use crate::error::{SqlError, code};
 use crate::text::datetime::words::{Word, word};
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 /// The years that the calendar repeats after, weekdays and all, in microseconds.
@@ -141,6 +142,19 @@ fn of_hours(text: &str) -> Option<i32> {
     (hours.abs() < 168.0).then_some((hours * 3600.0) as i32)
 }
 
+/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
+pub(crate) fn distance(east: i64) -> String {
+    let seconds = east.unsigned_abs();
+    let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
+    if !seconds.is_multiple_of(3600) {
+        let _ = write!(text, ":{:02}", seconds / 60 % 60);
+    }
+    if !seconds.is_multiple_of(60) {
+        let _ = write!(text, ":{:02}", seconds % 60);
+    }
+    text
+}
+
 /// As PostgreSQL shows a distance from UTC: `<+05:30>-05:30`.
 fn posix_name(east: i32) -> Option<String> {
     (east.unsigned_abs() < 168 * 3600).then_some(())?;
@@ -252,7 +266,7 @@ impl Zone {
                 }
             }
         };
-        crate::text::distance(east)
+        distance(east)
     }
 
     /// The moment of a local time, both in microseconds since 1970.

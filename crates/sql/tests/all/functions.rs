@@ -115,6 +115,7 @@ impl Function {
             ("regexp_replace", 5, _) | ("regexp_matches", 2, _) => "'g'::text",
             ("regexp_instr", 4, _) => "1::integer",
             ("similar_to_escape", 1, _) | ("substring", 2, "text") => "'#'::text",
+            ("to_char", 1, _) => "'MI'::text",
             ("to_number", 0, _) => "'12'::text",
             ("to_number", 1, _) => "'99'::text",
             ("to_date" | "to_timestamp", 0, "text") => "'2024-02-29'::text",

@@ -128,9 +128,9 @@ select regexp_replace('abc', 'b', 'x', 1, -1)
 invalid value for parameter "n": -1
 
 query
-select substring('foobar' from 'o.b'), substring('foobar' from 'o(.)b'), substring('foobar' from 'x'), substring('abcdefg' similar 'a#"(b_d)#"%' escape '#'), substring('abcdefg' from 'a#"%#"g' for '#'), substring('abcdefg' similar 'x#"%#"g' escape '#')
+select substring('foobar' from 'o.b'), substring('foobar' from 'o(.)b'), substring('foobar' from 'x'), substring('abcdefg' from 'a#"(b_d)#"%' for '#'), substring('abcdefg' from 'a#"%#"g' for '#'), substring('abcdefg' from 'x#"%#"g' for '#'), substring('abcdefg' from '#"%#"(c)%' for '#')
 ----
-oob|o|NULL|bcd|bcdef|NULL
+oob|o|NULL|bcd|bcdef|NULL|ab
 
 query
 select 'abcdefg' similar to '_bcd%', 'abcdefg' not similar to '_bcd%', 'abcd%' similar to '_bcd#%' escape '#', 'abc' similar to '(a|b)bc', 'abc' similar to 'a[b-c]+', 'a.c' similar to 'abc', 'abc' similar to 'ab'

@@ -46,9 +46,9 @@ select to_char(1.5::real, '999.99999999'), to_char(1234567.891::real, '9999999.9
    1.50000| 1234568| 123456789.123457| NaN| #.#####
 
 query
-select to_char(4000, 'RN'), to_char(0, 'RN'), to_char(3999, 'rn'), to_char(1, 'S999'), to_char(-1, 'S0999'), to_char(12345678901::bigint, 'S9G999G999G999G999')
+select to_char(3999, 'rn'), to_char(4000, 'RN'), to_char(0, 'RN'), to_char(1, 'S999'), to_char(-1, 'S0999'), to_char(12345678901::bigint, 'S9G999G999G999G999')
 ----
-###############|###############|      mmmcmxcix|  +1|-0001|   +12,345,678,901
+      mmmcmxcix|###############|###############|  +1|-0001|   +12,345,678,901
 
 query
 select to_char(100, 'FM999.9'), to_char(100, 'foo999'), to_char(100, 'f"ool"999'), to_char(100, 'f\"oo999'), to_char(100, '')

@@ -4,12 +4,12 @@ use super::definition::*;
 use super::times::local;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::text::is_infinite;
 use crate::text::templates::moments::Shown;
 use crate::text::templates::numbers::{Number, to_char, to_number};
 use crate::text::templates::reading::read;
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, decimal_of, float_of, is_date};
+use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use sardonyx::schema::{Value, ValueRef};
 

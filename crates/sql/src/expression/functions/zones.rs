@@ -4,7 +4,7 @@ use super::definition::*;
 use super::times::{date_trunc, make_timestamp};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::text::is_infinite;
+use crate::values::infinity::is_infinite;
 use crate::values::zones::Zone;
 use sardonyx::schema::{Value, ValueRef};
 

@@ -555,12 +555,14 @@ pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, Sql
         reader.at += usize::from(passes);
     }
     let sign = if reader.sign == Some(b'-') { "-" } else { "" };
+    // The place of the sign, as PostgreSQL shows it.
+    let place = reader.sign.map_or(' ', char::from);
     let digits = reader.digits.strip_suffix('.').unwrap_or(&reader.digits);
     let number = decode_numeric(&format!("{sign}{digits}"));
     let invalid = || {
         SqlError::new(
             code::INVALID_TEXT,
-            format!("invalid input syntax for type numeric: \"{sign}{digits}\""),
+            format!("invalid input syntax for type numeric: \"{place}{digits}\""),
         )
     };
     let overflow = || SqlError::new(code::OUT_OF_RANGE, "numeric field overflow");
