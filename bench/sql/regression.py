@@ -138,6 +138,8 @@ def main():
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     only = [name for name in arguments.only.split(",") if name] or SCRIPTS
+    if unknown := [name for name in only if name not in SCRIPTS]:
+        parser.error(f"no scripts of the list: {', '.join(unknown)}")
     os.environ["PG_ABS_SRCDIR"] = str(arguments.source.resolve())
     every, reasons, places = [], collections.Counter(), collections.defaultdict(collections.Counter)
     with tempfile.TemporaryDirectory() as place:

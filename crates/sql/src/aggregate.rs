@@ -1,9 +1,11 @@
 //! Aggregates: what is computed of the rows of a group.
 
 mod moments;
+mod pairs;
 mod running;
 
 pub(crate) use moments::Spread;
+pub(crate) use pairs::Pair;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
@@ -36,10 +38,12 @@ pub(crate) enum AggregateKind {
     JsonArray,
     /// `json_object_agg`: names stand where separators do.
     JsonObject,
+    /// Covariance and the like of two floats: the second one is where separators are.
+    Pair(Pair),
 }
 
 /// Aggregates by name, each with a line for people.
-pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 23] = {
+pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 35] = {
     use AggregateKind as Kind;
     const fn spread(of_sample: bool, is_root: bool) -> Kind {
         Kind::Spread(Spread { of_sample, is_root })
@@ -53,9 +57,24 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 23] = {
         ("bool_and", Kind::BoolAnd, "true if all are true"),
         ("bool_or", Kind::BoolOr, "true if one is true"),
         (
+            "corr",
+            Kind::Pair(Pair::Correlation),
+            "correlation of two numbers",
+        ),
+        (
             "count",
             Kind::Count,
             "number of rows, or of values that are not null",
+        ),
+        (
+            "covar_pop",
+            Kind::Pair(Pair::CovariancePopulation),
+            "covariance, of all",
+        ),
+        (
+            "covar_samp",
+            Kind::Pair(Pair::CovarianceSample),
+            "covariance, estimated of a sample",
         ),
         ("every", Kind::BoolAnd, "true if all are true"),
         (
@@ -80,6 +99,51 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 23] = {
         ),
         ("max", Kind::Maximum, "greatest value"),
         ("min", Kind::Minimum, "least value"),
+        (
+            "regr_avgx",
+            Kind::Pair(Pair::MeanX),
+            "mean of the second number, where both are not null",
+        ),
+        (
+            "regr_avgy",
+            Kind::Pair(Pair::MeanY),
+            "mean of the first number, where both are not null",
+        ),
+        (
+            "regr_count",
+            Kind::Pair(Pair::Count),
+            "number of rows where both numbers are not null",
+        ),
+        (
+            "regr_intercept",
+            Kind::Pair(Pair::Intercept),
+            "the first number at zero of the second, on the line that is nearest to all",
+        ),
+        (
+            "regr_r2",
+            Kind::Pair(Pair::Determination),
+            "square of the correlation",
+        ),
+        (
+            "regr_slope",
+            Kind::Pair(Pair::Slope),
+            "slope of the line that is nearest to all",
+        ),
+        (
+            "regr_sxx",
+            Kind::Pair(Pair::SquaresX),
+            "sum of squares of the second number's distances from its mean",
+        ),
+        (
+            "regr_sxy",
+            Kind::Pair(Pair::Products),
+            "sum of products of both numbers' distances from their means",
+        ),
+        (
+            "regr_syy",
+            Kind::Pair(Pair::SquaresY),
+            "sum of squares of the first number's distances from its mean",
+        ),
         ("stddev", spread(true, true), "as stddev_samp"),
         (
             "stddev_pop",
@@ -202,6 +266,7 @@ impl Aggregate {
                 SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric,
             ) => SqlType::Numeric,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
+            (AggregateKind::Pair(pair), SqlType::Float8) => pair.result(),
             (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),
             (AggregateKind::JsonArray | AggregateKind::JsonObject, of) if of != SqlType::Void => {
                 match name.starts_with("jsonb") {
@@ -250,7 +315,7 @@ impl Aggregate {
     pub fn is_mergeable(&self) -> bool {
         let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
-        let spreads = matches!(self.kind, AggregateKind::Spread(_));
+        let spreads = matches!(self.kind, AggregateKind::Spread(_) | AggregateKind::Pair(_));
         !(self.is_distinct || self.collects() || spreads || adds && is_float)
     }
 

@@ -12,6 +12,7 @@ mod numerics;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
+use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::networks;
 use sardonyx::schema::{Value, ValueRef};
@@ -55,11 +56,19 @@ pub fn encode_binary(
         (SqlType::Numeric, ValueRef::Int(value)) => numerics::write(value, 0, out),
         (SqlType::Bytea, ValueRef::Bytes(bytes)) => out.extend(bytes),
         (SqlType::Date, ValueRef::Date(days)) => {
-            out.extend(days.saturating_sub(EPOCH_DAYS).to_be_bytes());
+            let days = match is_infinite(*value) {
+                true => days,
+                false => days.saturating_sub(EPOCH_DAYS),
+            };
+            out.extend(days.to_be_bytes());
         }
         (SqlType::Time, ValueRef::Time(time)) => out.extend(time.to_be_bytes()),
         (SqlType::Timestamp | SqlType::Timestamptz, ValueRef::Timestamp(time)) => {
-            out.extend(time.saturating_sub(EPOCH_MICROSECONDS).to_be_bytes());
+            let time = match is_infinite(*value) {
+                true => time,
+                false => time.saturating_sub(EPOCH_MICROSECONDS),
+            };
+            out.extend(time.to_be_bytes());
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
@@ -145,6 +154,9 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         SqlType::Bytea => Value::Bytes(bytes.to_vec()),
         SqlType::Date => {
             let days = i32::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
+            if matches!(days, i32::MAX | i32::MIN) {
+                return Ok(Value::Date(days));
+            }
             let days = days.checked_add(EPOCH_DAYS);
             let days = days.filter(|days| DAYS.contains(days));
             Value::Date(days.ok_or_else(|| beyond("date"))?)
@@ -155,6 +167,9 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         },
         SqlType::Timestamp | SqlType::Timestamptz => {
             let time = i64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
+            if matches!(time, i64::MAX | i64::MIN) {
+                return Ok(Value::Timestamp(time));
+            }
             let time = time.checked_add(EPOCH_MICROSECONDS);
             let time = time.filter(|time| *time >= FIRST_MICROSECOND);
             Value::Timestamp(time.ok_or_else(|| beyond("timestamp"))?)
@@ -296,12 +311,12 @@ mod tests {
     #[test]
     fn moments_out_of_range_are_refused() {
         for (kind, bytes) in [
-            (SqlType::Date, i32::MAX.to_be_bytes().to_vec()),
-            (SqlType::Date, i32::MIN.to_be_bytes().to_vec()),
+            (SqlType::Date, (i32::MAX - 1).to_be_bytes().to_vec()),
+            (SqlType::Date, (i32::MIN + 1).to_be_bytes().to_vec()),
             (SqlType::Time, (-1_i64).to_be_bytes().to_vec()),
             (SqlType::Time, DAY.to_be_bytes().to_vec()),
-            (SqlType::Timestamp, i64::MAX.to_be_bytes().to_vec()),
-            (SqlType::Timestamptz, i64::MIN.to_be_bytes().to_vec()),
+            (SqlType::Timestamp, (i64::MAX - 1).to_be_bytes().to_vec()),
+            (SqlType::Timestamptz, (i64::MIN + 1).to_be_bytes().to_vec()),
         ] {
             let error = decode_binary(kind, &bytes).expect_err("it is out of range");
             assert_eq!(error.code, code::DATETIME_OVERFLOW, "{kind:?}");

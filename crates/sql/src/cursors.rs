@@ -3,10 +3,11 @@
 //! A cursor is what the protocol calls a portal. So who speaks the protocol keeps it, and runs its query as any other that
 //! is read in portions ([`Prepared::cursor`]); a session does not know it.
 //!
-//! Source: PostgreSQL's documentation, *DECLARE*, *FETCH*, *MOVE*, *CLOSE*; forward only.
+//! Source: PostgreSQL's documentation, *DECLARE*, *FETCH*, *MOVE*, *CLOSE*.
 
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::names::name_of;
+pub use crate::parse::Direction;
 use crate::parse::Fetch;
 use crate::prepared::Prepared;
 use crate::rights::Rights;
@@ -25,13 +26,15 @@ pub enum CursorCommand {
         query: Arc<Prepared>,
         /// True if it is there after the transaction (`WITH HOLD`).
         is_held: bool,
+        /// True if its rows are fetched in any direction (`SCROLL`).
+        scrolls: bool,
     },
     /// Gives the next rows, or passes over them.
     Fetch {
         /// Of the cursor.
         name: String,
-        /// How many at most; `None` for all.
-        most: Option<u64>,
+        /// Which rows.
+        direction: Direction,
         /// True if they are passed over (`MOVE`).
         is_move: bool,
     },
@@ -39,16 +42,27 @@ pub enum CursorCommand {
     Close(Option<String>),
 }
 
+impl CursorCommand {
+    /// The refusal of rows that are not ahead, for a cursor that was declared without `SCROLL`.
+    pub fn forward_only() -> SqlError {
+        SqlError::new(
+            code::NOT_IN_PREREQUISITE_STATE,
+            "cursor can only scan forward",
+        )
+        .hint("Declare it with SCROLL option to enable backward scan.")
+    }
+}
+
 impl From<Fetch> for CursorCommand {
     fn from(fetch: Fetch) -> CursorCommand {
         let Fetch {
             name,
-            most,
+            direction,
             is_move,
         } = fetch;
         CursorCommand::Fetch {
             name,
-            most,
+            direction,
             is_move,
         }
     }
@@ -65,45 +79,53 @@ pub(crate) fn command_of(
     rights: &Arc<Rights>,
 ) -> Result<Option<CursorCommand>, SqlError> {
     match statement {
-        Statement::Declare { stmts, .. } => match stmts.as_slice() {
-            [
-                Declare {
-                    names,
-                    for_query: Some(query),
-                    binary,
-                    scroll,
-                    hold,
-                    ..
-                },
-            ] if names.len() == 1 => {
-                if binary == &Some(true) || scroll == &Some(true) {
-                    return Err(SqlError::unsupported(
-                        "cursors are neither BINARY nor SCROLL: their rows are fetched forward, as text or as the client asks",
-                    ));
+        Statement::Declare { stmts, .. } => {
+            match stmts.as_slice() {
+                [
+                    Declare {
+                        names,
+                        for_query: Some(query),
+                        binary,
+                        scroll,
+                        hold,
+                        ..
+                    },
+                ] if names.len() == 1 => {
+                    if binary == &Some(true) {
+                        return Err(SqlError::unsupported(
+                            "BINARY cursors are not supported: rows are sent as text or as the client asks",
+                        ));
+                    }
+                    let scrolls = scroll == &Some(true);
+                    if scrolls && !query.locks.is_empty() {
+                        let text = "DECLARE SCROLL CURSOR ... FOR UPDATE is not supported";
+                        return Err(SqlError::unsupported(text)
+                            .detail("Scrollable cursors must be READ ONLY."));
+                    }
+                    if hold == &Some(true) && !query.locks.is_empty() {
+                        let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
+                        return Err(SqlError::unsupported(text)
+                            .detail("Holdable cursors must be READ ONLY."));
+                    }
+                    let query = Statement::Query(query.clone());
+                    let query = Prepared::new(text.clone(), Some(query), types);
+                    if !query.only_reads() {
+                        return Err(SqlError::unsupported(
+                            "the query of a cursor only reads, and draws no numbers",
+                        ));
+                    }
+                    Ok(Some(CursorCommand::Declare {
+                        name: names.first().map(name_of).unwrap_or_default(),
+                        query: Arc::new(query.with_rights(rights.clone())),
+                        is_held: hold == &Some(true),
+                        scrolls,
+                    }))
                 }
-                if hold == &Some(true) && !query.locks.is_empty() {
-                    let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
-                    return Err(
-                        SqlError::unsupported(text).detail("Holdable cursors must be READ ONLY.")
-                    );
-                }
-                let query = Statement::Query(query.clone());
-                let query = Prepared::new(text.clone(), Some(query), types);
-                if !query.only_reads() {
-                    return Err(SqlError::unsupported(
-                        "the query of a cursor only reads, and draws no numbers",
-                    ));
-                }
-                Ok(Some(CursorCommand::Declare {
-                    name: names.first().map(name_of).unwrap_or_default(),
-                    query: Arc::new(query.with_rights(rights.clone())),
-                    is_held: hold == &Some(true),
-                }))
+                _ => Err(SqlError::unsupported(
+                    "this form of DECLARE is not supported",
+                )),
             }
-            _ => Err(SqlError::unsupported(
-                "this form of DECLARE is not supported",
-            )),
-        },
+        }
         Statement::Close { cursor } => Ok(Some(CursorCommand::Close(match cursor {
             CloseCursor::All => None,
             CloseCursor::Specific { name } => Some(name_of(name)),

@@ -57,6 +57,17 @@ pub fn cover_portion(share: &mut Share, values: &[Value]) -> Result<(), SqlError
     }
 }
 
+/// Has a share cover rows of so many bytes that stay, and those on their way to a client.
+///
+/// # Errors
+/// As [`cover_portion`].
+pub fn cover_bytes(share: &mut Share, bytes: usize) -> Result<(), SqlError> {
+    match bytes <= SMALL_BYTES {
+        true => Ok(()),
+        false => Ok(share.cover(bytes)?),
+    }
+}
+
 /// The memory that a statement has spent on rows that are there.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {

@@ -14,6 +14,7 @@ mod type_command;
 
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
+pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use tables::{LIKE, UNSAID};

@@ -1,26 +1,27 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
 mod constraints;
+mod planner;
 mod time;
 mod values;
 
 use crate::error::{SqlError, code};
 use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
-use crate::values::zones::SessionZone;
+use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
-const KNOWN: [(&str, &str); 42] = [
+static KNOWN: [(&str, &str); 42] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
-    ("DateStyle", "ISO, MDY"),
+    (DATE_STYLE, "ISO, MDY"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
@@ -77,6 +78,8 @@ const IDLE: &str = "idle_session_timeout";
 const ISOLATION: &str = "transaction_isolation";
 const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
+/// How dates are shown, and the order in which their parts are read.
+const DATE_STYLE: &str = "DateStyle";
 /// In which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";
 const UTC: &str = "UTC";
@@ -102,7 +105,7 @@ const FIXED: [&str; 10] = [
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
-    "DateStyle",
+    DATE_STYLE,
     READ_ONLY,
     FOLLOWS,
     "integer_datetimes",
@@ -182,6 +185,8 @@ impl SettingValues {
             (Some(name), _) => SessionZone::of_setting(name).and_then(|(_, zone)| zone),
             (None, _) => None,
         };
+        let order = self.get(DATE_STYLE).map_or("", String::as_str);
+        let zone = SessionZone::in_order(zone, DateOrder::of_setting(order));
         let path = SearchPath::of(path, user, self.temporary.clone()).in_zone(zone);
         if path != *self.path {
             self.path = Arc::new(path);
@@ -208,10 +213,14 @@ impl SettingValues {
     }
 }
 
+/// All parameters: those that are acted upon or have one value, and those of the planner.
+fn all_known() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let planner = planner::PARAMETERS.iter().map(|one| &one.known);
+    KNOWN.iter().chain(planner)
+}
+
 fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
-    KNOWN
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+    all_known().find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
 fn unknown(name: &str) -> SqlError {
@@ -281,7 +290,13 @@ impl Settings {
                 "SET SESSION AUTHORIZATION is not supported",
             ));
         }
-        let value = checked(name, value)?;
+        let mut value = checked(name, value)?;
+        if *name == DATE_STYLE && !value.contains(',') {
+            // A style alone leaves the order as it is.
+            let now = self.get(DATE_STYLE).unwrap_or_default();
+            let order = now.rsplit(", ").next().unwrap_or_default();
+            value = format!("{value}, {order}");
+        }
         if *name == READ_ONLY && value == "off" && self.follows() {
             return Err(SqlError::no_read_write());
         }
@@ -485,7 +500,7 @@ impl Settings {
     pub fn return_to(&mut self, before: Settings) {
         let mut now = std::mem::replace(self, before);
         let mut changed = std::mem::take(&mut now.changed);
-        for (name, _) in &KNOWN {
+        for (name, _) in all_known() {
             if self.values().set.get(name) != now.values().set.get(name) {
                 changed.push(name);
             }
@@ -496,8 +511,10 @@ impl Settings {
 
     /// All, by name.
     pub fn all(&self) -> Vec<(String, String)> {
-        let names = KNOWN.iter().map(|(name, _)| *name);
+        let mut names: Vec<&str> = all_known().map(|(name, _)| *name).collect();
+        names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
         names
+            .into_iter()
             .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
             .collect()
     }

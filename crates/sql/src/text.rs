@@ -3,13 +3,15 @@
 
 pub(crate) mod datetime;
 mod moments;
+pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
 use crate::values::networks;
-use crate::values::zones::SessionZone;
+use crate::values::zones::{SessionZone, distance};
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -316,10 +318,15 @@ pub(crate) fn decode_text_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     match (kind, zone) {
-        (SqlType::Timestamptz, Some(zone)) if !text.contains('\0') => {
-            datetime::read(kind, text, Some(zone.zone()))
+        (SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date, Some(_))
+            if !text.contains('\0') =>
+        {
+            datetime::read(kind, text, zone)
         }
-        (SqlType::TimestamptzArray, Some(_)) => crate::values::arrays::decode_in(text, zone),
+        (SqlType::TimestamptzArray | SqlType::TimestampArray | SqlType::DateArray, Some(_)) => {
+            let element = kind.element().unwrap_or(kind);
+            crate::values::arrays::decode_in(text, element, zone)
+        }
         _ => decode_text(kind, text),
     }
 }
@@ -332,7 +339,7 @@ pub(crate) fn encode_text_in(
     out: &mut String,
 ) {
     match (kind, value, zone) {
-        (SqlType::Timestamptz, ValueRef::Timestamp(moment), Some(zone)) => {
+        (SqlType::Timestamptz, ValueRef::Timestamp(moment), Some(zone)) if !is_infinite(*value) => {
             let east = zone.zone().east_at(*moment);
             let local = moment.saturating_add(east * 1_000_000);
             moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
@@ -342,19 +349,6 @@ pub(crate) fn encode_text_in(
         }
         _ => encode_text(kind, value, out),
     }
-}
-
-/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
-pub(crate) fn distance(east: i64) -> String {
-    let seconds = east.unsigned_abs();
-    let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
-    if !seconds.is_multiple_of(3600) {
-        let _ = write!(text, ":{:02}", seconds / 60 % 60);
-    }
-    if !seconds.is_multiple_of(60) {
-        let _ = write!(text, ":{:02}", seconds % 60);
-    }
-    text
 }
 
 /// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.
@@ -381,6 +375,8 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),
         (ValueRef::Time(_), _) => moments::push_time(*value, out),
+        (ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX), _) => out.push_str("infinity"),
+        (ValueRef::Date(i32::MIN) | ValueRef::Timestamp(i64::MIN), _) => out.push_str("-infinity"),
         (ValueRef::Date(_), _) => moments::push_date(*value, out),
         (ValueRef::Timestamp(_), SqlType::Timestamptz) => {
             moments::push_timestamp(*value, "+00", out);

@@ -514,11 +514,11 @@ impl TypeSpec {
     }
 
     /// The digits of a `numeric(precision, scale)`, and those behind the point.
-    pub fn precision_and_scale(self) -> Option<(u8, u8)> {
+    pub fn precision_and_scale(self) -> Option<(u16, u8)> {
         let has = self.kind == SqlType::Numeric && self.modifier >= 4;
         has.then(|| {
             let packed = self.modifier - 4;
-            ((packed >> 16) as u8, (packed & 0xff) as u8)
+            ((packed >> 16) as u16, (packed & 0xff) as u8)
         })
     }
 
@@ -539,7 +539,10 @@ impl TypeSpec {
             (Some(_), None) => false,
         };
         let digits = |spec: TypeSpec| spec.fraction_digits().map(|digits| digits as usize);
-        let precision = |spec: TypeSpec| spec.precision_and_scale().map(|(all, _)| all.into());
+        let precision = |spec: TypeSpec| {
+            spec.precision_and_scale()
+                .map(|(all, _)| usize::from(all).min(38))
+        };
         // A value of another text may end with blanks, which a `character` does not have.
         let has_blanks = self.kind == SqlType::Char && other.kind != SqlType::Char;
         !has_blanks

@@ -81,11 +81,10 @@ impl Limit {
             CHAR => Limit::Padded(length),
             NUMERIC if modifier >= 4 => {
                 let packed = modifier - 4;
-                let (precision, scale) = ((packed >> 16) as u8, packed as u8);
-                match precision {
+                match packed >> 16 {
                     // Numbers have no more.
                     38.. => Limit::None,
-                    _ => Limit::Digits(precision, scale),
+                    precision => Limit::Digits(precision as u8, packed as u8),
                 }
             }
             TIME | TIMESTAMP | TIMESTAMPTZ => match u32::try_from(modifier) {

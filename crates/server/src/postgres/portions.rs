@@ -2,7 +2,10 @@
 //! stream.
 
 use sardonyx::schema::Value;
-use sardonyx_sql::{RowStream, Rows, SessionZone, Share, SqlError, cover_portion};
+use sardonyx_base::waiting::Interrupt;
+use sardonyx_sql::{
+    RowStream, Rows, SessionZone, Share, SqlError, bytes_of, code, cover_bytes, cover_portion,
+};
 
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
@@ -20,7 +23,12 @@ pub struct Portions {
     memory: Option<Share>,
     /// The time zone in which moments are shown; UTC if there is none.
     zone: Option<SessionZone>,
+    /// The bytes of rows that stay when they were given; none if they do not.
+    kept: Option<usize>,
 }
+
+/// The most bytes of rows that stay.
+const KEPT_BYTES_MAX: usize = 256 << 20;
 
 /// A portion of rows.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +50,72 @@ impl Portions {
             more: rows.more,
             memory,
             zone: rows.zone,
+            kept: None,
         }
+    }
+
+    /// Has all rows stay, for a cursor that goes back.
+    ///
+    /// # Errors
+    /// `53200` if they take too much memory.
+    pub fn keep(&mut self) -> Result<(), SqlError> {
+        self.kept = Some(0);
+        self.count_kept(0)
+    }
+
+    /// Counts the values from a place on, which stay.
+    fn count_kept(&mut self, from: usize) -> Result<(), SqlError> {
+        let kept = self.kept.unwrap_or(0) + bytes_of(&self.values[from..]);
+        self.kept = Some(kept);
+        if kept > KEPT_BYTES_MAX {
+            return Err(SqlError::new(
+                code::OUT_OF_MEMORY,
+                format!("the rows of a scrolling cursor take more than {KEPT_BYTES_MAX} bytes"),
+            ));
+        }
+        match &mut self.memory {
+            Some(memory) => cover_bytes(memory, kept),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads on until there are so many rows that stay, and returns how many there are: fewer at the end.
+    ///
+    /// # Errors
+    /// As [`Portions::next`]; `53200` if they take too much memory.
+    pub async fn reach(
+        &mut self,
+        count: usize,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<usize, SqlError> {
+        while self.rows < count
+            && let Some(more) = &mut self.more
+        {
+            if let Some(reason) = interrupt.and_then(Interrupt::take) {
+                return Err(SqlError::interrupted(reason));
+            }
+            more.ready().await;
+            let from = self.values.len();
+            let most = ROWS_AT_ONCE.min(count - self.rows) as u64;
+            let (rows, goes_on) = more.next(most, &mut self.values)?;
+            if !goes_on {
+                self.more = None;
+            }
+            self.rows += usize::try_from(rows).unwrap_or(usize::MAX);
+            self.count_kept(from)?;
+        }
+        Ok(self.rows)
+    }
+
+    /// A row that stays, by its number from 1.
+    pub fn row(&self, number: usize) -> &[Value] {
+        let start = (number - 1) * self.width;
+        &self.values[start..start + self.width]
+    }
+
+    /// The time zone in which moments are shown; UTC if there is none.
+    pub fn zone(&self) -> Option<&SessionZone> {
+        self.zone.as_ref()
     }
 
     /// Waits until the next rows can be taken without waiting.

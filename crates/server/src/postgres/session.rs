@@ -24,6 +24,7 @@
 mod answering;
 mod cursors;
 mod parts;
+mod scrolling;
 mod statements;
 #[cfg(test)]
 mod tests;

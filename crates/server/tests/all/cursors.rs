@@ -65,10 +65,15 @@ fn rows_are_fetched_forward_and_the_cursor_ends_with_its_transaction() {
     assert_eq!(says("FETCH 1 FROM one"), "34000");
     assert_eq!(says("DECLARE c CURSOR FOR TABLE t"), "25P01");
     assert_eq!(says("FETCH 1 FROM c"), "34000");
-    assert_eq!(says("FETCH BACKWARD 1 FROM c"), "55000");
+    assert_eq!(says("FETCH BACKWARD 1 FROM c"), "34000");
     assert_eq!(says("FETCH 1 FROM c; SELECT 1"), "34000");
     assert_eq!(says("FETCH 1 FROM c SELECT 1"), "42601");
-    assert_eq!(says("DECLARE c SCROLL CURSOR FOR TABLE t"), "0A000");
+    assert_eq!(says("DECLARE c BINARY CURSOR FOR TABLE t"), "0A000");
+    assert_eq!(
+        says("BEGIN; DECLARE c CURSOR FOR TABLE t; FETCH BACKWARD 1 FROM c"),
+        "55000"
+    );
+    assert_eq!(says("ROLLBACK"), "(0)");
     // A value that cannot be computed fails when its portion is read, and with it the transaction.
     assert_eq!(
         says("BEGIN READ ONLY; DECLARE d CURSOR FOR SELECT 6 / (3 - id) FROM t"),
@@ -78,6 +83,57 @@ fn rows_are_fetched_forward_and_the_cursor_ends_with_its_transaction() {
     assert_eq!(says("FETCH 2 FROM d"), "22012");
     assert_eq!(says("SELECT 1"), "25P02");
     assert_eq!(says("ROLLBACK"), "(0)");
+}
+
+#[test]
+fn a_scrolling_cursor_goes_back_and_forth() {
+    let running = Running::start(postgres_alone());
+    let mut client = of_numbers(&running, 2500);
+    let mut says = |text: &str| told(&mut client, text);
+    assert_eq!(
+        says("BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM t"),
+        "(0) (0)"
+    );
+    // The answers of PostgreSQL 15.
+    for (text, answer) in [
+        ("FETCH BACKWARD 1 FROM c", "(0)"),
+        ("FETCH 0 FROM c", "(0)"),
+        ("FETCH 3 FROM c", "1 2 3 (3)"),
+        ("FETCH 0 FROM c", "3 (1)"),
+        ("FETCH PRIOR FROM c", "2 (1)"),
+        ("FETCH RELATIVE 0 FROM c", "2 (1)"),
+        ("FETCH BACKWARD 5 FROM c", "1 (1)"),
+        ("FETCH c", "1 (1)"),
+        ("FETCH ABSOLUTE 2000 FROM c", "2000 (1)"),
+        ("FETCH -2 FROM c", "1999 1998 (2)"),
+        ("FETCH LAST FROM c", "2500 (1)"),
+        ("FETCH NEXT FROM c", "(0)"),
+        ("FETCH NEXT FROM c", "(0)"),
+        ("FETCH BACKWARD 2 FROM c", "2500 2499 (2)"),
+        ("FETCH ABSOLUTE -2500 FROM c", "1 (1)"),
+        ("FETCH ABSOLUTE -2501 FROM c", "(0)"),
+        ("FETCH FIRST FROM c", "1 (1)"),
+        ("MOVE RELATIVE 10 FROM c", "(1)"),
+        ("FETCH RELATIVE -3 FROM c", "8 (1)"),
+        ("MOVE BACKWARD ALL FROM c", "(7)"),
+        ("MOVE FORWARD ALL FROM c", "(2500)"),
+        ("FETCH ABSOLUTE 0 FROM c", "(0)"),
+        ("FETCH RELATIVE 2501 FROM c", "(0)"),
+        ("FETCH BACKWARD -1 FROM c", "(0)"),
+        ("FETCH PRIOR FROM c", "2500 (1)"),
+    ] {
+        assert_eq!(says(text), answer, "{text}");
+    }
+    assert_eq!(says("ROLLBACK"), "(0)");
+    let locks = "BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM t FOR UPDATE";
+    assert_eq!(says(locks), "0A000");
+    assert_eq!(says("ROLLBACK"), "(0)");
+    // It goes back after its transaction, too.
+    let held =
+        "BEGIN; DECLARE h SCROLL CURSOR WITH HOLD FOR SELECT id FROM t; FETCH 2 FROM h; COMMIT";
+    assert_eq!(says(held), "(0) (0) 1 2 (2) (0)");
+    assert_eq!(says("FETCH PRIOR FROM h"), "1 (1)");
+    assert_eq!(says("FETCH ABSOLUTE 2500 FROM h"), "2500 (1)");
 }
 
 #[test]

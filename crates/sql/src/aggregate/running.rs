@@ -1,6 +1,7 @@
 //! Aggregates on their way: what is kept of the rows that were taken.
 
 use super::moments::Moments;
+use super::pairs::Points;
 use super::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, in_order};
@@ -33,6 +34,8 @@ pub(crate) struct Accumulator {
 struct More {
     /// Of variances.
     moments: Option<Moments>,
+    /// Of two floats.
+    points: Points,
     /// The different values.
     seen: HashSet<Vec<u8>>,
     collected: Vec<Collected>,
@@ -117,6 +120,13 @@ impl Accumulator {
             if !more.seen.insert(key) {
                 return Ok(());
             }
+        }
+        if let (AggregateKind::Pair(_), Some(other)) = (of.kind, &of.separator) {
+            let other = other.evaluate(row, with)?;
+            return match other.as_ref() {
+                ValueRef::Null => Ok(()),
+                other => self.more().points.add(float_of(value), float_of(other)),
+            };
         }
         self.count += 1;
         match of.collects() {
@@ -249,7 +259,8 @@ impl Accumulator {
             | AggregateKind::Texts
             | AggregateKind::Array
             | AggregateKind::JsonArray
-            | AggregateKind::JsonObject => {}
+            | AggregateKind::JsonObject
+            | AggregateKind::Pair(_) => {}
             AggregateKind::Spread(_) => {
                 let count = self.count;
                 let moments = &mut self.more().moments;
@@ -328,6 +339,10 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
+            AggregateKind::Pair(pair) => {
+                let points = self.more.as_ref().map(|more| more.points);
+                Ok(points.unwrap_or_default().finish(pair))
+            }
             AggregateKind::Spread(spread) => {
                 match self.more.as_ref().and_then(|of| of.moments.as_ref()) {
                     Some(moments) => moments.finish(spread, self.count),

@@ -4,7 +4,7 @@ use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::padded;
 use super::compile::Compiler;
-use super::functions::{JSON_MOMENT, in_session};
+use super::functions::{JSON_MOMENT, in_session, unknown};
 use super::order::sort_key;
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
@@ -70,7 +70,10 @@ impl Compiler<'_> {
             Some(filter) => Some(self.condition(filter, "FILTER")?),
             None => None,
         };
-        let needs_two = matches!(kind, AggregateKind::Texts | AggregateKind::JsonObject);
+        let needs_two = matches!(
+            kind,
+            AggregateKind::Texts | AggregateKind::JsonObject | AggregateKind::Pair(_)
+        );
         if needs_two && separator.is_none() {
             return Err(SqlError::new(
                 code::UNKNOWN_FUNCTION,
@@ -88,6 +91,12 @@ impl Compiler<'_> {
             },
             _ => argument,
         });
+        if is_distinct && matches!(kind, AggregateKind::Pair(_)) {
+            return Err(SqlError::unsupported(format!(
+                "{} with DISTINCT is not supported",
+                function.name
+            )));
+        }
         if is_distinct {
             if let Some(argument) = &argument {
                 check_comparable(argument.kind(), "equality")?;
@@ -128,6 +137,24 @@ impl Compiler<'_> {
                     _ => argument,
                 };
                 (Some(argument), Some(separator))
+            }
+            (
+                AggregateKind::Pair(_),
+                [
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(y)),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(x)),
+                ],
+            ) => {
+                let (y, x) = (self.compile(y)?, self.compile(x)?);
+                let kinds = [y.kind(), x.kind()];
+                let is_number = |kind: &SqlType| kind.is_number() || *kind == SqlType::Unknown;
+                if !kinds.iter().all(is_number) {
+                    return Err(unknown(&function_name(function)?, &kinds));
+                }
+                let float = TypeSpec::plain(SqlType::Float8);
+                let y = self.coerce(y, float, Coercion::Implicit)?;
+                let x = self.coerce(x, float, Coercion::Implicit)?;
+                (Some(Typed::new(y, SqlType::Float8)), Some(x))
             }
             (
                 AggregateKind::JsonObject,

@@ -5,7 +5,7 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED,
+    JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED,
     TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
@@ -14,6 +14,7 @@ use crate::error::{SqlError, code};
 use crate::names::parts_of;
 use crate::parse::parse_expression;
 use crate::path::written;
+use crate::text::datetime::asks_clock;
 use crate::text::{decode_text, decode_text_in};
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
@@ -154,6 +155,17 @@ impl Compiler<'_> {
                     if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
                         let text = Expr::Literal(Value::Text(text));
                         return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
+                    }
+                    let is_moment = matches!(
+                        to.kind,
+                        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
+                    );
+                    // The clock is asked when it is run.
+                    if is_moment && self.nested.is_some() && asks_clock(&text) {
+                        let text = Expr::Literal(Value::Text(text));
+                        let parts = vec![text, super::functions::element_number(to.kind)];
+                        let call = Expr::Call(Function(&PRESENT), parts);
+                        return Ok(shaped(call, to.kind, to, how));
                     }
                     let value = match to.kind {
                         // Its blanks are kept, if no length says how many there are.

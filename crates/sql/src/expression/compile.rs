@@ -221,6 +221,12 @@ impl<'a> Compiler<'a> {
                 pattern,
                 escape_char,
             } => self.like(expr, pattern, escape_char.as_deref(), true, *negated),
+            Tree::SimilarTo {
+                negated,
+                expr,
+                pattern,
+                escape_char,
+            } => self.similar(expr, pattern, escape_char.as_deref(), *negated),
             Tree::Cast {
                 kind: CastKind::Cast | CastKind::DoubleColon,
                 expr,

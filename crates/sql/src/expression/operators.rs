@@ -119,6 +119,7 @@ impl Compiler<'_> {
     ) -> Result<Typed, SqlError> {
         let comparison = match operator {
             BinaryOperator::And | BinaryOperator::Or => return self.chain(tree, operator),
+            BinaryOperator::Overlaps => return self.overlaps(left, right),
             BinaryOperator::Eq => Some(Comparison::Equal),
             BinaryOperator::NotEq => Some(Comparison::Unequal),
             BinaryOperator::Lt => Some(Comparison::Less),
@@ -189,6 +190,24 @@ impl Compiler<'_> {
         };
         let sides = vec![self.matched(text, "~")?, self.text(pattern, "~")?];
         Ok(boolean(Expr::Call(function, sides), negated))
+    }
+
+    /// Compiles the test that a text matches a regular expression of the SQL standard.
+    pub(super) fn similar(
+        &mut self,
+        text: &Tree,
+        pattern: &Tree,
+        escape: Option<&Tree>,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let text = self.matched(text, "~")?;
+        let mut parts = vec![self.compile(pattern)?];
+        if let Some(escape) = escape {
+            parts.push(self.compile(escape)?);
+        }
+        let pattern = self.call("similar_to_escape", parts)?;
+        let call = Expr::Call(Function(&MATCHES), vec![text, pattern.expr]);
+        Ok(boolean(call, negated))
     }
 
     fn concatenate(&mut self, left: Typed, right: Typed) -> Result<Typed, SqlError> {

@@ -304,7 +304,7 @@ impl Compiler<'_> {
             | (SqlType::Varchar | SqlType::Unknown, SqlType::Char) => {
                 return Ok((self.without_blanks(left)?, self.without_blanks(right)?));
             }
-            (SqlType::Json, _) | (_, SqlType::Json) => return Err(no_operator(operator, a, b)),
+            (a, b) if is_json(a) || is_json(b) => return Err(no_operator(operator, a, b)),
             (a, b) if a.has_keys() || b.has_keys() => {
                 return self.comparable_by_keys(left, right, operator);
             }
@@ -324,6 +324,11 @@ impl Compiler<'_> {
             self.coerce(right, to_b, Coercion::Implicit)?,
         ))
     }
+}
+
+/// True for `json` and arrays of it, which have no operator of equality.
+fn is_json(kind: SqlType) -> bool {
+    kind.element().unwrap_or(kind) == SqlType::Json
 }
 
 /// A day that is compared with the beginning of another one, as two days: none is made a moment first, and an index of days

@@ -8,7 +8,7 @@ use crate::names::name_of;
 use crate::types::{SqlType, interval_fields};
 use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
-use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
+use sqlparser::ast::{self, BinaryOperator, Expr as Tree, FunctionArg, FunctionArgExpr};
 
 /// The beginning of the names of a type's operator functions, if it is a type of times.
 fn prefix(kind: SqlType) -> Option<&'static str> {
@@ -19,6 +19,12 @@ fn prefix(kind: SqlType) -> Option<&'static str> {
         SqlType::Timestamptz => Some("timestamptz"),
         _ => None,
     }
+}
+
+fn wrong_pair(side: &str) -> SqlError {
+    SqlError::syntax(format!(
+        "wrong number of parameters on {side} side of OVERLAPS expression"
+    ))
 }
 
 impl Compiler<'_> {
@@ -77,6 +83,28 @@ impl Compiler<'_> {
             false => vec![left, right],
         };
         Some(self.call(&name, sides))
+    }
+
+    /// `(begin, end) OVERLAPS (begin, end)`, where an end may be an interval behind its beginning.
+    ///
+    /// # Errors
+    /// `42601` if a side is no pair, `42883` for types that have no order of time.
+    pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
+        let mut parts = Vec::with_capacity(4);
+        for (side, tree) in [("left", left), ("right", right)] {
+            let Tree::Tuple(ends) = tree else {
+                return Err(wrong_pair(side));
+            };
+            let [begin, end] = ends.as_slice() else {
+                return Err(wrong_pair(side));
+            };
+            let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);
+            if end.kind() == SqlType::Interval {
+                end = self.combined(begin.clone(), &BinaryOperator::Plus, end)?;
+            }
+            parts.extend([begin, end]);
+        }
+        self.call("overlaps", parts)
     }
 
     /// `INTERVAL '…'`, as a literal.

@@ -34,6 +34,16 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
         Tree::Like { expr, pattern, .. } | Tree::ILike { expr, pattern, .. } => {
             vec![expr, pattern]
         }
+        Tree::SimilarTo {
+            expr,
+            pattern,
+            escape_char,
+            ..
+        } => {
+            let mut parts = vec![&**expr, &**pattern];
+            parts.extend(escape_char.as_deref());
+            parts
+        }
         Tree::Position { expr, r#in } => vec![expr, r#in],
         Tree::AtTimeZone {
             timestamp,

@@ -1,19 +1,32 @@
-//! `FETCH` and `MOVE`, as they are written: forward only.
+//! `FETCH` and `MOVE`, as they are written.
 
 use super::syntax;
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+/// The rows of a cursor that are fetched, beside the row at which it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// So many of the next ones, at least one; `None` for all.
+    Forward(Option<u64>),
+    /// So many of those before, the nearest first; `None` for all.
+    Backward(Option<u64>),
+    /// The row of a number, from 1, or from the end if it is negative; 0 is before the first.
+    Absolute(i64),
+    /// The row so many ahead, or before; 0 is the same row again.
+    Relative(i64),
+}
 
 /// `FETCH` or `MOVE`.
 #[derive(Debug)]
 pub(crate) struct Fetch {
     /// Of the cursor.
     pub name: String,
-    /// How many rows at most; `None` for all.
-    pub most: Option<u64>,
+    /// The rows.
+    pub direction: Direction,
     /// True if they are passed over (`MOVE`).
     pub is_move: bool,
 }
@@ -28,61 +41,72 @@ pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
 /// Reads `FETCH` or `MOVE`, with which the parser is to begin.
 ///
 /// # Errors
-/// `42601`; `55000` for rows that are not ahead.
+/// `42601` for what is none.
 pub(crate) fn parse_fetch(text: &str, parser: &mut Parser<'_>) -> Result<Fetch, SqlError> {
     let wrong = |error| syntax(text, error);
     let is_move = !parser.parse_keyword(Keyword::FETCH);
     if is_move {
         parser.next_token();
     }
-    let most = parse_direction(parser).map_err(wrong)?;
-    let most = most.map_err(|()| backward())?;
+    let direction = parse_direction(parser).map_err(wrong)?;
     let _ = parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::IN]);
     let name = name_of(&parser.parse_identifier().map_err(wrong)?);
     Ok(Fetch {
         name,
-        most,
+        direction,
         is_move,
     })
 }
 
-fn backward() -> SqlError {
-    SqlError::new(
-        code::NOT_IN_PREREQUISITE_STATE,
-        "cursor can only scan forward",
-    )
-    .hint("FETCH and MOVE take NEXT, a number of rows that are ahead, or ALL.")
+/// The rows that are meant.
+fn parse_direction(parser: &mut Parser<'_>) -> Result<Direction, ParserError> {
+    use Direction::{Absolute, Backward, Forward, Relative};
+    const WORDS: [Keyword; 8] = [
+        Keyword::FORWARD,
+        Keyword::BACKWARD,
+        Keyword::NEXT,
+        Keyword::PRIOR,
+        Keyword::FIRST,
+        Keyword::LAST,
+        Keyword::ABSOLUTE,
+        Keyword::RELATIVE,
+    ];
+    Ok(match parser.parse_one_of_keywords(&WORDS) {
+        Some(Keyword::NEXT) => Forward(Some(1)),
+        Some(Keyword::PRIOR) => Backward(Some(1)),
+        Some(Keyword::FIRST) => Absolute(1),
+        Some(Keyword::LAST) => Absolute(-1),
+        Some(Keyword::ABSOLUTE) => Absolute(parse_number(parser)?),
+        Some(Keyword::RELATIVE) => Relative(parse_number(parser)?),
+        word => {
+            let is_back = word == Some(Keyword::BACKWARD);
+            if parser.parse_keyword(Keyword::ALL) {
+                return Ok(if is_back {
+                    Backward(None)
+                } else {
+                    Forward(None)
+                });
+            }
+            let next = &parser.peek_token_ref().token;
+            let count = match matches!(next, Token::Number(..) | Token::Minus | Token::Plus) {
+                true => parse_number(parser)?,
+                false => 1,
+            };
+            match (is_back, count) {
+                (_, 0) => Relative(0),
+                (true, 1..) | (false, ..0) => Backward(Some(count.unsigned_abs())),
+                (false, _) | (true, _) => Forward(Some(count.unsigned_abs())),
+            }
+        }
+    })
 }
 
-/// How many rows are ahead that are meant, or all; an inner error for others.
-fn parse_direction(parser: &mut Parser<'_>) -> Result<Result<Option<u64>, ()>, ParserError> {
-    let is_forward = parser.parse_keyword(Keyword::FORWARD);
-    if parser.parse_keyword(Keyword::ALL) {
-        return Ok(Ok(None));
+/// A whole number with a sign.
+fn parse_number(parser: &mut Parser<'_>) -> Result<i64, ParserError> {
+    let is_negative = parser.consume_token(&Token::Minus);
+    if !is_negative {
+        let _ = parser.consume_token(&Token::Plus);
     }
-    if !is_forward {
-        if parser.parse_keyword(Keyword::NEXT) {
-            return Ok(Ok(Some(1)));
-        }
-        let others = [
-            Keyword::PRIOR,
-            Keyword::FIRST,
-            Keyword::LAST,
-            Keyword::ABSOLUTE,
-            Keyword::RELATIVE,
-            Keyword::BACKWARD,
-        ];
-        if parser.parse_one_of_keywords(&others).is_some() {
-            return Ok(Err(()));
-        }
-    }
-    Ok(match &parser.peek_token_ref().token {
-        Token::Number(..) => match parser.parse_literal_uint()? {
-            // The row at which the cursor stands, once more.
-            0 => Err(()),
-            rows => Ok(Some(rows)),
-        },
-        Token::Minus => Err(()),
-        _ => Ok(Some(1)),
-    })
+    let number = i64::try_from(parser.parse_literal_uint()?).unwrap_or(i64::MAX);
+    Ok(if is_negative { -number } else { number })
 }

@@ -48,7 +48,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
             false => Err("at most 1000 bytes"),
         },
         "xmloption" => one_of(&lower, &["content", "document"], "content or document"),
-        _ => return None,
+        _ => return super::planner::value(name, &lower),
     })
 }
 
@@ -73,16 +73,27 @@ pub(super) fn truth(lower: &str) -> Value {
     }
 }
 
-/// The output is ISO's, and the month stands before the day.
+/// The output is ISO's; the input has an order, which stays as it is if the value has none.
 fn date_style(lower: &str) -> Value {
-    let known = ["iso", "mdy", "us", "noneuro", "noneuropean", "default"];
-    let mut words = lower.split(',').map(str::trim);
-    match words.all(|word| known.contains(&word)) {
-        true => Ok("ISO, MDY".into()),
-        false => {
-            Err("dates are written as ISO has them, and the month is read before the day: ISO, MDY")
+    const WRONG: &str =
+        "dates are written as ISO has them: ISO, with one of the orders MDY, DMY and YMD";
+    let mut order = None;
+    for word in lower.split(',').map(str::trim) {
+        let of_word = match word {
+            "iso" => continue,
+            "mdy" | "us" | "noneuro" | "noneuropean" | "default" => "MDY",
+            "dmy" | "euro" | "european" => "DMY",
+            "ymd" => "YMD",
+            _ => return Err(WRONG),
+        };
+        if *order.get_or_insert(of_word) != of_word {
+            return Err("DateStyle has one order: MDY, DMY or YMD");
         }
     }
+    Ok(match order {
+        Some(order) => format!("ISO, {order}"),
+        None => "ISO".to_string(),
+    })
 }
 
 fn isolation(lower: &str) -> Value {
@@ -116,8 +127,8 @@ mod tests {
         for (name, kept, refused) in [
             (
                 "DateStyle",
-                &["ISO", "iso, mdy", "ISO, US"][..],
-                &["ISO, DMY", "German", "SQL"][..],
+                &["ISO", "iso, mdy", "ISO, US", "ISO, DMY", "euro", "ymd"][..],
+                &["German", "SQL", "Postgres, MDY", "dmy, mdy"][..],
             ),
             ("extra_float_digits", &["1", "3"], &["0", "-15", "4", "x"]),
             (

@@ -14,7 +14,7 @@ use super::shortened;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, is_date};
-use crate::values::zones::Zone;
+use crate::values::zones::{DateOrder, SessionZone};
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;
@@ -80,20 +80,66 @@ fn out_of_range(what: &str, text: &str) -> SqlError {
     )
 }
 
+/// The value of a type that is behind all others, or before them.
+fn infinity(kind: SqlType, is_negative: bool) -> Value {
+    match (kind, is_negative) {
+        (SqlType::Date, false) => Value::Date(i32::MAX),
+        (SqlType::Date, true) => Value::Date(i32::MIN),
+        (_, false) => Value::Timestamp(i64::MAX),
+        (_, true) => Value::Timestamp(i64::MIN),
+    }
+}
+
+/// True if a text has a word whose meaning a clock gives.
+pub(crate) fn asks_clock(text: &str) -> bool {
+    let mut words = text.split(|letter: char| !letter.is_ascii_alphabetic());
+    words.any(|text| {
+        matches!(
+            words::word(text),
+            words::Word::Present | words::Word::Day(_)
+        )
+    })
+}
+
 /// Reads a date, a time of the day or a timestamp, in a zone if the text says none.
 ///
 /// # Errors
 /// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
-/// `0A000` for infinities, words for the present, and zones of places in a time without a day.
+/// `0A000` for words for the present where there is no clock, and for zones of places in a time without a day.
 #[inline(never)]
-pub(super) fn read(kind: SqlType, text: &str, zone: Option<&Zone>) -> Result<Value, SqlError> {
+pub(super) fn read(
+    kind: SqlType,
+    text: &str,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
+    read_at(kind, text, zone, None)
+}
+
+/// The same where a clock gives the present, in microseconds since 1970.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_at(
+    kind: SqlType,
+    text: &str,
+    session: Option<&SessionZone>,
+    now: Option<i64>,
+) -> Result<Value, SqlError> {
+    let zone = session.map(SessionZone::zone);
+    let order = session.map_or(DateOrder::default(), SessionZone::order);
     let bad = |bad: Bad| bad.of(kind, text);
     if kind == SqlType::Time {
+        if let Some(now) = now.filter(|_| text.trim().eq_ignore_ascii_case("now")) {
+            let local = zone.map_or(Some(now), |zone| zone.local(now));
+            let local = local.ok_or_else(|| bad(Bad::Field))?;
+            return Ok(Value::Time(local.rem_euclid(DAY)));
+        }
         return time_only::decode(text).map(Value::Time).map_err(bad);
     }
-    let (parts, place) = match decode::decode(text, zone).map_err(bad)? {
+    let (parts, place) = match decode::decode(text, zone, now, order).map_err(bad)? {
         Decoded::Epoch => (Parts::epoch(), None),
         Decoded::Parts(parts, place) => (parts, place),
+        Decoded::Infinity { is_negative } => return Ok(infinity(kind, is_negative)),
     };
     let day = || days_of(parts.year, parts.month as u32, parts.day as u32);
     if kind == SqlType::Date {

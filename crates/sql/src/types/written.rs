@@ -283,9 +283,9 @@ fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
             "NUMERIC scale {scale} must be between -1000 and 1000"
         )));
     }
-    if precision > 38 || scale < 0 || scale as u64 > precision {
+    if !(0..=38).contains(&scale) || scale as u64 > precision {
         return Err(SqlError::unsupported(format!(
-            "numeric({precision},{scale}) is not supported: the precision is 1 to 38, the scale 0 to the precision"
+            "numeric({precision},{scale}) is not supported: the scale is 0 to 38, and to the precision"
         )));
     }
     Ok(TypeSpec {

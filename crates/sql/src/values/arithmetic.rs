@@ -1,6 +1,7 @@
 //! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
 //! their width, a `numeric` has up to 38 digits.
 
+use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
@@ -125,7 +126,14 @@ fn dates(
         Ok(day) if is_date(&day) => Ok(day),
         _ => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
     };
+    let is_infinite = is_infinite(left) || is_infinite(right);
     match (operation, left, right) {
+        (Arithmetic::DateDifference, ..) if is_infinite => Err(SqlError::new(
+            code::DATETIME_OVERFLOW,
+            "cannot subtract infinite dates",
+        )),
+        (_, ValueRef::Date(_), _) if is_infinite => Ok(left.to_value()),
+        (_, _, ValueRef::Date(_)) if is_infinite => Ok(right.to_value()),
         (Arithmetic::DateDifference, ValueRef::Date(left), ValueRef::Date(right)) => {
             Ok(Value::Int(i128::from(left) - i128::from(right)))
         }
@@ -450,6 +458,7 @@ pub(crate) fn shift(
     let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
     let micros = match value {
         ValueRef::Null => return Ok(Value::Null),
+        _ if is_infinite(value) => return Ok(infinite_moment(value)),
         ValueRef::Timestamp(micros) => micros,
         ValueRef::Date(days) => i64::from(days).checked_mul(DAY).ok_or_else(too_far)?,
         ValueRef::Time(time) if kind == SqlType::Time => {
@@ -473,7 +482,9 @@ pub(crate) fn shift_in(
 ) -> Result<Value, SqlError> {
     let kind = SqlType::Timestamptz;
     let has_days = interval.months != 0 || interval.days != 0;
-    let (Some(zone), ValueRef::Timestamp(moment), true) = (zone, value, has_days) else {
+    let (Some(zone), ValueRef::Timestamp(moment), true) =
+        (zone.filter(|_| !is_infinite(value)), value, has_days)
+    else {
         return shift(value, interval, kind);
     };
     let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");

@@ -12,7 +12,7 @@ mod reading;
 
 pub(crate) use functions::{
     appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
-    prepended, removed, split, subscripts,
+    positions, prepended, removed, split, subscripts,
 };
 pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
@@ -157,12 +157,15 @@ pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
     })
 }
 
-/// Reads an array of moments in a session's time zone.
+/// Reads an array of days or moments in a session's time zone.
 ///
 /// # Errors
 /// As [`decode`].
-pub(crate) fn decode_in(text: &str, zone: Option<&SessionZone>) -> Result<Value, SqlError> {
-    let kind = SqlType::Timestamptz;
+pub(crate) fn decode_in(
+    text: &str,
+    kind: SqlType,
+    zone: Option<&SessionZone>,
+) -> Result<Value, SqlError> {
     of_elements(Array::read(text)?, |element| {
         Ok(text_of(kind, decode_text_in(kind, element, zone)?.as_ref()))
     })

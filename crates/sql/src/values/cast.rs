@@ -1,6 +1,7 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
+use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::json_tree::Json;
 use super::networks;
@@ -135,6 +136,17 @@ pub(crate) fn cast(
             _ => Ok(with_fraction(value, to)),
         };
     }
+    if is_infinite(value) {
+        return Ok(match (to.kind, value) {
+            (SqlType::Date, ValueRef::Timestamp(i64::MAX)) => Value::Date(i32::MAX),
+            (SqlType::Date, ValueRef::Timestamp(_)) => Value::Date(i32::MIN),
+            (SqlType::Timestamp | SqlType::Timestamptz, _) => infinite_moment(value),
+            (SqlType::Date, _) => value.to_value(),
+            // It has no time of the day.
+            (SqlType::Time, _) => Value::Null,
+            _ => return Err(wrong()),
+        });
+    }
     match to.kind {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
             to_integer(value, to.kind).ok_or_else(wrong)?
@@ -212,6 +224,12 @@ pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
     has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
+/// True if a cast from a type to another reads dates, whose parts have the session's order.
+pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
+    let (from, kind) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
+    from.is_text() && matches!(kind, SqlType::Date | SqlType::Timestamp)
+}
+
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
@@ -224,7 +242,19 @@ pub(crate) fn cast_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
-    let Some(known) = zone.filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null)
+    if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
+        if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
+            let to = TypeSpec {
+                kind: element,
+                modifier: to.modifier,
+            };
+            return super::arrays::cast(text, of, to, explicit || to.modifier < 0, zone);
+        }
+        let value = decode_text_in(to.kind, text, zone)?;
+        return cast(value.as_ref(), to.kind, to, explicit);
+    }
+    let Some(known) = zone
+        .filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null && !is_infinite(value))
     else {
         return cast(value, from, to, explicit);
     };
@@ -283,6 +313,9 @@ fn not_of_json(json: &Json, to: SqlType) -> SqlError {
 
 /// A moment with as many digits of a second's fraction as its type has.
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
+    if is_infinite(value.as_ref()) {
+        return value;
+    }
     match to.limit().fit(value.as_ref()) {
         Some(fits) => fits.to_value(),
         None => value,
@@ -308,9 +341,17 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     Some(within(whole, kind))
 }
 
+/// The most digits that a numeric has, whatever its precision.
+const DIGITS_MAX: u16 = 38;
+
 /// How large a numeric with these digits may be.
-pub(crate) fn digits_detail(precision: u8, scale: u8) -> String {
-    let whole = precision.saturating_sub(scale);
+pub(crate) fn digits_detail(precision: u16, scale: u8) -> String {
+    if precision > DIGITS_MAX {
+        return format!(
+            "A field with precision {precision}, scale {scale} has {DIGITS_MAX} digits in all."
+        );
+    }
+    let whole = precision.saturating_sub(scale.into());
     let bound = if whole == 0 {
         "1".into()
     } else {
@@ -337,7 +378,8 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let Some((precision, wanted)) = to.precision_and_scale() else {
         return Ok(Value::Decimal(units, scale));
     };
-    let fits = Limit::Digits(precision, wanted).fit(ValueRef::Decimal(units, scale));
+    let digits = precision.min(DIGITS_MAX) as u8;
+    let fits = Limit::Digits(digits, wanted).fit(ValueRef::Decimal(units, scale));
     fits.map(|fits| fits.to_value()).ok_or_else(overflow)
 }
 

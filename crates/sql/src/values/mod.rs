@@ -1,12 +1,14 @@
 //! Values: what can be done with them whatever expression they stand in. Numbers and dates ([`arithmetic`], [`exact`]),
 //! types into one another ([`cast`]), arrays and JSON as texts.
 
+pub(crate) mod abbreviations;
 pub(crate) mod arithmetic;
 pub(crate) mod arrays;
 pub(crate) mod big;
 pub(crate) mod cast;
 mod comparison;
 pub(crate) mod exact;
+pub(crate) mod infinity;
 pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod json_tree;

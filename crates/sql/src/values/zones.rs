@@ -3,11 +3,13 @@
 //! A local time is read as PostgreSQL reads it: a nonexistent one by the distance before the change of the clock, an
 //! ambiguous one by the distance behind it.
 
+use super::abbreviations::OF_PLACES;
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use crate::text::datetime::words::{Word, word};
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 /// The years that the calendar repeats after, weekdays and all, in microseconds.
@@ -17,8 +19,29 @@ const LAST: i64 = 2_567_709 * DAY;
 /// Before this moment, in the year 1000, no clock was set by a rule.
 const FIRST: i64 = -354_285 * DAY;
 const SECOND: i64 = 1_000_000;
+const UTC: &str = "UTC";
 
-/// The time zone of a session, where it is not UTC.
+/// The order of a date's parts that are numbers, where their length does not tell: the parameter `DateStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum DateOrder {
+    #[default]
+    MonthDayYear,
+    DayMonthYear,
+    YearMonthDay,
+}
+
+impl DateOrder {
+    /// The order of a value of the parameter, as it is kept: `ISO, DMY`.
+    pub fn of_setting(value: &str) -> DateOrder {
+        match value.rsplit(", ").next() {
+            Some("DMY") => DateOrder::DayMonthYear,
+            Some("YMD") => DateOrder::YearMonthDay,
+            _ => DateOrder::MonthDayYear,
+        }
+    }
+}
+
+/// The time zone of a session and the order of its dates, where it is not UTC, or the month does not come first.
 #[derive(Clone, Debug)]
 pub struct SessionZone(Arc<Named>);
 
@@ -26,11 +49,12 @@ pub struct SessionZone(Arc<Named>);
 struct Named {
     name: String,
     zone: Zone,
+    order: DateOrder,
 }
 
 impl PartialEq for SessionZone {
     fn eq(&self, other: &SessionZone) -> bool {
-        self.0.name == other.0.name
+        self.0.name == other.0.name && self.0.order == other.0.order
     }
 }
 
@@ -49,6 +73,7 @@ impl SessionZone {
                     false => (name, Zone::Place(place)),
                 }
             }
+            Some(Zone::Abbreviation(..)) => return None,
             Some(zone) => (text.to_string(), zone),
             None if text.eq_ignore_ascii_case("z") => return Some(("UTC".into(), None)),
             None => match of_hours(text) {
@@ -59,8 +84,30 @@ impl SessionZone {
         let zone = SessionZone(Arc::new(Named {
             name: name.clone(),
             zone,
+            order: DateOrder::default(),
         }));
         Some((name, Some(zone)))
+    }
+
+    /// The same with dates in an order; UTC with one needs a zone.
+    pub(crate) fn in_order(zone: Option<SessionZone>, order: DateOrder) -> Option<SessionZone> {
+        if order
+            == zone
+                .as_ref()
+                .map_or(DateOrder::default(), SessionZone::order)
+        {
+            return zone;
+        }
+        let (name, zone) = match &zone {
+            Some(zone) => (zone.name().to_string(), zone.zone().clone()),
+            None => (UTC.to_string(), Zone::Fixed(0)),
+        };
+        Some(SessionZone(Arc::new(Named { name, zone, order })))
+    }
+
+    /// The order of its dates.
+    pub(crate) fn order(&self) -> DateOrder {
+        self.0.order
     }
 
     /// The value of the parameter `TimeZone` of a distance from UTC, in microseconds to the east. None if it is too far.
@@ -95,6 +142,19 @@ fn of_hours(text: &str) -> Option<i32> {
     (hours.abs() < 168.0).then_some((hours * 3600.0) as i32)
 }
 
+/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
+pub(crate) fn distance(east: i64) -> String {
+    let seconds = east.unsigned_abs();
+    let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
+    if !seconds.is_multiple_of(3600) {
+        let _ = write!(text, ":{:02}", seconds / 60 % 60);
+    }
+    if !seconds.is_multiple_of(60) {
+        let _ = write!(text, ":{:02}", seconds % 60);
+    }
+    text
+}
+
 /// As PostgreSQL shows a distance from UTC: `<+05:30>-05:30`.
 fn posix_name(east: i32) -> Option<String> {
     (east.unsigned_abs() < 168 * 3600).then_some(())?;
@@ -119,6 +179,23 @@ pub(crate) enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
     Place(TimeZone),
+    /// An abbreviation of a place, whose distance from UTC is that of its last use there.
+    Abbreviation(TimeZone, &'static str),
+}
+
+/// Seconds east of UTC that an abbreviation means at a moment: in its last use before that, or else its next one.
+fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<i64> {
+    let here = zone.to_offset_info(at);
+    if here.abbreviation().eq_ignore_ascii_case(abbreviation) {
+        return Some(here.offset().seconds().into());
+    }
+    let is_it = |transition: &jiff::tz::TimeZoneTransition<'_>| {
+        transition.abbreviation().eq_ignore_ascii_case(abbreviation)
+    };
+    // Rules go on for ever: of the next uses, those of some centuries are looked at.
+    let found = zone.preceding(at).find(is_it);
+    let found = found.or_else(|| zone.following(at).take(1000).find(is_it));
+    found.map(|transition| transition.offset().seconds().into())
 }
 
 impl Zone {
@@ -139,10 +216,20 @@ impl Zone {
         })
     }
 
-    /// The zone of a place: `Europe/Berlin`.
+    /// The zone of a place: `Europe/Berlin`; or of an abbreviation whose distance from UTC has changed: `MSK`.
     pub fn of_place(name: &str) -> Option<Zone> {
         static PLACES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
-        PLACES.get(name).ok().map(Zone::Place)
+        if let Ok(place) = PLACES.get(name) {
+            return Some(Zone::Place(place));
+        }
+        let is_it = |(known, _): &&(&str, &str)| known.eq_ignore_ascii_case(name);
+        let (abbreviation, place) = OF_PLACES.iter().find(is_it)?;
+        Some(Zone::Abbreviation(PLACES.get(place).ok()?, abbreviation))
+    }
+
+    /// The zone that a text of a moment names: of a place, or a distance in the manner of POSIX.
+    pub fn of_text(name: &str) -> Option<Zone> {
+        Zone::of_place(name).or_else(|| posix(name).map(Zone::Fixed))
     }
 
     /// The local time at a moment, both in microseconds since 1970.
@@ -153,6 +240,11 @@ impl Zone {
                 let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
                 zone.to_offset(at).seconds().into()
             }
+            Zone::Abbreviation(zone, name) => {
+                let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
+                let east = east_of(name, zone, at);
+                east.unwrap_or_else(|| zone.to_offset(at).seconds().into())
+            }
         };
         moment.checked_add(east * SECOND)
     }
@@ -161,6 +253,20 @@ impl Zone {
     pub fn east_at(&self, moment: i64) -> i64 {
         let local = self.local(moment).unwrap_or(moment);
         (local - moment) / SECOND
+    }
+
+    /// The abbreviation of the zone at a moment: `CEST`; of a distance from UTC that has none, the distance.
+    pub fn abbreviation_at(&self, moment: i64) -> String {
+        let east = match self {
+            Zone::Fixed(east) => i64::from(*east),
+            Zone::Place(zone) | Zone::Abbreviation(zone, _) => {
+                match Timestamp::from_microsecond(within_rules(moment)) {
+                    Ok(at) => return zone.to_offset_info(at).abbreviation().to_string(),
+                    Err(_) => 0,
+                }
+            }
+        };
+        distance(east)
     }
 
     /// The moment of a local time, both in microseconds since 1970.
@@ -176,6 +282,14 @@ impl Zone {
                     AmbiguousOffset::Fold { after, .. } => after,
                 };
                 offset.seconds().into()
+            }
+            Zone::Abbreviation(zone, name) => {
+                let own = Zone::Place(zone.clone()).moment(local)?;
+                let at = Timestamp::from_microsecond(within_rules(own)).ok()?;
+                match east_of(name, zone, at) {
+                    Some(east) => east,
+                    None => return Some(own),
+                }
             }
         };
         local.checked_sub(east * SECOND)

@@ -232,6 +232,10 @@ fn aggregates() -> impl Iterator<Item = Described> {
                 let text = Kind::Of(Text);
                 vec![(vec![text, text], text)]
             }
+            AggregateKind::Pair(pair) => {
+                let float = Kind::Of(SqlType::Float8);
+                vec![(vec![float, float], Kind::Of(pair.result()))]
+            }
             _ => of_types(Named { name, kind }).collect(),
         };
         let described = taken.into_iter();

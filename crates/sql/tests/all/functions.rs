@@ -106,9 +106,23 @@ impl Function {
                 "'Europe/Berlin'::text"
             }
             ("timezone", 0, _) => "interval '2 hours'",
-            ("regexp_replace", 3, _) => "'gi'::text",
+            ("regexp_replace", 3, "text") => "'gi'::text",
             ("regexp_like" | "regexp_match", 2, _) => "'i'::text",
             ("regexp_split_to_array" | "regexp_split_to_table", 2, _) => "'i'::text",
+            ("regexp_count", 3, _) | ("regexp_substr", 4, _) | ("regexp_instr", 5, _) => {
+                "'i'::text"
+            }
+            ("regexp_replace", 5, _) | ("regexp_matches", 2, _) => "'g'::text",
+            ("regexp_instr", 4, _) => "1::integer",
+            ("similar_to_escape", 1, _) | ("substring", 2, "text") => "'#'::text",
+            ("to_char", 1, _) => "'MI'::text",
+            ("to_number", 0, _) => "'12'::text",
+            ("to_number", 1, _) => "'99'::text",
+            ("to_date" | "to_timestamp", 0, "text") => "'2024-02-29'::text",
+            ("to_date" | "to_timestamp", 1, "text") => "'YYYY-MM-DD'::text",
+            ("width_bucket", 1, "numeric") => "0::numeric",
+            ("width_bucket", 1, _) => "0::double precision",
+            ("date_bin", 0, _) => "interval '15 minutes'",
             ("current_setting" | "set_config", 0, _) => "'statement_timeout'",
             ("set_config", 1, _) => "'0'",
             ("pg_get_serial_sequence", 0, _) => "'t'",

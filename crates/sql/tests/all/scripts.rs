@@ -242,6 +242,11 @@ macro_rules! scripts {
 
 scripts! {
     rows: "rows.sql",
+    templates: "templates.sql",
+    formats: "formats.sql",
+    infinities: "infinities.sql",
+    pairs: "pairs.sql",
+    date_order: "date_order.sql",
     matviews: "matviews.sql",
     schemas: "schemas.sql",
     tables_of_queries: "tables_of_queries.sql",

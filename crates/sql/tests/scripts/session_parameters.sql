@@ -315,7 +315,7 @@ statement ok
 select set_config('search_path', '', false)
 
 statement error 22023
-set datestyle = 'ISO, DMY'
+set datestyle = 'German'
 
 statement error 22023
 set extra_float_digits = 0

@@ -3,6 +3,7 @@
 //! Rows are sent in portions while they are read, so no result is in memory as a whole.
 
 use super::cursors::{Declared, Fetch};
+use super::scrolling::Found;
 use super::statements::{Formats, PortalState, unknown_portal};
 use super::{Session, texts};
 use crate::postgres::answer::{Answers, Scratch, Severity};
@@ -473,6 +474,28 @@ pub(super) async fn send_rows(
             });
         }
     }
+}
+
+/// Sends rows that stay, by their numbers.
+pub(super) async fn send_kept(
+    columns: &[ResultColumn],
+    formats: Codes<'_, 2>,
+    rows: &mut Portions,
+    found: Found,
+    output: &mut BytesMut,
+    to: &mut impl Send,
+) -> std::io::Result<Sent> {
+    let mut scratch = Scratch::default();
+    for number in found.numbers() {
+        let row = rows.row(number);
+        if let Err(error) = Answers(output).row(columns, formats, row, rows.zone(), &mut scratch) {
+            return Ok(Sent::Failed(error));
+        }
+        if output.len() >= ANSWER_BYTES {
+            to.send(output).await?;
+        }
+    }
+    Ok(Sent::All(found.count()))
 }
 
 fn format_of(format: CopyFormat) -> Format {

@@ -6,7 +6,8 @@
 //!
 //! Invariant: these statements are taken when all before them have run, so that the set of cursors is known.
 
-use super::answering::{Reply, Sent, send_rows};
+use super::answering::{Reply, Sent, send_kept, send_rows};
+use super::scrolling::Scrolling;
 use super::statements::{Formats, Portal, PortalState, too_many};
 use super::{STATEMENTS_MAX, Session, answering};
 use crate::postgres::answer::Answers;
@@ -15,7 +16,7 @@ use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    CursorCommand, Outcome, Prepared, ResultColumn, SavepointStep, SqlError, Step,
+    CursorCommand, Direction, Outcome, Prepared, ResultColumn, SavepointStep, SqlError, Step,
     TransactionStatus,
 };
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(super) struct Cursor {
     is_held: bool,
     /// It stays after the transaction.
     is_kept: bool,
+    /// Where it is, if it goes back and forth.
+    scrolling: Option<Scrolling>,
     /// Known when its query has run.
     columns: Arc<[ResultColumn]>,
 }
@@ -52,7 +55,7 @@ pub(super) struct Declared {
 #[derive(Debug)]
 pub(super) struct Fetch {
     cursor: String,
-    most: usize,
+    direction: Direction,
     /// The rows are skipped.
     is_move: bool,
     formats: Formats,
@@ -97,6 +100,7 @@ impl Session {
                 name,
                 query,
                 is_held,
+                scrolls,
             } => {
                 let is_idle = self.sql.status() == TransactionStatus::Idle;
                 // Earlier statements without an end form a transaction with it.
@@ -124,6 +128,7 @@ impl Session {
                     is_held,
                     // Outside of a transaction it is a transaction of its own.
                     is_kept: is_outside,
+                    scrolling: scrolls.then(Scrolling::default),
                     columns: Arc::default(),
                 };
                 let portal = Portal {
@@ -142,15 +147,17 @@ impl Session {
             }
             CursorCommand::Fetch {
                 name,
-                most,
+                direction,
                 is_move,
             } => {
-                self.cursor(&name)?;
+                let cursor = self.cursor(&name)?.cursor.as_ref();
+                let scrolls = cursor.is_some_and(|cursor| cursor.scrolling.is_some());
+                if !scrolls && !matches!(direction, Direction::Forward(_)) {
+                    return Err(CursorCommand::forward_only());
+                }
                 self.replies.push(Reply::Fetched(Fetch {
                     cursor: name,
-                    most: most.map_or(usize::MAX, |most| {
-                        usize::try_from(most).unwrap_or(usize::MAX)
-                    }),
+                    direction,
                     is_move,
                     formats: asked.formats,
                     described: asked.described,
@@ -191,12 +198,23 @@ impl Session {
         });
         let error = match (rows, self.portals.get_mut(name)) {
             (Ok((rows, memory)), Some(portal)) => {
+                let columns = rows.columns.clone();
+                let mut rows = Portions::of(rows, memory);
+                let mut kept = Ok(());
                 if let Some(cursor) = &mut portal.cursor {
-                    cursor.columns = rows.columns.clone();
+                    cursor.columns = columns;
+                    if cursor.scrolling.is_some() {
+                        kept = rows.keep();
+                    }
                 }
-                portal.state = PortalState::Ran(Portions::of(rows, memory), "SELECT".into());
-                Answers(output).complete(&"DECLARE CURSOR");
-                return Sent::All(0);
+                match kept {
+                    Ok(()) => {
+                        portal.state = PortalState::Ran(rows, "SELECT".into());
+                        Answers(output).complete(&"DECLARE CURSOR");
+                        return Sent::All(0);
+                    }
+                    Err(error) => Some(error),
+                }
             }
             (Ok(_), None) => return Sent::All(0),
             (Err(error), _) => error,
@@ -236,8 +254,16 @@ impl Session {
         let Some(portal) = self.portals.get_mut(name) else {
             return Ok(Sent::Failed(unknown_cursor(name)));
         };
-        let columns = match (&portal.cursor, &portal.statement) {
-            (Some(cursor), _) => &*cursor.columns,
+        let most = match fetch.direction {
+            Direction::Forward(Some(most)) => usize::try_from(most).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        let mut scrolling = None;
+        let columns = match (&mut portal.cursor, &portal.statement) {
+            (Some(cursor), _) => {
+                scrolling = cursor.scrolling.as_mut();
+                &*cursor.columns
+            }
             (None, Some(statement)) => statement.columns().unwrap_or_default(),
             (None, None) => &[],
         };
@@ -246,18 +272,26 @@ impl Session {
             true => Codes::default(),
             false => fetch.formats.codes(),
         };
-        let sent = match &mut portal.state {
-            PortalState::Ran(rows, _) if fetch.is_move => pass_over(rows, fetch.most).await,
-            PortalState::Ran(rows, _) => {
-                send_rows(columns, codes, rows, fetch.most, flag, output, to).await?
+        let sent = match (&mut portal.state, scrolling) {
+            (PortalState::Ran(rows, _), Some(scrolling)) => {
+                match scrolling.go(fetch.direction, rows, flag).await {
+                    Ok(found) if fetch.is_move => Sent::All(found.count()),
+                    Ok(found) => send_kept(columns, codes, rows, found, output, to).await?,
+                    Err(error) => Sent::Failed(error),
+                }
             }
-            PortalState::New | PortalState::Queued | PortalState::Done(_) | PortalState::Spent => {
-                Sent::All(0)
+            (PortalState::Ran(rows, _), None) if fetch.is_move => pass_over(rows, most).await,
+            (PortalState::Ran(rows, _), None) => {
+                send_rows(columns, codes, rows, most, flag, output, to).await?
             }
+            (
+                PortalState::New | PortalState::Queued | PortalState::Done(_) | PortalState::Spent,
+                _,
+            ) => Sent::All(0),
         };
         let count = match &sent {
             Sent::All(count) => *count,
-            Sent::Some => fetch.most,
+            Sent::Some => most,
             Sent::Failed(_) => {
                 portal.state = PortalState::Done("SELECT".into());
                 return Ok(sent);

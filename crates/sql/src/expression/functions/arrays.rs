@@ -17,6 +17,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_lower(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), false)), "first subscript of a dimension";
     array_ndims(ARRAY) -> INT4, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(count, _)| Value::Int(count as i128))), "number of dimensions";
     array_position(ARRAY, ELEMENT) -> INT4, position, "subscript of the first element that is the value", on_null;
+    array_positions(ARRAY, ELEMENT) -> INTS, positions, "subscripts of the elements that are the value", on_null;
     array_prepend(ELEMENT, ARRAY) -> ARRAY, |a, _| arrays::prepended(a.given_text(0), a.value(1), a.kind(2)), "with an element before the first", on_null;
     array_remove(ARRAY, ELEMENT) -> ARRAY, removed, "without the elements that are the value", on_null;
     array_to_string(ARRAY, TEXT) -> TEXT, |a, _| Ok(arrays::joined(a.text(0), a.text(1), None)), "elements with a separator between them, without nulls";
@@ -48,6 +49,13 @@ fn position(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer 
     let array = a.given_text(0);
     array.map_or(Ok(Value::Null), |array| {
         arrays::position(array, a.value(1), a.kind(2))
+    })
+}
+
+fn positions(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    let array = a.given_text(0);
+    array.map_or(Ok(Value::Null), |array| {
+        arrays::positions(array, a.value(1), a.kind(2))
     })
 }
 

@@ -5,15 +5,21 @@
 use super::definition::*;
 use super::texts::check_length;
 use crate::error::{SqlError, code};
+use crate::values::arithmetic::float_of;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::is_like;
 
 pub(super) static TABLE: &[Definition] = functions! {
+    btrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, true)), "without these bytes at both ends";
     byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "bytes of both, one behind the other";
     bytealike(BYTEA, BYTEA) -> BOOL, |a, _| is_like_bytes(a), "`bytea LIKE bytea`";
     convert_from(BYTEA, TEXT) -> TEXT, |a, _| from_encoding(a), "text that bytes are in UTF8";
     convert_to(TEXT, TEXT) -> BYTEA, |a, _| to_encoding(a), "bytes of a text in UTF8";
+    float4send(FLOAT4) -> BYTEA, |a, _| Ok(Value::Bytes((float_of(a.value(0)) as f32).to_be_bytes().to_vec())), "bytes of a float, as it is sent in binary";
+    float8send(FLOAT8) -> BYTEA, |a, _| Ok(Value::Bytes(float_of(a.value(0)).to_be_bytes().to_vec())), "bytes of a float, as it is sent in binary";
     get_byte(BYTEA, INT4) -> INT4, |a, _| byte_at(a), "byte at a place, from 0";
+    ltrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, false)), "without these bytes before it";
+    rtrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, false, true)), "without these bytes behind it";
     substr(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
     substr(BYTEA, INT4, INT4) -> BYTEA, |a, _| part(a, Some(a.int(2))), "so many bytes from a place on, from 1";
     substring(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
@@ -25,6 +31,22 @@ fn bytes<'v>(a: Arguments<'v>, at: usize) -> &'v [u8] {
         ValueRef::Bytes(bytes) => bytes,
         _ => &[],
     }
+}
+
+/// Without some bytes at its ends.
+fn trimmed(a: Arguments<'_>, is_before: bool, is_behind: bool) -> Value {
+    let (mut of, cut) = (bytes(a, 0), bytes(a, 1));
+    while let (true, [first, rest @ ..]) = (is_before, of)
+        && cut.contains(first)
+    {
+        of = rest;
+    }
+    while let (true, [rest @ .., last]) = (is_behind, of)
+        && cut.contains(last)
+    {
+        of = rest;
+    }
+    Value::Bytes(of.to_vec())
 }
 
 fn concatenated(a: Arguments<'_>) -> Answer {

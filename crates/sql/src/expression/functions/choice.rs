@@ -273,7 +273,7 @@ pub(in crate::expression) fn in_session(
     let is_json = function.contains("json");
     if compiler.parameters.zone().is_none()
         || typed.kind() != SqlType::Timestamptz
-        || !is_json && !function.starts_with("concat")
+        || !is_json && !["concat", "concat_ws", "format"].contains(&function)
     {
         return Ok(typed);
     }
@@ -412,7 +412,7 @@ fn written(name: &str, kinds: &[SqlType]) -> String {
 }
 
 #[cold]
-fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
+pub(in crate::expression) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
     SqlError::new(
         code::UNKNOWN_FUNCTION,
         format!("function {} does not exist", written(name, kinds)),

@@ -40,6 +40,7 @@ kinds!(
     INT2 = Int2,
     INT4 = Int4,
     INT8 = Int8,
+    INTS = Int4Array,
     INTERVAL = Interval,
     JSON = Json,
     JSONB = Jsonb,

@@ -6,6 +6,7 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, float_of, shift, shift_in};
+use crate::values::infinity::{infinite_moment, is_infinite};
 use crate::values::intervals::{Interval, out_of_range};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
@@ -21,6 +22,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     date_trunc(TEXT, INTERVAL) -> INTERVAL, |a, _| truncated(a.text(0), of(a, 1)), "without what is smaller than a unit of time";
     datetime_pl(DATE, TIME) -> TIMESTAMP, |a, _| at_time(a), "`date + time`";
     extract(TEXT, INTERVAL) -> NUMERIC, |a, _| extract(a), "part of an interval";
+    isfinite(INTERVAL) -> BOOL, |_, _| Ok(Value::Bool(true)), "true: an interval has an end";
     interval_div(INTERVAL, FLOAT8) -> INTERVAL, |a, _| of(a, 0).divided(float_of(a.value(1))).map(Interval::value), "`interval / number`";
     interval_mi(INTERVAL, INTERVAL) -> INTERVAL, |a, _| of(a, 0).plus(of(a, 1), -1).map(Interval::value), "`interval - interval`";
     interval_mul(INTERVAL, FLOAT8) -> INTERVAL, |a, _| of(a, 0).times(float_of(a.value(1))).map(Interval::value), "`interval * number`";
@@ -68,6 +70,9 @@ fn at_time(a: Arguments<'_>) -> Answer {
     let (ValueRef::Date(day), ValueRef::Time(micros)) = (a.value(0), a.value(1)) else {
         return Ok(Value::Null);
     };
+    if is_infinite(a.value(0)) {
+        return Ok(infinite_moment(a.value(0)));
+    }
     let moment = i64::from(day).checked_mul(DAY);
     let moment = moment.and_then(|moment| moment.checked_add(micros));
     let moment =
@@ -95,6 +100,10 @@ fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
 
 /// Of times of a day, and of moments, which have days.
 fn difference(a: Arguments<'_>) -> Answer {
+    if is_infinite(a.value(0)) || is_infinite(a.value(1)) {
+        let text = "cannot subtract infinite timestamps";
+        return Err(SqlError::new(code::DATETIME_OVERFLOW, text));
+    }
     let micros = |value| match value {
         ValueRef::Timestamp(micros) | ValueRef::Time(micros) => i128::from(micros),
         _ => 0,
@@ -116,6 +125,7 @@ fn today(with: &Environment<'_>) -> i64 {
 /// The local time at a moment that is an argument, in the session's time zone.
 fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueRef<'v> {
     match a.value(at) {
+        value if is_infinite(value) => value,
         ValueRef::Timestamp(moment) => ValueRef::Timestamp(local(moment, with)),
         other => other,
     }
@@ -123,6 +133,10 @@ fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueR
 
 /// Years, months and days from the second time to the first, as a calendar has them.
 fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
+    if is_infinite(to) || is_infinite(from) {
+        let text = "timestamp out of range";
+        return Err(SqlError::new(code::DATETIME_OVERFLOW, text));
+    }
     let (ValueRef::Timestamp(to), ValueRef::Timestamp(from)) = (to, from) else {
         return Ok(Value::Null);
     };

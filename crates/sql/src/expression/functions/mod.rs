@@ -11,6 +11,7 @@ mod definition;
 mod encodings;
 mod enums;
 mod floats;
+mod formats;
 mod intervals;
 mod json;
 mod json_parts;
@@ -18,6 +19,8 @@ mod networks;
 mod numbers;
 mod regexes;
 mod session;
+mod similar;
+mod templates;
 mod texts;
 mod times;
 mod zones;
@@ -26,7 +29,7 @@ pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
 pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER, TYPE_NUMBER};
 pub(super) use choice::in_session;
-pub(super) use choice::{concatenated, element_number, resolve};
+pub(super) use choice::{concatenated, element_number, resolve, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
@@ -36,19 +39,23 @@ pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use session::NEXT;
 pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
+pub(super) use times::PRESENT;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 16] = [
+static TABLES: [&[Definition]; 19] = [
     texts::TABLE,
+    formats::TABLE,
     regexes::TABLE,
+    similar::TABLE,
     encodings::TABLE,
     bytes::TABLE,
     numbers::TABLE,
     floats::TABLE,
     times::TABLE,
     zones::TABLE,
+    templates::TABLE,
     intervals::TABLE,
     arrays::TABLE,
     enums::TABLE,

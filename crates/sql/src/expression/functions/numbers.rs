@@ -6,6 +6,7 @@ use crate::expression::Environment;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arithmetic::{
     Arithmetic, calculate, decimal_of, float_of, float_out_of_range, float_power, within,
+    without_zeros,
 };
 use crate::values::cast::cast;
 use crate::values::exact;
@@ -43,6 +44,10 @@ pub(super) static TABLE: &[Definition] = functions! {
     log(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::logarithm(number(a, 0)?, number(a, 1)?), "logarithm of the second to the base of the first";
     log10(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
     log10(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::log10), "logarithm to base 10";
+    factorial(INT8) -> NUMERIC, |a, _| factorial(a.int(0)), "product of the whole numbers up to it";
+    gcd(NUMERIC, NUMERIC) -> NUMERIC, |a, _| common(a, false), "greatest common divisor";
+    lcm(NUMERIC, NUMERIC) -> NUMERIC, |a, _| common(a, true), "least common multiple";
+    min_scale(NUMERIC) -> INT4, |a, _| { let (units, scale) = number(a, 0)?; int(without_zeros(units, scale).1) }, "digits behind the point that it needs";
     mod(INT2, INT2) -> INT2, |a, _| rest(a, SqlType::Int2), "rest of the division";
     mod(INT4, INT4) -> INT4, |a, _| rest(a, SqlType::Int4), "rest of the division";
     mod(INT8, INT8) -> INT8, |a, _| rest(a, SqlType::Int8), "rest of the division";
@@ -56,14 +61,18 @@ pub(super) static TABLE: &[Definition] = functions! {
     round(FLOAT8) -> FLOAT8, |a, _| float(a, f64::round_ties_even), "nearest whole number, halves to the even one";
     round(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, true), "rounded to so many digits behind the point";
     round(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, true), "as of `numeric`; PostgreSQL has none of floats";
+    scale(NUMERIC) -> INT4, |a, _| int(number(a, 0)?.1), "digits behind the point";
     sign(NUMERIC) -> NUMERIC, |a, _| whole(a, |units, _| units.signum()), "-1, 0 or 1";
     sign(FLOAT8) -> FLOAT8, |a, _| float(a, sign), "-1, 0 or 1";
     sqrt(NUMERIC) -> NUMERIC, |a, _| exact::root(number(a, 0)?), "square root";
     sqrt(FLOAT8) -> FLOAT8, |a, _| root(float_of(a.value(0))), "square root";
+    trim_scale(NUMERIC) -> NUMERIC, |a, _| { let (units, scale) = number(a, 0)?; let (units, scale) = without_zeros(units, scale); Ok(Value::Decimal(units, scale)) }, "without zeros at its end";
     trunc(NUMERIC) -> NUMERIC, |a, _| to_digits(a, false), "without what is behind the point";
     trunc(FLOAT8) -> FLOAT8, |a, _| float(a, f64::trunc), "without what is behind the point";
     trunc(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, false), "cut to so many digits behind the point";
     trunc(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, false), "as of `numeric`; PostgreSQL has none of floats";
+    width_bucket(FLOAT8, FLOAT8, FLOAT8, INT4) -> INT4, |a, _| float_bucket(a), "number of the part of a range, of so many equal ones, in which it is";
+    width_bucket(NUMERIC, NUMERIC, NUMERIC, INT4) -> INT4, |a, _| bucket(a), "number of the part of a range, of so many equal ones, in which it is";
 };
 
 /// `GREATEST`: the type's number, and values of the type.
@@ -203,6 +212,121 @@ fn multiple(a: Arguments<'_>) -> i128 {
         0 => 0,
         divisor => (i128::from(a.int(0)) / divisor * i128::from(a.int(1))).abs(),
     }
+}
+
+/// The most whose factorial has 38 digits.
+fn factorial(of: i64) -> Answer {
+    if of < 0 {
+        let text = "factorial of a negative number is undefined";
+        return Err(SqlError::new(code::OUT_OF_RANGE, text));
+    }
+    let overflow = || SqlError::new(code::OUT_OF_RANGE, "value overflows numeric format");
+    let mut product = 1_i128;
+    for factor in 2..=of {
+        product = product.checked_mul(factor.into()).ok_or_else(overflow)?;
+    }
+    Ok(Value::Decimal(product, 0))
+}
+
+/// The greatest common divisor, or the least common multiple, of two decimals.
+fn common(a: Arguments<'_>, is_multiple: bool) -> Answer {
+    let (one, other) = (number(a, 0)?, number(a, 1)?);
+    let scale = one.1.max(other.1);
+    let units = |of: (i128, u8)| rounded(of.0, of.1, scale).ok_or_else(too_large);
+    let (one, other) = (units(one)?, units(other)?);
+    let (mut x, mut y) = (one.unsigned_abs(), other.unsigned_abs());
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    let result = match (is_multiple, x) {
+        (false, divisor) => Some(divisor),
+        (true, 0) => Some(0),
+        (true, divisor) => (one.unsigned_abs() / divisor).checked_mul(other.unsigned_abs()),
+    };
+    let result = result.and_then(|result| i128::try_from(result).ok());
+    let overflow = || SqlError::new(code::OUT_OF_RANGE, "value overflows numeric format");
+    result
+        .map(|units| Value::Decimal(units, scale))
+        .ok_or_else(overflow)
+}
+
+/// That the arguments of `width_bucket` cannot be so.
+fn wrong_bucket(message: &str) -> SqlError {
+    SqlError::new("2201G", message)
+}
+
+fn bucket_count(a: Arguments<'_>) -> Result<i64, SqlError> {
+    match a.int(3) {
+        count @ 1.. => Ok(count),
+        _ => Err(wrong_bucket("count must be greater than zero")),
+    }
+}
+
+/// The number of a part that may be one above all.
+fn bucket_number(number: i64) -> Answer {
+    match i32::try_from(number) {
+        Ok(number) => int(number),
+        Err(_) => Err(SqlError::new(code::OUT_OF_RANGE, "integer out of range")),
+    }
+}
+
+fn float_bucket(a: Arguments<'_>) -> Answer {
+    let count = bucket_count(a)?;
+    let (value, low, high) = (
+        float_of(a.value(0)),
+        float_of(a.value(1)),
+        float_of(a.value(2)),
+    );
+    if value.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(wrong_bucket(
+            "operand, lower bound, and upper bound cannot be NaN",
+        ));
+    }
+    if low.is_infinite() || high.is_infinite() {
+        return Err(wrong_bucket("lower and upper bounds must be finite"));
+    }
+    // Of bounds whose distance is no float, halves have one.
+    let part = |above: f64, from: f64, to: f64| match (to - from).is_finite() {
+        true => (above - from) / (to - from),
+        false => (above / 2.0 - from / 2.0) / (to / 2.0 - from / 2.0),
+    };
+    let share = match low.partial_cmp(&high) {
+        Some(Ordering::Less) if value < low => return int(0),
+        Some(Ordering::Less) if value >= high => return bucket_number(count + 1),
+        Some(Ordering::Less) => part(value, low, high),
+        Some(Ordering::Greater) if value > low => return int(0),
+        Some(Ordering::Greater) if value <= high => return bucket_number(count + 1),
+        Some(Ordering::Greater) => part(-value, -low, -high),
+        _ => return Err(wrong_bucket("lower bound cannot equal upper bound")),
+    };
+    // A rounded share may be that of the end.
+    let below = ((share * count as f64) as i64).min(count - 1);
+    bucket_number(below + 1)
+}
+
+fn bucket(a: Arguments<'_>) -> Answer {
+    let count = bucket_count(a)?;
+    let (value, low, high) = (number(a, 0)?, number(a, 1)?, number(a, 2)?);
+    let scale = value.1.max(low.1).max(high.1);
+    let units = |of: (i128, u8)| rounded(of.0, of.1, scale).ok_or_else(too_large);
+    let (mut value, mut low, mut high) = (units(value)?, units(low)?, units(high)?);
+    if low == high {
+        return Err(wrong_bucket("lower bound cannot equal upper bound"));
+    }
+    if low > high {
+        (value, low, high) = (-value, -low, -high);
+    }
+    if value < low {
+        return int(0);
+    }
+    if value >= high {
+        return bucket_number(count + 1);
+    }
+    let above = value.checked_sub(low);
+    let width = high.checked_sub(low).ok_or_else(too_large)?;
+    let above = above.and_then(|above| above.checked_mul(count.into()));
+    let below = above.ok_or_else(too_large)? / width;
+    bucket_number(below as i64 + 1)
 }
 
 fn rest(a: Arguments<'_>, kind: SqlType) -> Answer {

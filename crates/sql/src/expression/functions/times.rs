@@ -3,7 +3,10 @@
 use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::text::datetime::read_at;
 use crate::values::arithmetic::{DAY, float_of};
+use crate::values::infinity::is_infinite;
+use crate::values::intervals::Interval;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
@@ -14,18 +17,26 @@ pub(super) static TABLE: &[Definition] = functions! {
     date_part(TEXT, DATE) -> FLOAT8, |a, _| date_part(a), "part of a day, as a float";
     date_part(TEXT, TIME) -> FLOAT8, |a, _| date_part(a), "part of a time, as a float";
     date_part(TEXT, TIMESTAMP) -> FLOAT8, |a, _| date_part(a), "part of a day and time, as a float";
-    date_part(TEXT, TIMESTAMPTZ) -> FLOAT8, |a, with| Ok(Value::Float(float_of(extract_zoned(a.text(0), a.value(1), with)?.as_ref()))), "part of a day and time in the session's time zone, as a float", stable;
+    date_part(TEXT, TIMESTAMPTZ) -> FLOAT8, date_part_zoned, "part of a day and time in the session's time zone, as a float", stable;
     date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, |a, _| date_trunc(a.text(0), a.value(1)), "beginning of the unit of time in which it is";
     date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, with| truncated_in(a.text(0), a.value(1), with), "beginning of the unit of time in which it is in the session's time zone", stable;
     extract(TEXT, DATE) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day: `EXTRACT(part FROM value)`";
     extract(TEXT, TIME) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a time";
     extract(TEXT, TIMESTAMP) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
     extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, with| extract_zoned(a.text(0), a.value(1), with), "part of a day and time in the session's time zone", stable;
+    isfinite(DATE) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a day";
+    isfinite(TIMESTAMP) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a day and time";
+    isfinite(TIMESTAMPTZ) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a moment";
     localtimestamp() -> TIMESTAMP, |_, with| Ok(Value::Timestamp(local_now(with))), "when the transaction began, in the session's time zone", stable;
+    date_bin(INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP, |a, _| binned(a), "beginning of the span of a length in which it is, counted from another time";
+    date_bin(INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, _| binned(a), "beginning of the span of a length in which it is, counted from another moment";
     make_date(INT4, INT4, INT4) -> DATE, |a, _| make_date(a.int(0), a.int(1), a.int(2)), "of year, month and day";
     make_time(INT4, INT4, FLOAT8) -> TIME, |a, _| make_time(a, 0).map(Value::Time), "of hours, minutes and seconds";
     make_timestamp(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP, make_timestamp, "of year, month, day, hours, minutes and seconds";
     now() -> TIMESTAMPTZ, now, "when the transaction began", stable;
+    overlaps(TIME, TIME, TIME, TIME) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     statement_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began", stable;
     to_timestamp(FLOAT8) -> TIMESTAMPTZ, |a, _| to_timestamp(float_of(a.value(0))), "of seconds since 1970";
     transaction_timestamp() -> TIMESTAMPTZ, now, "when the transaction began", stable;
@@ -106,7 +117,98 @@ pub(super) fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
+/// The beginning of a span, of as many as there are between two moments.
+fn binned(a: Arguments<'_>) -> Answer {
+    let (stride, value, origin) = (Interval::known(a.text(0)), a.value(1), a.value(2));
+    let beyond = |text| SqlError::new(code::DATETIME_OVERFLOW, text);
+    if is_infinite(value) {
+        return Ok(value.to_value());
+    }
+    let (ValueRef::Timestamp(moment), ValueRef::Timestamp(origin)) = (value, origin) else {
+        return Ok(Value::Null);
+    };
+    if is_infinite(a.value(2)) {
+        return Err(beyond("origin out of range"));
+    }
+    if stride.months != 0 {
+        return Err(SqlError::unsupported(
+            "timestamps cannot be binned into intervals containing months or years",
+        ));
+    }
+    let days = i64::from(stride.days).checked_mul(DAY);
+    let length = days.and_then(|days| days.checked_add(stride.micros));
+    let length = length.ok_or_else(|| beyond("interval out of range"))?;
+    if length <= 0 {
+        return Err(beyond("stride must be greater than zero"));
+    }
+    let since = moment.checked_sub(origin);
+    let since = since.ok_or_else(|| beyond("interval out of range"))?;
+    let begin = since.div_euclid(length).checked_mul(length);
+    let begin = begin.and_then(|begin| begin.checked_add(origin));
+    begin
+        .map(Value::Timestamp)
+        .ok_or_else(|| beyond("timestamp out of range"))
+}
+
+/// A text of a moment with a word whose meaning the clock gives: the text, and the type's number.
+pub(crate) static PRESENT: Definition = Definition::new(
+    "present_moment",
+    &[TEXT, INT4],
+    ANY,
+    |a, with| {
+        let zone = with.context.zone();
+        read_at(
+            a.kind(1),
+            a.text(0),
+            zone.as_ref(),
+            Some(with.context.transaction_started),
+        )
+    },
+    "",
+)
+.stable();
+
+/// True if two spans of time have a moment in common, their ends but for a beginning excepted; null if an end that decides
+/// is not known.
+fn overlap(a: Arguments<'_>) -> Value {
+    let moment = |at| match a.value(at) {
+        ValueRef::Time(moment) | ValueRef::Timestamp(moment) => Some(moment),
+        _ => None,
+    };
+    // The known end, or the earlier one, is the beginning.
+    let span = |at| match (moment(at), moment(at + 1)) {
+        (Some(one), Some(other)) => Some((one.min(other), Some(one.max(other)))),
+        (Some(one), None) | (None, Some(one)) => Some((one, None)),
+        (None, None) => None,
+    };
+    let (Some((begin, end)), Some((other_begin, other_end))) = (span(0), span(2)) else {
+        return Value::Null;
+    };
+    let (later, of_later, of_earlier) = match begin > other_begin {
+        true => (begin, end, other_end),
+        false => (other_begin, other_end, end),
+    };
+    match (of_earlier, of_later) {
+        _ if begin == other_begin && (end.is_none() || other_end.is_none()) => Value::Null,
+        _ if begin == other_begin => Value::Bool(true),
+        (None, _) => Value::Null,
+        (Some(of_earlier), _) if later < of_earlier => Value::Bool(true),
+        (Some(_), None) => Value::Null,
+        (Some(_), Some(_)) => Value::Bool(false),
+    }
+}
+
 fn to_timestamp(seconds: f64) -> Answer {
+    if seconds.is_nan() {
+        let text = "timestamp cannot be NaN";
+        return Err(SqlError::new(code::DATETIME_OVERFLOW, text));
+    }
+    if seconds.is_infinite() {
+        return Ok(Value::Timestamp(match seconds > 0.0 {
+            true => i64::MAX,
+            false => i64::MIN,
+        }));
+    }
     let micros = seconds * 1e6;
     match micros.abs() < 9e18 {
         true => Ok(Value::Timestamp(micros.round() as i64)),
@@ -118,7 +220,23 @@ fn to_timestamp(seconds: f64) -> Answer {
 }
 
 fn date_part(a: Arguments<'_>) -> Answer {
+    if is_infinite(a.value(1))
+        && let Some(infinite) = extract_infinite(a.text(0), a.value(1))
+    {
+        return Ok(Value::Float(infinite));
+    }
     let part = extract(a.text(0), a.value(1))?;
+    Ok(match part {
+        Value::Null => Value::Null,
+        part => Value::Float(float_of(part.as_ref())),
+    })
+}
+
+fn date_part_zoned(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    if is_infinite(a.value(1)) {
+        return date_part(a);
+    }
+    let part = extract_zoned(a.text(0), a.value(1), with)?;
     Ok(Value::Float(float_of(part.as_ref())))
 }
 
@@ -132,7 +250,50 @@ fn moment(value: ValueRef<'_>) -> (i64, i64) {
     }
 }
 
+/// Parts that go on for ever with the moment, and those that come again; the first are infinite of infinity.
+fn extract_infinite(part: &str, value: ValueRef<'_>) -> Option<f64> {
+    let grows = [
+        "year",
+        "years",
+        "decade",
+        "decades",
+        "century",
+        "centuries",
+        "millennium",
+        "millennia",
+        "isoyear",
+        "epoch",
+        "julian",
+    ];
+    let part = part.trim_matches('"').to_ascii_lowercase();
+    let is_positive = matches!(
+        value,
+        ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX)
+    );
+    grows.contains(&&*part).then_some(match is_positive {
+        true => f64::INFINITY,
+        false => f64::NEG_INFINITY,
+    })
+}
+
 fn extract(part: &str, value: ValueRef<'_>) -> Answer {
+    if is_infinite(value) {
+        // The part is one of the type's, as of any other value.
+        let zero = match value {
+            ValueRef::Date(_) => ValueRef::Date(0),
+            _ => ValueRef::Timestamp(0),
+        };
+        if part != "julian" {
+            extract(part, zero)?;
+        }
+        return match extract_infinite(part, value) {
+            Some(_) => Err(
+                SqlError::unsupported("an infinite numeric is not supported")
+                    .hint("Call date_part, which returns a float."),
+            ),
+            None => Ok(Value::Null),
+        };
+    }
     let (days, time) = moment(value);
     let (year, month, day) = date_of(days);
     // 1970-01-01 was a Thursday; Sunday is 0.
@@ -198,6 +359,9 @@ fn extract_zoned(part: &str, value: ValueRef<'_>, with: &Environment<'_>) -> Ans
     let ValueRef::Timestamp(moment) = value else {
         return Ok(Value::Null);
     };
+    if is_infinite(value) {
+        return extract(part, value);
+    }
     let local = local(moment, with);
     let east = (local - moment) / 1_000_000;
     let part = part.trim_matches('"').to_ascii_lowercase();
@@ -252,23 +416,27 @@ fn iso_week(days: i64) -> (i64, i64) {
 }
 
 pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
+    if is_infinite(value) {
+        date_trunc(part, ValueRef::Timestamp(0))?;
+        return Ok(value.to_value());
+    }
     let (days, time) = moment(value);
     let (year, month, _) = date_of(days);
     let start = |year, month| days_of(year, month, 1).unwrap_or(days);
     let (days, time) = match part.to_ascii_lowercase().as_str() {
-        "microseconds" => (days, time),
-        "milliseconds" => (days, time - time % 1000),
-        "second" => (days, time - time % 1_000_000),
-        "minute" => (days, time - time % 60_000_000),
-        "hour" => (days, time - time % 3_600_000_000),
-        "day" => (days, 0),
-        "week" => (days - (days + 3).rem_euclid(7), 0),
-        "month" => (start(year, month), 0),
+        "microsecond" | "microseconds" => (days, time),
+        "millisecond" | "milliseconds" => (days, time - time % 1000),
+        "second" | "seconds" => (days, time - time % 1_000_000),
+        "minute" | "minutes" => (days, time - time % 60_000_000),
+        "hour" | "hours" => (days, time - time % 3_600_000_000),
+        "day" | "days" => (days, 0),
+        "week" | "weeks" => (days - (days + 3).rem_euclid(7), 0),
+        "month" | "months" => (start(year, month), 0),
         "quarter" => (start(year, (month - 1) / 3 * 3 + 1), 0),
-        "year" => (start(year, 1), 0),
-        "decade" => (start(year.div_euclid(10) * 10, 1), 0),
-        "century" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
-        "millennium" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
+        "year" | "years" => (start(year, 1), 0),
+        "decade" | "decades" => (start(year.div_euclid(10) * 10, 1), 0),
+        "century" | "centuries" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
+        "millennium" | "millennia" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
         other => {
             return Err(SqlError::new(
                 code::INVALID_PARAMETER_VALUE,

@@ -4,6 +4,7 @@ use super::definition::*;
 use super::times::{date_trunc, make_timestamp};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::values::infinity::is_infinite;
 use crate::values::zones::Zone;
 use sardonyx::schema::{Value, ValueRef};
 
@@ -22,6 +23,7 @@ fn out_of_range() -> SqlError {
 
 fn of(value: ValueRef<'_>, shift: impl Fn(i64) -> Option<i64>) -> Answer {
     match value {
+        value if is_infinite(value) => Ok(value.to_value()),
         ValueRef::Timestamp(micros) => {
             let shifted = shift(micros).map(Value::Timestamp);
             shifted.ok_or_else(out_of_range)
@@ -62,13 +64,16 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     let ValueRef::Timestamp(moment) = value else {
         return Ok(Value::Null);
     };
+    if is_infinite(value) {
+        return date_trunc(part, value);
+    }
     let local = zone.local(moment).ok_or_else(out_of_range)?;
     let begins = date_trunc(part, ValueRef::Timestamp(local))?;
     // Within a day the distance from UTC stays, also where the clock is set back.
     let unit = part.to_ascii_lowercase();
-    let within_day = ["microseconds", "milliseconds", "second", "minute", "hour"];
+    let within_day = ["microsecond", "millisecond", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {
-        match within_day.contains(&&*unit) {
+        match within_day.contains(&unit.trim_end_matches('s')) {
             true => begins.checked_sub(local - moment),
             false => zone.moment(begins),
         }

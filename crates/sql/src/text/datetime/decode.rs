@@ -5,11 +5,12 @@ use super::fields::{Field, Kind, fields};
 use super::numbers::{fraction, whole};
 use super::parts::{Decoded, Parts, mask};
 use super::words::{Unit, Word, word};
-use crate::values::zones::Zone;
+use crate::values::arithmetic::DAY;
+use crate::values::zones::{DateOrder, Zone};
 
 /// A text on its way to a moment.
 #[derive(Default)]
-struct Reading {
+struct Reading<'z> {
     parts: Parts,
     found: u32,
     has_month: bool,
@@ -19,15 +20,31 @@ struct Reading {
     place: Option<Zone>,
     /// The first moment of 1970, unless a later field says otherwise.
     is_epoch: bool,
+    /// The sign of infinity, if the text is that.
+    infinity: Option<bool>,
+    /// The present, in microseconds since 1970, if a clock gives it.
+    now: Option<i64>,
+    /// The zone of texts that say none.
+    zone: Option<&'z Zone>,
 }
 
 /// Reads a date with or without a time and a zone.
 ///
 /// # Errors
 /// If it is none.
-pub(super) fn decode(text: &str, zone: Option<&Zone>) -> Result<Decoded, Bad> {
+pub(super) fn decode(
+    text: &str,
+    zone: Option<&Zone>,
+    now: Option<i64>,
+    order: DateOrder,
+) -> Result<Decoded, Bad> {
     let fields = fields(text)?;
-    let mut reading = Reading::default();
+    let mut reading = Reading {
+        now,
+        zone,
+        ..Reading::default()
+    };
+    reading.parts.order = order;
     for (at, field) in fields.iter().enumerate() {
         let next = fields.get(at + 1).map(|field| field.kind);
         let Some(taken) = reading.take(field, next)? else {
@@ -51,7 +68,7 @@ pub(super) fn named_zone(name: &str) -> Bad {
     ))
 }
 
-/// The refusal of a word for the present, or for infinity.
+/// The refusal of a word for the present where no clock is asked.
 pub(super) fn unsupported_word(word: &str) -> Bad {
     Bad::Unsupported(format!(
         "the date/time value \"{}\" is not supported",
@@ -59,7 +76,7 @@ pub(super) fn unsupported_word(word: &str) -> Bad {
     ))
 }
 
-impl Reading {
+impl Reading<'_> {
     /// Takes a field, and returns the parts that it is; `None` if it is to be ignored.
     fn take(&mut self, field: &Field<'_>, next: Option<Kind>) -> Result<Option<u32>, Bad> {
         let text = field.text;
@@ -83,13 +100,39 @@ impl Reading {
                 Some(unit) => self.announced(unit, text),
                 None => self.number(text),
             },
-            Kind::Special if text.eq_ignore_ascii_case("infinity") && field.is_negative => {
-                Err(unsupported_word("-infinity"))
+            Kind::Special if text.eq_ignore_ascii_case("infinity") => {
+                Ok(self.infinite(field.is_negative))
             }
             Kind::Special => Err(Bad::Format),
             Kind::Word => return self.word(text, next),
         }
         .map(Some)
+    }
+
+    fn infinite(&mut self, is_negative: bool) -> u32 {
+        self.infinity = Some(is_negative);
+        mask::DATE | mask::TIME | mask::ZONE
+    }
+
+    /// A word for the present, or for a day beside today's.
+    fn of_clock(&mut self, text: &str) -> Result<u32, Bad> {
+        let now = self.now.ok_or_else(|| unsupported_word(text))?;
+        self.is_epoch = false;
+        let local = self.zone.map_or(Some(now), |zone| zone.local(now));
+        let local = local.ok_or(Bad::Field)?;
+        let (today, clock) = (local.div_euclid(DAY), local.rem_euclid(DAY));
+        match word(text) {
+            Word::Day(days) => {
+                self.parts.set_day(today + days);
+                Ok(mask::DATE)
+            }
+            _ => {
+                self.parts.set_day(today);
+                self.parts.set_clock(clock);
+                self.parts.zone = ((now - local) / super::SECOND) as i32;
+                Ok(mask::DATE | mask::TIME | mask::ZONE)
+            }
+        }
     }
 
     fn date(&mut self, text: &str) -> Result<u32, Bad> {
@@ -108,7 +151,7 @@ impl Reading {
         }
         let unit = self.unit.take();
         if unit.is_none() && !text.starts_with(|c: char| c.is_ascii_digit()) {
-            let place = Zone::of_place(text);
+            let place = Zone::of_text(text);
             self.place = Some(place.ok_or_else(|| Bad::Place(text.to_string()))?);
             return Ok(mask::ZONE);
         }
@@ -212,7 +255,8 @@ impl Reading {
                 self.is_epoch = true;
                 mask::RESERVED
             }
-            Word::Unsupported => return Err(unsupported_word(text)),
+            Word::Infinity => return Ok(Some(self.infinite(false))),
+            Word::Present | Word::Day(_) => return self.of_clock(text).map(Some),
             Word::Month(month) => {
                 let is_day = self.found & mask::MONTH != 0
                     && !self.has_month
@@ -266,6 +310,9 @@ impl Reading {
     fn end(mut self) -> Result<Decoded, Bad> {
         if self.unit.is_some() {
             return Err(Bad::Format);
+        }
+        if let Some(is_negative) = self.infinity {
+            return Ok(Decoded::Infinity { is_negative });
         }
         self.parts.check_date(self.found)?;
         self.parts.apply_noon()?;

@@ -3,6 +3,7 @@
 use super::parts::{Parts, mask};
 use super::words::{Word, special};
 use super::{Bad, SECOND};
+use crate::values::zones::DateOrder;
 
 /// The whole number that a text begins with, 0 if there is none, and the rest.
 ///
@@ -169,10 +170,12 @@ impl Parts {
             return Ok(mask::DAY_OF_YEAR | MONTH_DAY);
         }
         let is_long = text.len() >= 3;
+        let is_year = is_long || self.order == DateOrder::YearMonthDay;
         let part = match dated {
-            0 if is_long => mask::YEAR,
+            0 if is_year => mask::YEAR,
+            0 if self.order == DateOrder::DayMonthYear => mask::DAY,
             0 | mask::YEAR | mask::DAY => mask::MONTH,
-            mask::MONTH if has_month && is_long => mask::YEAR,
+            mask::MONTH if has_month && is_year => mask::YEAR,
             mask::MONTH => mask::DAY,
             YEAR_MONTH if has_month && is_long && self.has_short_year => {
                 // The first number was the day.

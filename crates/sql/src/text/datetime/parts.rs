@@ -1,7 +1,7 @@
 //! The parts of a moment as they are found, and which of them are there.
 
 use super::Bad;
-use crate::values::zones::Zone;
+use crate::values::zones::{DateOrder, Zone};
 use sardonyx_rows::value_text::{date_of, days_of};
 
 /// Which parts are there, as bits.
@@ -31,6 +31,8 @@ pub(super) enum Decoded {
     Parts(Parts, Option<Zone>),
     /// The first moment of 1970.
     Epoch,
+    /// Behind all moments, or before them.
+    Infinity { is_negative: bool },
 }
 
 /// The parts of a moment.
@@ -53,6 +55,8 @@ pub(super) struct Parts {
     pub is_before_christ: bool,
     /// Before or after noon.
     pub noon: Option<bool>,
+    /// The order of numbers in a date.
+    pub order: DateOrder,
 }
 
 impl Parts {
@@ -64,6 +68,19 @@ impl Parts {
             day: 1,
             ..Parts::default()
         }
+    }
+
+    /// Sets the date to a day since 1970.
+    pub fn set_day(&mut self, day: i64) {
+        let (year, month, day) = date_of(day);
+        (self.year, self.month, self.day) = (year, month as i32, day as i32);
+    }
+
+    /// Sets the time of the day, in microseconds.
+    pub fn set_clock(&mut self, clock: i64) {
+        let seconds = (clock / super::SECOND) as i32;
+        (self.hour, self.minute, self.second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        self.micros = clock % super::SECOND;
     }
 
     /// Sets the date to a day of the Julian calendar.

@@ -138,9 +138,7 @@ fn take_word(
             (parts.hour, parts.minute, parts.second) = (0, 0, 0);
             mask::TIME | mask::ZONE
         }
-        Word::Unsupported if text.eq_ignore_ascii_case("now") => {
-            return Err(unsupported_word(text));
-        }
+        Word::Present => return Err(unsupported_word(text)),
         Word::Noon(is_afternoon) => {
             parts.noon = Some(is_afternoon);
             mask::NOON
@@ -165,7 +163,12 @@ fn take_word(
             };
             0
         }
-        Word::Month(_) | Word::Weekday | Word::Epoch | Word::Unsupported | Word::Unknown => {
+        Word::Month(_)
+        | Word::Weekday
+        | Word::Epoch
+        | Word::Day(_)
+        | Word::Infinity
+        | Word::Unknown => {
             return Err(Bad::Format);
         }
     })

@@ -1,5 +1,7 @@
 //! Words of dates and times: months, days, units, eras, abbreviations of zones.
 
+use crate::values::abbreviations::FIXED;
+
 /// The unit that a word announces for the number behind it: `y2001m02d04`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
@@ -30,8 +32,10 @@ pub(crate) enum Word {
     /// Midnight UTC.
     AllBalls,
     Epoch,
-    /// The present, or infinity.
-    Unsupported,
+    /// A moment that the clock gives: the present, or the beginning of a day so many days from today.
+    Present,
+    Day(i64),
+    Infinity,
     /// Seconds east of UTC, and whether daylight is saved.
     Zone(i32, bool),
     /// An hour more for the zone before it.
@@ -51,7 +55,7 @@ const WORDS: &[(&str, Word)] = &[
     ("dst", Word::Daylight),
     ("epoch", Word::Epoch),
     ("h", Word::Unit(Unit::Hour)),
-    ("infinity", Word::Unsupported),
+    ("infinity", Word::Infinity),
     ("isodow", Word::Unit(Unit::Other)),
     ("isoyear", Word::Unit(Unit::Other)),
     ("j", Word::Unit(Unit::Julian)),
@@ -59,7 +63,7 @@ const WORDS: &[(&str, Word)] = &[
     ("julian", Word::Unit(Unit::Julian)),
     ("m", Word::Unit(Unit::Month)),
     ("mm", Word::Unit(Unit::Minute)),
-    ("now", Word::Unsupported),
+    ("now", Word::Present),
     ("on", Word::Ignored),
     ("pm", Word::Noon(true)),
     ("s", Word::Unit(Unit::Second)),
@@ -67,12 +71,12 @@ const WORDS: &[(&str, Word)] = &[
     ("t", Word::Unit(Unit::Time)),
     ("thur", Word::Weekday),
     ("thurs", Word::Weekday),
-    ("today", Word::Unsupported),
-    ("tomorrow", Word::Unsupported),
+    ("today", Word::Day(0)),
+    ("tomorrow", Word::Day(1)),
     ("tues", Word::Weekday),
     ("weds", Word::Weekday),
     ("y", Word::Unit(Unit::Year)),
-    ("yesterday", Word::Unsupported),
+    ("yesterday", Word::Day(-1)),
 ];
 
 const MONTHS: [&str; 12] = [
@@ -100,59 +104,10 @@ const DAYS: [&str; 7] = [
     "saturday",
 ];
 
-/// Abbreviations of zones with a fixed distance from UTC, in seconds, and whether daylight is saved.
-const ZONES: &[(&str, i32, bool)] = &[
-    ("z", 0, false),
-    ("utc", 0, false),
-    ("gmt", 0, false),
-    ("acdt", 37_800, true),
-    ("acst", 34_200, false),
-    ("adt", -10_800, true),
-    ("aedt", 39_600, true),
-    ("aest", 36_000, false),
-    ("akdt", -28_800, true),
-    ("akst", -32_400, false),
-    ("ast", -14_400, false),
-    ("awst", 28_800, false),
-    ("bst", 3600, true),
-    ("cdt", -18_000, true),
-    ("cest", 7200, true),
-    ("cet", 3600, false),
-    ("cetdst", 7200, true),
-    ("cst", -21_600, false),
-    ("edt", -14_400, true),
-    ("eest", 10_800, true),
-    ("eet", 7200, false),
-    ("eetdst", 10_800, true),
-    ("est", -18_000, false),
-    ("hst", -36_000, false),
-    ("idt", 10_800, true),
-    ("ist", 7200, false),
-    ("jst", 32_400, false),
-    ("kst", 32_400, false),
-    ("mdt", -21_600, true),
-    ("mest", 7200, true),
-    ("met", 3600, false),
-    ("metdst", 7200, true),
-    ("mst", -25_200, false),
-    ("ndt", -9000, true),
-    ("nst", -12_600, false),
-    ("nzdt", 46_800, true),
-    ("nzst", 43_200, false),
-    ("pdt", -25_200, true),
-    ("pst", -28_800, false),
-    ("sast", 7200, false),
-    ("uct", 0, false),
-    ("ut", 0, false),
-    ("wet", 0, false),
-    ("wetdst", 3600, true),
-    ("zulu", 0, false),
-];
-
 /// The meaning of a word in a date or a time. The abbreviation of a zone goes first.
 pub(crate) fn word(text: &str) -> Word {
     let is_it = |(name, ..): &&(&str, i32, bool)| name.eq_ignore_ascii_case(text);
-    match ZONES.iter().find(is_it) {
+    match FIXED.iter().find(is_it) {
         Some(&(_, seconds, saved)) => Word::Zone(seconds, saved),
         None => special(text),
     }

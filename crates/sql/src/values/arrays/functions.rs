@@ -178,6 +178,27 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
 /// # Errors
 /// `0A000` if it has several dimensions.
 pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Value, SqlError> {
+    let places = places(array, value, kind)?;
+    Ok(places
+        .first()
+        .map_or(Value::Null, |place| Value::Int((*place).into())))
+}
+
+/// The numbers of all elements that are a value, as an array.
+///
+/// # Errors
+/// As [`position`].
+pub(crate) fn positions(
+    array: &str,
+    value: ValueRef<'_>,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let places = places(array, value, kind)?.into_iter();
+    let places = places.map(|place| Some(place.to_string())).collect();
+    Ok(Array::of(places).value())
+}
+
+fn places(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Vec<i64>, SqlError> {
     let known = Array::known(array);
     if known.bounds.len() > 1 {
         return Err(SqlError::unsupported(
@@ -190,10 +211,9 @@ pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Resul
         ValueRef::Null => *element == Value::Null,
         value => compare(element.as_ref(), value).is_some_and(|order| order.is_eq()),
     };
-    let place = keys(array, kind)?.iter().position(is_it);
-    Ok(place.map_or(Value::Null, |place| {
-        Value::Int((first + place as i64).into())
-    }))
+    let keys = keys(array, kind)?.into_iter().enumerate();
+    let found = keys.filter(|(_, element)| is_it(element));
+    Ok(found.map(|(place, _)| first + place as i64).collect())
 }
 
 /// The parts of a text between separators, as an array; its characters with a null for the separator.

@@ -1,0 +1,20 @@
+//! Days and moments behind all others, or before them: the last and the first number of their types, which the engine stores and
+//! orders as any other. What is computed of numbers must ask for them first.
+
+use sardonyx::schema::{Value, ValueRef};
+
+/// True for a day or a moment behind all others, or before them.
+pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
+    matches!(
+        value,
+        ValueRef::Date(i32::MAX | i32::MIN) | ValueRef::Timestamp(i64::MAX | i64::MIN)
+    )
+}
+
+/// The moment behind all others, or before them, of a day or a moment that is so.
+pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
+    match of {
+        ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX) => Value::Timestamp(i64::MAX),
+        _ => Value::Timestamp(i64::MIN),
+    }
+}
