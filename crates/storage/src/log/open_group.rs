@@ -26,6 +26,8 @@ pub(crate) struct OpenGroup {
     segment_bytes: u64,
     group_bytes: usize,
     transactions_max: u32,
+    /// Transactions that were put off.
+    put_off: u32,
 }
 
 impl OpenGroup {
@@ -53,6 +55,7 @@ impl OpenGroup {
             sequencer,
             group_bytes: limits.group_bytes,
             transactions_max,
+            put_off: 0,
         }
     }
 
@@ -110,6 +113,20 @@ impl OpenGroup {
         self.builder.payload().len() >= bytes || self.builder.transactions() >= transactions
     }
 
+    /// Puts its last transaction off. Returns how many were put off before, or `None` if it has others.
+    #[inline]
+    pub fn put_off_last(&mut self) -> Option<u32> {
+        let (before, transactions) = (self.put_off, self.builder.transactions());
+        if before == transactions {
+            // The holder appended nothing.
+            return Some(before);
+        }
+        (before + 1 == transactions).then(|| {
+            self.put_off = transactions;
+            before
+        })
+    }
+
     /// If the last transaction does not fit into a segment with those before it: seals these, and leaves it alone
     /// in the next group, which is full. Waits for a buffer as [`OpenGroup::seal`] does.
     #[cold]
@@ -143,6 +160,7 @@ impl OpenGroup {
     }
 
     fn seal_with(&mut self, buffer: AlignedBuffer) -> SealedGroup {
+        self.put_off = 0;
         let next = GroupBuilder::from_buffer(buffer);
         let mut full = std::mem::replace(&mut self.builder, next);
         let mut room = full.take_room();
