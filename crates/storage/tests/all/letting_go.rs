@@ -139,6 +139,33 @@ fn what_is_put_off_goes_with_the_next_that_is_forced_or_handed_on() {
 }
 
 #[test]
+fn what_was_handed_on_is_not_put_off_by_a_later_transaction_or_a_reader() {
+    for appends in [true, false] {
+        let (pen, _) = pen(Drive::Threads, GroupPolicy::Adaptive);
+        let mut group = 0;
+        while pen.log().wants_group() || group == 0 {
+            let mut held = pen.take().expect("free");
+            group = append(&mut held);
+            held.hand_on();
+        }
+        // The disk has as many groups as it takes: this one is left open.
+        let mut held = pen.take().expect("free");
+        let open = append(&mut held);
+        held.hand_on();
+        let mut held = pen.take().expect("free");
+        if appends {
+            assert_eq!(append(&mut held), open);
+        }
+        held.put_off();
+        while !pen.log().is_durable(group) {
+            assert!(pen.log().step());
+        }
+        assert!(pen.log().step(), "it is not waited for its time");
+        assert!(pen.log().is_durable(open));
+    }
+}
+
+#[test]
 fn what_is_put_off_is_written_when_a_caller_waits_or_a_task_polls() {
     let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
     let mut held = pen.take().expect("free");

@@ -77,7 +77,7 @@ impl LogWriter {
         if self.seals_at_once() {
             return Some(self.seal(open));
         }
-        self.end_putting_off();
+        self.want(open);
         None
     }
 
@@ -90,7 +90,7 @@ impl LogWriter {
             Drive::Threads => {
                 let sealed = self.seals_at_once().then(|| self.try_seal(open)).flatten();
                 if sealed.is_none() {
-                    self.end_putting_off();
+                    self.want(open);
                 }
                 sealed
             }
@@ -132,21 +132,26 @@ impl LogWriter {
             && self.watched.turned_away.swap(false, Ordering::Relaxed)
     }
 
-    /// Puts the last transaction of the open group off, if there are threads and all of the group's others are put off.
-    /// Returns `None` if not, and otherwise whether the caller [has it written](LogWriter::write_when_due).
+    /// Puts the open group off, if there are threads and none of its transactions is wanted. Returns `None` if not, and
+    /// otherwise whether the caller [has it written](LogWriter::write_when_due).
     #[inline]
     pub(crate) fn put_off(&self, open: &mut OpenGroup) -> Option<bool> {
         if self.policy != GroupPolicy::Adaptive || self.drive != Drive::Threads {
             return None;
         }
-        match open.put_off_last()? {
-            0 if !open.is_empty() => {
-                // Before the pen is released: until then, no thread can seal the group.
-                self.watched.put_off.store(true, Ordering::SeqCst);
-                Some(true)
-            }
-            _ => Some(false),
+        let is_first = open.put_off()?;
+        if is_first {
+            // Before the pen is released: until then, no thread can seal the group.
+            self.watched.put_off.store(true, Ordering::SeqCst);
         }
+        Some(is_first)
+    }
+
+    /// Notes that the open group is to be written as soon as the disk is free.
+    #[inline]
+    fn want(&self, open: &mut OpenGroup) {
+        open.want();
+        self.end_putting_off();
     }
 
     /// Has a logging thread write the group that is put off when it is due.
