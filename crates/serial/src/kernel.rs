@@ -38,7 +38,8 @@ pub enum Durability {
     ///
     /// In the shapes with threads, a logging thread writes it within a millisecond
     /// ([`DEFERRED_TIME_MAX`](sardonyx_storage::log::policy::DEFERRED_TIME_MAX)), or as soon as the disk is free then;
-    /// earlier, if another transaction waits for the disk (with the TPK paper's parameters, when its group is closed). In [`Shape::Threadless`] no thread does so. It is written with the next
+    /// earlier, if another transaction waits for the disk. With the TPK paper's parameters, it is written when its group
+    /// is closed. In [`Shape::Threadless`] no thread does so. It is written with the next
     /// call that waits for durability, by [`Kernel::flush`], by a checkpoint, by closing or dropping the database. A
     /// call also writes it that leaves as much as
     /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions or
