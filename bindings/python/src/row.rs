@@ -1,13 +1,14 @@
 //! Rows and keys in Python's forms: dictionaries, tuples, keywords.
 
+use crate::lent::lock;
 use crate::value::{from_python, to_python};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use sardonyx::Error;
 use sardonyx::rows::ReadRow;
 use sardonyx::schema::{Schema, Value};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A row's values, with the schema that has their names.
 pub type Found = (Arc<Schema>, Vec<Value>);
@@ -33,6 +34,40 @@ pub fn dictionary_of<'py>(
     found
         .map(|(schema, values)| to_dictionary(py, &schema, &values))
         .transpose()
+}
+
+/// The names of a table's columns as Python has them, of the schema that was used last.
+#[derive(Default)]
+pub struct Names(Mutex<Option<OfSchema>>);
+
+/// A schema, and the names of its own columns.
+type OfSchema = (Arc<Schema>, Vec<Py<PyString>>);
+
+impl Names {
+    /// A row of these columns, if there is one.
+    pub fn dictionary_of<'py>(
+        &self,
+        py: Python<'py>,
+        found: Option<Found>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some((schema, values)) = found else {
+            return Ok(None);
+        };
+        // Not locked while Python's objects are made: that may run a program's finalizer, which comes here again.
+        let known = lock(&self.0).take();
+        let known = known.filter(|(known, _)| Arc::ptr_eq(known, &schema));
+        let known = known.unwrap_or_else(|| {
+            let names = schema.own_columns();
+            let names = names.map(|(_, column)| PyString::intern(py, &column.name).unbind());
+            (schema.clone(), names.collect())
+        });
+        let row = PyDict::new(py);
+        for (name, value) in known.1.iter().zip(&values) {
+            row.set_item(name, to_python(py, value.as_ref())?)?;
+        }
+        *lock(&self.0) = Some(known);
+        Ok(Some(row))
+    }
 }
 
 /// A row by its columns' names.

@@ -4,7 +4,7 @@ use crate::defining::Defining;
 use crate::definition::{Change, Definitions};
 use crate::error::{Failure, is_to_run_again};
 use crate::lent::lock;
-use crate::row::{borrowed, dictionary_of, failed, found, key, named, no_row, values};
+use crate::row::{Names, borrowed, failed, found, key, named, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -56,6 +56,28 @@ macro_rules! in_rows {
             None => Err(Failure::NotRunning),
         });
         done
+    }};
+}
+
+/// The same for a step on one row. In an open transaction, it takes less time than releasing the interpreter and having it
+/// back would.
+macro_rules! in_row {
+    ($this:expr, $py:ident, $table:expr, |$rows:pat_param| $act:expr) => {{
+        let mut running = $this.running.try_lock().ok();
+        match running.as_deref_mut() {
+            Some(Some(Running::Open(open))) => open
+                .rows(&$table)
+                .and_then(|rows| {
+                    let $rows = rows;
+                    $act
+                })
+                .map_err(Failure::from),
+            // Another thread has it, or it has the stage: it is waited for without the interpreter.
+            _ => {
+                drop(running);
+                in_rows!($this, $py, $table, |$rows| $act)
+            }
+        }
     }};
 }
 
@@ -276,10 +298,11 @@ impl TableTransaction {
     fn __getitem__(slf: Bound<'_, Self>, table: String) -> PyResult<Table> {
         let py = slf.py();
         let this = slf.get();
-        in_rows!(this, py, table, |_| Ok(()))?;
+        in_row!(this, py, table, |_| Ok(()))?;
         Ok(Table {
             transaction: slf.unbind(),
             name: table,
+            names: Names::default(),
         })
     }
 }
@@ -289,6 +312,7 @@ impl TableTransaction {
 pub struct Table {
     transaction: Py<TableTransaction>,
     name: String,
+    names: Names,
 }
 
 #[pymethods]
@@ -298,7 +322,7 @@ impl Table {
     fn insert(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let columns = named(columns)?;
         let transaction = self.transaction.get();
-        Ok(in_rows!(transaction, py, self.name, |mut rows| {
+        Ok(in_row!(transaction, py, self.name, |mut rows| {
             rows.insert(&borrowed(&columns))
         })?)
     }
@@ -321,7 +345,7 @@ impl Table {
     fn put(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
         let columns = named(columns)?;
         let transaction = self.transaction.get();
-        Ok(in_rows!(transaction, py, self.name, |mut rows| {
+        Ok(in_row!(transaction, py, self.name, |mut rows| {
             rows.put(&borrowed(&columns))
         })?)
     }
@@ -336,7 +360,7 @@ impl Table {
     ) -> PyResult<()> {
         let (wanted, columns) = (values(key)?, named(columns)?);
         let transaction = self.transaction.get();
-        let there = in_rows!(transaction, py, self.name, |mut rows| {
+        let there = in_row!(transaction, py, self.name, |mut rows| {
             rows.update(&wanted, &borrowed(&columns))
         })?;
         there.then_some(()).ok_or_else(|| no_row(key))
@@ -347,7 +371,7 @@ impl Table {
     fn delete(&self, py: Python<'_>, key: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let key = values(key)?;
         let transaction = self.transaction.get();
-        Ok(in_rows!(transaction, py, self.name, |mut rows| rows.delete(&key))?)
+        Ok(in_row!(transaction, py, self.name, |mut rows| rows.delete(&key))?)
     }
 
     /// The row with a key as a dictionary, or ``None``.
@@ -359,10 +383,10 @@ impl Table {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let key = values(key)?;
         let transaction = self.transaction.get();
-        let row = in_rows!(transaction, py, self.name, |rows| {
+        let row = in_row!(transaction, py, self.name, |rows| {
             found(rows.schema(), rows.get(&key)?)
         })?;
-        dictionary_of(py, row)
+        self.names.dictionary_of(py, row)
     }
 
     fn __getitem__<'py>(

@@ -21,7 +21,11 @@ pub fn to_python<'py>(py: Python<'py>, value: ValueRef<'_>) -> PyResult<Bound<'p
     Ok(match value {
         ValueRef::Null => py.None().into_bound(py),
         ValueRef::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
-        ValueRef::Int(value) => value.into_pyobject(py)?.into_any(),
+        // Python's stable interface has no integers of 128 bits: they are put together of shorter ones.
+        ValueRef::Int(value) => match i64::try_from(value) {
+            Ok(short) => short.into_pyobject(py)?.into_any(),
+            Err(_) => value.into_pyobject(py)?.into_any(),
+        },
         ValueRef::U128(value) => value.into_pyobject(py)?.into_any(),
         ValueRef::Float(value) => PyFloat::new(py, value).into_any(),
         ValueRef::Text(text) => PyString::new(py, text).into_any(),
@@ -72,6 +76,9 @@ pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(value.is_true()));
     }
     if object.is_instance_of::<PyInt>() {
+        if let Ok(short) = object.extract::<i64>() {
+            return Ok(Value::Int(short.into()));
+        }
         return match object.extract::<i128>() {
             Ok(value) => Ok(Value::Int(value)),
             Err(_) => Ok(Value::U128(object.extract()?)),
@@ -153,7 +160,8 @@ fn timestamp(moment: &Bound<'_, PyDateTime>) -> PyResult<i64> {
 }
 
 fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let refused = || PyValueError::new_err(format!("{object} is not a decimal of at most 38 digits"));
+    let refused =
+        || PyValueError::new_err(format!("{object} is not a decimal of at most 38 digits"));
     let tuple = object.call_method0("as_tuple")?;
     let exponent = tuple.getattr("exponent")?;
     let exponent: i32 = exponent.extract().map_err(|_| refused())?;

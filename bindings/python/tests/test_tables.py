@@ -38,6 +38,50 @@ def test_a_block_commits_or_undoes(bank):
     assert bank.count("accounts") == 1
 
 
+def test_integers_at_the_ends_of_64_bits_come_back(bank):
+    bank.create_table("numbers", {"id": "i64", "wide": "i128", "unsigned": "u128"}, key="id")
+    ends = [0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 2**127 - 1, -(2**127)]
+    with bank.transaction() as tx:
+        numbers = tx["numbers"]
+        for number, wide in enumerate(ends):
+            numbers.insert(id=number, wide=wide, unsigned=abs(wide))
+        for number, wide in enumerate(ends):
+            assert numbers[number] == {"id": number, "wide": wide, "unsigned": abs(wide)}
+    for number, wide in enumerate(ends):
+        assert bank.get("numbers", number) == {"id": number, "wide": wide, "unsigned": abs(wide)}
+    with pytest.raises(sardonyx.Refused), bank.transaction() as tx:
+        tx["numbers"].insert(id=2**63, wide=0, unsigned=0)
+
+
+def test_a_table_of_a_block_has_the_columns_of_its_schema(bank):
+    with bank.transaction() as tx:
+        accounts, others = tx["accounts"], tx["accounts"]
+        accounts.insert(id=1, owner="Ada", balance=100)
+        before = {"id": 1, "owner": "Ada", "balance": 100, "note": None}
+        assert accounts[1] == before and others[1] == before
+        tx.add_column("accounts", "branch", "u32?")
+        assert accounts[1] == {**before, "branch": None}
+        accounts.update(1, branch=7)
+        assert others[1] == {**before, "branch": 7}
+
+
+def test_a_block_that_other_threads_use_at_once_has_all_their_rows(bank):
+    with bank.transaction() as tx:
+        def insert(first):
+            accounts = tx["accounts"]
+            for number in range(first, 400, 4):
+                accounts.insert(id=number, owner="Ada", balance=number)
+                assert accounts[number]["balance"] == number
+
+        threads = [threading.Thread(target=insert, args=[first]) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(tx["accounts"]) == 400
+    assert bank.count("accounts") == 400
+
+
 def test_what_cannot_be_is_an_exception_of_its_kind_and_changes_nothing(bank):
     with bank.transaction() as tx:
         accounts = tx["accounts"]

@@ -36,14 +36,37 @@ pub enum Durability {
     /// When it has run; it becomes durable soon after, in order. A crash before that loses it and
     /// everything after it, and nothing before it.
     ///
-    /// In the shapes with threads, a logging thread writes it as soon as the disk is free (with the TPK paper's
-    /// parameters, when its group is closed). In [`Shape::Threadless`] no thread does so. It is written with the next
+    /// In the shapes with threads, a logging thread writes it within a millisecond
+    /// ([`DEFERRED_TIME_MAX`](sardonyx_storage::log::policy::DEFERRED_TIME_MAX)), or as soon as the disk is free then;
+    /// earlier, if another transaction waits for the disk. With the TPK paper's parameters, it is written when its group
+    /// is closed. In [`Shape::Threadless`] no thread does so. It is written with the next
     /// call that waits for durability, by [`Kernel::flush`], by a checkpoint, by closing or dropping the database. A
     /// call also writes it that leaves as much as
     /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions or
     /// [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The same holds for a
     /// submitted one whose ticket is not waited for.
     Deferred,
+}
+
+/// The way in which a transaction's thread releases the stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Release {
+    /// It has the group written, and waits until that is durable.
+    Force,
+    /// Another one waits: the group is written as soon as the disk is free.
+    HandOn,
+    /// No thread waits: the group may be written later.
+    PutOff,
+}
+
+impl Release {
+    #[inline]
+    pub fn of(durability: Durability) -> Self {
+        match durability {
+            Durability::Durable => Release::Force,
+            Durability::Deferred => Release::PutOff,
+        }
+    }
 }
 
 /// Runs transactions serially on one storage engine.
@@ -213,13 +236,13 @@ impl Kernel {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        Self::run_held(self.take()?, durability, body).map(|(value, _)| value)
+        Self::run_held(self.take()?, Release::of(durability), body).map(|(value, _)| value)
     }
 
     /// Runs a closure as a transaction in this turn. Returns what it returned, and the group in which the transaction is.
     pub(crate) fn run_held<T, E: From<SerialError>>(
         mut held: Held<'_, TableSpace>,
-        durability: Durability,
+        release: Release,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<(T, u64), E> {
         let mut execution = Execution::of(&mut held);
@@ -230,10 +253,14 @@ impl Kernel {
         }
         let (ended, group) = execution.run(body);
         let held = held.still_ours().map_err(SerialError::from)?;
-        let fate = match durability {
-            Durability::Durable => held.force(group).map_err(SerialError::from),
-            Durability::Deferred => {
+        let fate = match release {
+            Release::Force => held.force(group).map_err(SerialError::from),
+            Release::HandOn => {
                 held.hand_on();
+                Ok(())
+            }
+            Release::PutOff => {
+                held.put_off();
                 Ok(())
             }
         };
@@ -268,7 +295,7 @@ impl Kernel {
     pub fn snapshot(&self) -> Result<Arc<SpaceSnapshot>, SerialError> {
         let mut held = self.take()?;
         let snapshot = frozen(&mut held);
-        held.hand_on();
+        held.put_off();
         Ok(snapshot?)
     }
 

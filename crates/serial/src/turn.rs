@@ -8,7 +8,7 @@
 
 use crate::batch::Single;
 use crate::error::SerialError;
-use crate::kernel::{Durability, Kernel, frozen};
+use crate::kernel::{Durability, Kernel, Release, frozen};
 use crate::procedure::{Procedure, Registered};
 use crate::ticket::{BatchTicket, Ticket};
 use sardonyx_storage::pen::{Held, Waited};
@@ -83,7 +83,7 @@ impl<'k> Turn<'k> {
     pub fn snapshot(mut self) -> Result<Committed, SerialError> {
         let snapshot = frozen(&mut self.held);
         let group = self.held.last_group();
-        self.held.hand_on();
+        self.held.put_off();
         Ok((snapshot?, group))
     }
 
@@ -106,7 +106,7 @@ impl<'k> Turn<'k> {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        Kernel::run_held(self.held, durability, body).map(|(value, _)| value)
+        Kernel::run_held(self.held, Release::of(durability), body).map(|(value, _)| value)
     }
 
     /// Runs a closure as a transaction, and returns when that has run; the ticket tells when it is durable. The closure may
@@ -121,7 +121,7 @@ impl<'k> Turn<'k> {
         self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<(T, Ticket<()>), E> {
-        let (value, group) = Kernel::run_held(self.held, Durability::Deferred, body)?;
+        let (value, group) = Kernel::run_held(self.held, Release::HandOn, body)?;
         Ok((value, self.kernel.durable(group)))
     }
 

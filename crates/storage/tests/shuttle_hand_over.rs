@@ -45,6 +45,7 @@ struct Stage {
 #[derive(Clone, Copy)]
 enum Parting {
     PutAway,
+    PutOff,
     HandOn,
     Force,
 }
@@ -166,6 +167,7 @@ impl Stage {
         let group = appending.transaction_ended();
         match parting {
             Parting::PutAway => drop(held),
+            Parting::PutOff => held.put_off(),
             Parting::HandOn => held.hand_on(),
             Parting::Force => held.force(group)?,
         }
@@ -305,7 +307,8 @@ fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 fn clients_and_a_reader(scenario: Scenario) {
-    for parting in [Parting::PutAway, Parting::HandOn, Parting::Force] {
+    let put_off = [Parting::PutAway, Parting::PutOff];
+    for parting in put_off.into_iter().chain([Parting::HandOn, Parting::Force]) {
         clients_that_let_go_and_a_reader(scenario, parting);
     }
 }
@@ -351,6 +354,50 @@ fn shuttle_i1_with_a_copy_elsewhere() {
                 remote,
                 ..USUAL
             });
+        }
+    }
+}
+
+/// No client waits, and no other transaction has the group written: a logging thread does, when it is due. One of the
+/// clients hands the group of others on.
+fn put_off_and_not_waited_for(depth: usize, others: Parting) {
+    explore(move || {
+        let stage = Stage::new(Scenario { depth, ..USUAL });
+        let threads: Vec<_> = (0..depth)
+            .map(|_| stage.start(|stage| stage.commit.run()))
+            .chain([stage.start(|stage| stage.commit.room().run(&Consumer))])
+            .collect();
+        let clients = [Parting::PutOff, others].map(|parting| {
+            stage.start(move |stage| {
+                for _ in 0..2 {
+                    stage.execute(0, parting).expect("room");
+                }
+            })
+        });
+        let (mut groups, mut transactions) = (VecDeque::new(), 0);
+        while transactions < 4 {
+            stage.feed.wait();
+            stage.feed.take(&mut groups);
+            for group in groups.drain(..) {
+                transactions += group.header().transactions;
+            }
+        }
+        for client in clients {
+            client.join().expect("a client ends well");
+        }
+        stage.commit.close();
+        stage.commit.room().close();
+        for thread in threads {
+            thread.join().expect("a stage ends well");
+        }
+    });
+}
+
+#[test]
+fn shuttle_put_off_transactions_are_written_though_no_client_waits() {
+    for depth in [1, 2] {
+        for others in [Parting::PutOff, Parting::HandOn] {
+            put_off_and_not_waited_for(depth, others);
         }
     }
 }

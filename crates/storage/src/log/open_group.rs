@@ -26,6 +26,10 @@ pub(crate) struct OpenGroup {
     segment_bytes: u64,
     group_bytes: usize,
     transactions_max: u32,
+    /// A caller waits for a transaction of it, or has handed one on.
+    wanted: bool,
+    /// It was put off.
+    put_off: bool,
 }
 
 impl OpenGroup {
@@ -53,6 +57,8 @@ impl OpenGroup {
             sequencer,
             group_bytes: limits.group_bytes,
             transactions_max,
+            wanted: false,
+            put_off: false,
         }
     }
 
@@ -110,6 +116,21 @@ impl OpenGroup {
         self.builder.payload().len() >= bytes || self.builder.transactions() >= transactions
     }
 
+    /// Notes that it is to be written as soon as the disk is free: it is not put off any more.
+    pub fn want(&mut self) {
+        self.wanted = !self.is_empty();
+    }
+
+    /// Puts it off, unless a transaction of it is wanted: then returns `None`. Otherwise returns whether this is the
+    /// first time; if it is empty, there is nothing to put off.
+    #[inline]
+    pub fn put_off(&mut self) -> Option<bool> {
+        if self.is_empty() {
+            return Some(false);
+        }
+        (!self.wanted).then(|| !std::mem::replace(&mut self.put_off, true))
+    }
+
     /// If the last transaction does not fit into a segment with those before it: seals these, and leaves it alone
     /// in the next group, which is full. Waits for a buffer as [`OpenGroup::seal`] does.
     #[cold]
@@ -143,6 +164,7 @@ impl OpenGroup {
     }
 
     fn seal_with(&mut self, buffer: AlignedBuffer) -> SealedGroup {
+        (self.wanted, self.put_off) = (false, false);
         let next = GroupBuilder::from_buffer(buffer);
         let mut full = std::mem::replace(&mut self.builder, next);
         let mut room = full.take_room();

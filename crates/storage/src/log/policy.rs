@@ -33,6 +33,11 @@ pub const DEFERRED_BYTES_MAX: usize = 1 << 20;
 /// See [`DEFERRED_BYTES_MAX`]; so many that a write costs each of them little.
 pub const DEFERRED_TRANSACTIONS_MAX: u32 = 4096;
 
+/// With threads, a group is put off if all of its transactions are deferred: a logging thread writes it so long after
+/// the first of them, or when the disk is free then. So a stream of them wakes that thread once in this time, and not
+/// for each. A transaction whose caller waits, or hands it on, ends that.
+pub const DEFERRED_TIME_MAX: Duration = Duration::from_millis(1);
+
 /// The bounds of group commit (I10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupLimits {

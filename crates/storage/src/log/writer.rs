@@ -105,6 +105,8 @@ struct Watched {
     outstanding: AtomicUsize,
     /// The group being filled has transactions.
     filling: AtomicBool,
+    /// All of them are put off: a logging thread leaves the group until it is due.
+    put_off: AtomicBool,
     /// A step could not seal the open group, since the pen was taken.
     turned_away: AtomicBool,
 }
@@ -134,7 +136,17 @@ struct Queue {
     signalled: bool,
     /// The time when the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
     filling_since: Option<Instant>,
+    /// The time when a group that is put off is due. A later group may be due later.
+    due_at: Option<Instant>,
     closed: bool,
+}
+
+impl Queue {
+    /// True if a group that was put off is to be written now. In a model no time passes: it is due at once.
+    fn is_due(&self) -> bool {
+        let is_past = |at: Instant| self.closed || cfg!(shuttle) || at <= Instant::now();
+        self.due_at.is_some_and(is_past)
+    }
 }
 
 impl LogWriter {
@@ -299,6 +311,7 @@ impl LogWriter {
                 return self.fate(number, error);
             }
             let seen = self.waiting.seen(number);
+            self.end_putting_off();
             if self.callers_step() {
                 continue;
             }
@@ -315,6 +328,9 @@ impl LogWriter {
             return Poll::Ready(Ok(()));
         }
         self.waiting.register(number, waker);
+        if self.end_putting_off() {
+            self.work.signal();
+        }
         // It may have become durable, or the log poisoned, just before the waker was there.
         if self.is_durable(number) {
             return Poll::Ready(Ok(()));

@@ -127,6 +127,24 @@ impl<'p, A> Held<'p, A> {
         checkpoint_step(log, &pen.checkpoint);
     }
 
+    /// Releases the pen after a transaction that no caller waits for. Its records are written with the next ones that
+    /// are handed on or forced, and after [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX) at the latest, or
+    /// as soon as the disk is free then. Without threads of the engine, and with the TPK paper's parameters, it is
+    /// [`Held::hand_on`].
+    #[inline]
+    pub fn put_off(mut self) {
+        let log = self.hand.log;
+        match log.put_off(&mut self.open) {
+            None => self.hand_on(),
+            Some(is_first) => {
+                drop(self);
+                if is_first {
+                    log.write_when_due();
+                }
+            }
+        }
+    }
+
     /// Has the appended records written, and keeps the pen: for a caller that will hold it so long that others must
     /// not wait.
     pub fn hand_over_group(&mut self) {

@@ -1,6 +1,6 @@
 //! Each way of releasing the pen has its effect even if no other thread takes a step. Forced groups are on stable
 //! storage when the call returns (I1). Handed-on groups are sealed if the disk is free. Transactions that are put away
-//! stay in the open group.
+//! stay in the open group, and those that are put off until they are due.
 
 use crate::common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -12,6 +12,7 @@ use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// Buffers of groups, one of them the open one's.
@@ -108,6 +109,106 @@ fn what_is_put_away_stays_in_the_open_group() {
         assert_eq!(pen.log().statistics().transactions, 4);
         assert_eq!(disk.steps(), steps + 1, "one durable write");
     }
+}
+
+#[test]
+fn what_is_put_off_goes_with_the_next_that_is_forced_or_handed_on() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    for is_forced in [true, false] {
+        let steps = disk.steps();
+        let mut groups = Vec::new();
+        for _ in 0..3 {
+            let mut held = pen.take().expect("free");
+            groups.push(append(&mut held));
+            held.put_off();
+        }
+        assert_eq!(groups, [groups[0]; 3], "they share a group");
+        assert_eq!(disk.steps(), steps, "the caller does not write");
+        let mut held = pen.take().expect("free");
+        assert_eq!(append(&mut held), groups[0]);
+        match is_forced {
+            true => held.force(groups[0]).expect("durable"),
+            false => {
+                held.hand_on();
+                assert!(pen.log().step(), "sealed");
+            }
+        }
+        assert!(pen.log().is_durable(groups[0]));
+        assert_eq!(disk.steps(), steps + 1, "one durable write");
+    }
+}
+
+#[test]
+fn what_was_handed_on_is_not_put_off_by_a_later_transaction_or_a_reader() {
+    for appends in [true, false] {
+        let (pen, _) = pen(Drive::Threads, GroupPolicy::Adaptive);
+        let mut group = 0;
+        while pen.log().wants_group() || group == 0 {
+            let mut held = pen.take().expect("free");
+            group = append(&mut held);
+            held.hand_on();
+        }
+        // The disk has as many groups as it takes: this one is left open.
+        let mut held = pen.take().expect("free");
+        let open = append(&mut held);
+        held.hand_on();
+        let mut held = pen.take().expect("free");
+        if appends {
+            assert_eq!(append(&mut held), open);
+        }
+        held.put_off();
+        while !pen.log().is_durable(group) {
+            assert!(pen.log().step());
+        }
+        assert!(pen.log().step(), "it is not waited for its time");
+        assert!(pen.log().is_durable(open));
+    }
+}
+
+#[test]
+fn what_is_put_off_is_written_when_a_caller_waits_or_a_task_polls() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let mut held = pen.take().expect("free");
+    let group = append(&mut held);
+    held.put_off();
+    pen.wait(group).expect("durable");
+    let mut held = pen.take().expect("free");
+    let group = append(&mut held);
+    held.put_off();
+    assert!(pen.log().poll(group, Waker::noop()).is_pending());
+    assert!(pen.log().step(), "it is not put off any more");
+    assert_eq!(groups_after_a_crash(&disk), group);
+}
+
+#[test]
+fn what_is_put_off_is_written_by_a_logging_thread_when_it_is_due() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    for n in 1..=3 {
+        let mut held = pen.take().expect("free");
+        let group = append(&mut held);
+        held.put_off();
+        // A reader does not have it written.
+        pen.take().expect("free").put_off();
+        assert!(!pen.log().is_durable(group));
+        while !pen.log().step() {
+            std::hint::spin_loop();
+        }
+        assert!(pen.log().is_durable(group));
+        assert_eq!(group, n);
+    }
+    assert_eq!(groups_after_a_crash(&disk), 3);
+}
+
+#[test]
+fn what_is_put_off_without_threads_is_left_as_what_is_handed_on() {
+    let (pen, disk) = pen(Drive::Callers, GroupPolicy::Adaptive);
+    let steps = disk.steps();
+    let mut held = pen.take().expect("free");
+    let group = append(&mut held);
+    held.put_off();
+    assert_eq!(disk.steps(), steps, "the caller does not write");
+    assert!(pen.log().step());
+    assert_eq!(groups_after_a_crash(&disk), group);
 }
 
 #[test]

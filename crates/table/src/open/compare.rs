@@ -5,7 +5,8 @@
 //! right for values outside of rows, too: each change of one changes the page of its row (`crate::changed_rows`).
 
 use super::changed::Key;
-use super::reads::{Extent, Keys, RangeRead};
+use super::keys::Keys;
+use super::reads::{Extent, RangeRead};
 use super::{Known, OpenRows};
 use crate::changed_rows::is_same;
 use crate::index_view::named;
@@ -69,16 +70,16 @@ impl OpenRows {
         let both = self.both(table, tx)?;
         if keys.len() <= MANY || !both.has_same_pages() {
             let mut keys = keys.iter();
-            return keys.try_for_each(|(key, at)| both.check_key(key, *at, tx));
+            return keys.try_for_each(|(key, at)| both.check_key(key, at, tx));
         }
         let primary = &both.known.primary;
         let mut check = |key: &[u8]| match keys.get(key) {
-            Some(at) => both.check_key(key, *at, tx),
+            Some(at) => both.check_key(key, at, tx),
             None => Ok(()),
         };
         match self.each_changed_key(primary, table, keys.len(), tx, &mut check)? {
             true => Ok(()),
-            false => keys.keys().try_for_each(|key| check(key)),
+            false => keys.iter().try_for_each(|(key, _)| check(key)),
         }
     }
 

@@ -23,6 +23,7 @@ mod constraints;
 mod content;
 mod index;
 mod install;
+mod keys;
 mod life;
 mod range;
 mod reads;

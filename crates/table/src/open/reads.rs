@@ -1,12 +1,10 @@
 //! Notes of an open transaction's reads of its snapshot, which are compared with the state at its end.
 
 use super::changed::Key;
+use super::keys::Keys;
 use sardonyx_rows::key::{Edge, behind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
-
-/// Keys as bytes, and the places of their rows in the snapshot.
-pub(super) type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
 
 /// The reads of a transaction.
 #[derive(Debug, Default)]
@@ -134,12 +132,12 @@ impl RangeRead {
 impl Reads {
     /// The place of a key's row, which was looked up before.
     pub fn key(&self, table: u16, key: &[u8]) -> Option<Option<Address>> {
-        self.tables.get(&table)?.keys.get(key).copied()
+        self.tables.get(&table)?.keys.get(key)
     }
 
     /// Notes a key that was looked up for the first time.
     pub fn note_key(&mut self, table: u16, key: &[u8], at: Option<Address>) {
-        self.table(table).keys.insert(key.into(), at);
+        self.table(table).keys.insert(key, at);
     }
 
     /// Notes a part of an index before it is read. Returns its number, to note the extent of the read.

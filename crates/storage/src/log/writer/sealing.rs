@@ -7,7 +7,9 @@
 use super::LogWriter;
 use crate::drive::Drive;
 use crate::log::open_group::OpenGroup;
-use crate::log::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
+use crate::log::policy::{
+    DEFERRED_BYTES_MAX, DEFERRED_TIME_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy,
+};
 use crate::log::seal::SealedGroup;
 use sardonyx_base::sync::atomic::{Ordering, fence};
 use std::time::Instant;
@@ -69,8 +71,14 @@ impl LogWriter {
     /// policy lets a lone transaction go at once.
     #[inline]
     pub(crate) fn seal_to_force(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
-        let now = self.seals_at_once() && !open.is_empty();
-        now.then(|| self.seal(open))
+        if open.is_empty() {
+            return None;
+        }
+        if self.seals_at_once() {
+            return Some(self.seal(open));
+        }
+        self.want(open);
+        None
     }
 
     /// Seals the open group for a caller that does not wait for it, if it is time to write it: with threads,
@@ -79,8 +87,13 @@ impl LogWriter {
     #[inline]
     pub(crate) fn seal_to_hand_on(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
         match self.drive {
-            Drive::Threads if self.seals_at_once() => self.try_seal(open),
-            Drive::Threads => None,
+            Drive::Threads => {
+                let sealed = self.seals_at_once().then(|| self.try_seal(open)).flatten();
+                if sealed.is_none() {
+                    self.want(open);
+                }
+                sealed
+            }
             Drive::Callers => {
                 let much = open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX);
                 (much && !open.is_empty()).then(|| self.seal(open))
@@ -119,9 +132,63 @@ impl LogWriter {
             && self.watched.turned_away.swap(false, Ordering::Relaxed)
     }
 
+    /// Puts the open group off, if there are threads and none of its transactions is wanted. Returns `None` if not, and
+    /// otherwise whether the caller [has it written](LogWriter::write_when_due).
+    #[inline]
+    pub(crate) fn put_off(&self, open: &mut OpenGroup) -> Option<bool> {
+        if self.policy != GroupPolicy::Adaptive || self.drive != Drive::Threads {
+            return None;
+        }
+        let is_first = open.put_off()?;
+        if is_first {
+            // Before the pen is released: until then, no thread can seal the group.
+            self.watched.put_off.store(true, Ordering::SeqCst);
+        }
+        Some(is_first)
+    }
+
+    /// Notes that the open group is to be written as soon as the disk is free.
+    #[inline]
+    fn want(&self, open: &mut OpenGroup) {
+        open.want();
+        self.end_putting_off();
+    }
+
+    /// Has a logging thread write the group that is put off when it is due.
+    pub(crate) fn write_when_due(&self) {
+        if !self.process.is_current() {
+            return;
+        }
+        let due_at = Instant::now() + DEFERRED_TIME_MAX;
+        let mut queue = self.work.queue.lock();
+        // A thread that waits for an earlier time waits on.
+        let is_watched = queue.due_at.replace(due_at).is_some();
+        drop(queue);
+        if !is_watched {
+            self.work.arrived.notify_one();
+        }
+    }
+
+    /// The open group is no longer put off: a caller waits for it, or has handed a transaction of it on. Returns
+    /// whether it was. A group opened meanwhile may be meant; it is only written earlier.
+    #[inline]
+    pub(crate) fn end_putting_off(&self) -> bool {
+        let watched = &self.watched.put_off;
+        watched.load(Ordering::SeqCst) && watched.swap(false, Ordering::SeqCst)
+    }
+
+    /// True if the group being filled has transactions, and is not put off.
+    #[inline]
+    pub(super) fn is_filling(&self) -> bool {
+        self.watched.filling.load(Ordering::SeqCst) && !self.watched.put_off.load(Ordering::SeqCst)
+    }
+
     /// Notes that the group being filled got its first transaction, or was sealed.
     fn set_filling(&self, filling: bool) {
         self.watched.filling.store(filling, Ordering::SeqCst);
+        if !filling {
+            self.end_putting_off();
+        }
         if let GroupPolicy::Fixed { .. } = self.policy {
             let mut queue = self.work.queue.lock();
             queue.filling_since = filling.then(Instant::now);
@@ -143,7 +210,7 @@ impl LogWriter {
             let next = self.durable_below.load(Ordering::Acquire);
             return self.waiting.wake(next..next + 2);
         }
-        if self.seals_at_once() && self.watched.filling.load(Ordering::SeqCst) {
+        if self.seals_at_once() && self.is_filling() {
             let misses = self.pool.misses();
             match self.seal_open() {
                 Some(group) => self.push(group),

@@ -39,7 +39,7 @@ impl LogWriter {
         let until = Instant::now() + Duration::from_micros(20);
         loop {
             for _ in 0..32 {
-                if self.wants_group() && self.watched.filling.load(Ordering::Relaxed) {
+                if self.wants_group() && self.is_filling() {
                     return true;
                 }
                 std::hint::spin_loop();
@@ -70,8 +70,11 @@ impl LogWriter {
         let due_at = match (self.policy, queue.filling_since) {
             // One that is further away than time reaches never comes.
             (GroupPolicy::Fixed { time, .. }, Some(since)) => since.checked_add(time),
-            _ => None,
+            _ => queue.due_at,
         };
+        if queue.is_due() {
+            return false;
+        }
         match due_at {
             Some(due_at) => {
                 self.work.arrived.wait_until(&mut queue, due_at);

@@ -87,6 +87,10 @@ impl LogWriter {
         if self.poison.get().is_some() {
             return None;
         }
+        if queue.is_due() {
+            queue.due_at = None;
+            self.end_putting_off();
+        }
         if queue.writing >= self.limits.depth {
             queue.turned_away = true;
             return None;
@@ -95,8 +99,7 @@ impl LogWriter {
             queue.writing += 1;
             return Some(group);
         }
-        let filling = self.watched.filling.load(Ordering::SeqCst);
-        if !filling || (self.remote.is_some() && !self.wants_group()) {
+        if !self.is_filling() || (self.remote.is_some() && !self.wants_group()) {
             // While a copy elsewhere is being made the group goes on filling.
             return None;
         }
@@ -260,7 +263,7 @@ impl LogWriter {
     /// After a write: if more has come meanwhile, someone must take it.
     fn look_for_more(&self) {
         let queue = self.work.queue.lock();
-        let more = !queue.sealed.is_empty() || self.watched.filling.load(Ordering::SeqCst);
+        let more = !queue.sealed.is_empty() || self.is_filling();
         drop(queue);
         if !more {
             return;
