@@ -2,7 +2,7 @@
 //! that changes them. The catalogue, [`sardonyx_storage::catalogue`], lists the tables.
 //!
 //! - [`hash`]: the hash of a key, by a secret of the opening;
-//! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`index`]: from key to address, in memory, rebuilt at open or read as a clean close stored it;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
@@ -52,6 +52,7 @@ mod schemas;
 mod secondary;
 mod snapshot;
 mod space;
+mod stored;
 mod table;
 mod transaction;
 mod undo;
@@ -71,4 +72,5 @@ pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
+pub use stored::StoredIndexes;
 pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Transaction, Walk};
