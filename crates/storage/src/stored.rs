@@ -54,7 +54,7 @@ pub struct ClosedAt {
 
 impl ClosedAt {
     /// The state that a manifest records.
-    pub(crate) fn of(manifest: &Manifest) -> ClosedAt {
+    pub fn of(manifest: &Manifest) -> ClosedAt {
         ClosedAt {
             identity: manifest.identity,
             incarnation: manifest.incarnation,

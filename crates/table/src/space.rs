@@ -32,6 +32,7 @@ use std::iter::once;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
 /// Tables and journals on a page store.
@@ -126,6 +127,8 @@ impl TableSpace {
         hash: KeyHash,
         stored: Option<StoredIndexes>,
     ) -> Result<(Self, RebuildReport), TableError> {
+        let started = Instant::now();
+        let reading = stored.as_ref().map_or(Duration::ZERO, StoredIndexes::time);
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
         let rows_max = Self::rows_max(&store);
@@ -134,7 +137,7 @@ impl TableSpace {
             tables,
             indexes,
             hash,
-            report,
+            mut report,
         } = rebuild(store.bytes(), &catalogue, rows_max, workers, hash, stored)?;
         let mut space = TableSpace {
             indexes,
@@ -163,6 +166,7 @@ impl TableSpace {
         }
         space.note_kept()?;
         space.note_indexed();
+        report.time = reading + started.elapsed();
         Ok((space, report))
     }
 

@@ -20,7 +20,7 @@ use sardonyx_base::events;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::stored::{ClosedAt, Stored, forget, store};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The version of the description.
 const VERSION: u64 = 1;
@@ -34,6 +34,8 @@ pub struct StoredIndexes {
     hash: KeyHash,
     indexes: IndexStore,
     tables: Vec<Option<StoredTable>>,
+    /// The time of reading them.
+    time: Duration,
 }
 
 /// The indexes of a table.
@@ -41,7 +43,7 @@ pub struct StoredIndexes {
 struct StoredTable {
     is_hashed: bool,
     hashed: HashIndex,
-    /// By the names of the indexes.
+    /// By [`identity`].
     trees: Vec<(Vec<u8>, Tree)>,
 }
 
@@ -87,11 +89,13 @@ impl StoredIndexes {
         wanted: Option<KeyHash>,
         workers: usize,
     ) -> Option<StoredIndexes> {
+        let started = Instant::now();
         let stored = Stored::open(disk, closed);
         let read = stored.and_then(|stored| {
             let mut read = decode(stored.description(), rows_max)?;
             let is_wanted = wanted.is_none_or(|wanted| wanted == read.hash);
             let is_read = is_wanted && stored.read(read.indexes.used_pages_mut(), workers);
+            read.time = started.elapsed();
             is_read.then_some(read)
         });
         if let Err(error) = forget(disk) {
@@ -103,6 +107,11 @@ impl StoredIndexes {
     /// The hash of the keys.
     pub(crate) fn hash(&self) -> KeyHash {
         self.hash
+    }
+
+    /// The time of reading them.
+    pub(crate) fn time(&self) -> Duration {
+        self.time
     }
 
     /// Gives the tables their indexes, if these are the indexes of these tables, with so many rows each. Nothing has
@@ -153,10 +162,22 @@ impl StoredTable {
 
     /// The tree of an index.
     fn tree(&self, what: &What) -> Option<Tree> {
-        let name = what.definition.name.as_bytes();
-        let found = self.trees.iter().find(|(of, _)| of == name);
+        let identity = identity(what);
+        let found = self.trees.iter().find(|(of, _)| *of == identity);
         found.map(|(_, tree)| *tree)
     }
+}
+
+/// The name and the key of an index: another one of its name is not taken for it.
+fn identity(what: &What) -> Vec<u8> {
+    let mut bytes = what.definition.name.clone().into_bytes();
+    bytes.push(0);
+    bytes.push(u8::from(what.definition.unique));
+    for part in &what.definition.key {
+        bytes.extend((part.column as u64).to_le_bytes());
+        bytes.push(u8::from(part.descending));
+    }
+    bytes
 }
 
 /// The description of a space's indexes.
@@ -174,7 +195,7 @@ fn describe(space: &TableSpace) -> Vec<u8> {
         state.index.describe(&mut words);
         words.put(state.secondary.len() as u64);
         for index in &state.secondary {
-            words.put_bytes(index.what.definition.name.as_bytes());
+            words.put_bytes(&identity(&index.what));
             index.tree.words().iter().for_each(|word| words.put(*word));
         }
     }
@@ -220,6 +241,7 @@ fn decode(description: &[u8], rows_max: u64) -> Option<StoredIndexes> {
         hash,
         indexes,
         tables,
+        time: Duration::ZERO,
     })
 }
 

@@ -54,6 +54,7 @@ mod shape_changes;
 mod signals;
 mod small_log;
 mod snapshots;
+mod stored_indexes;
 mod stores;
 mod threadless;
 mod tickets;
