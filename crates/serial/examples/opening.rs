@@ -173,7 +173,10 @@ fn main() -> Result<(), Error> {
         let (started, before) = (Instant::now(), processor_time());
         db.close()?;
         let used = processor_time() - before;
-        println!("closed in {:.2?} ({used:.2} s of processors)", started.elapsed());
+        println!(
+            "closed in {:.2?} ({used:.2} s of processors)",
+            started.elapsed()
+        );
     }
     Ok(())
 }

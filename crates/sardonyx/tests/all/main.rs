@@ -54,7 +54,6 @@ mod shape_changes;
 mod signals;
 mod small_log;
 mod snapshots;
-mod stored_indexes;
 mod stores;
 mod threadless;
 mod tickets;

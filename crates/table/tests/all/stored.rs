@@ -158,6 +158,8 @@ fn a_description_of_any_words_is_refused_or_read_and_never_a_panic() {
     assert!(take(&disk).is_some());
     // Of another program, perhaps.
     let file = disk.open(INDEXES_FILE, Access::Buffered, Create::IfAbsent);
-    file.expect("made").write_at(0, &[7; 5000]).expect("written");
+    file.expect("made")
+        .write_at(0, &[7; 5000])
+        .expect("written");
     assert!(take(&disk).is_none());
 }
