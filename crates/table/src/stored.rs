@@ -62,7 +62,7 @@ impl TableSpace {
         let tables = || self.tables.iter().flatten();
         let is_whole = self.made_indexes.is_empty() && tables().all(|table| table.beside.is_none());
         let bytes = self.indexes.bytes_used();
-        if !is_whole || bytes < self.stored_bytes_min {
+        if !is_whole || bytes == 0 || bytes < self.stored_bytes_min {
             return;
         }
         let description = describe(self);

@@ -459,7 +459,7 @@ impl World {
             space.store_indexes(&disk, closed());
         }
         let is_stored = disk.read_all(INDEXES_FILE).is_some();
-        let stored = StoredIndexes::take(&disk, closed(), STORE_BYTES, Some(hash()), workers);
+        let stored = StoredIndexes::take(&disk, closed(), STORE_BYTES, None, workers);
         assert!(disk.read_all(INDEXES_FILE).is_none());
         let (space, report) =
             TableSpace::open_stored(space.into_store(), workers, hash(), stored).expect("open");
