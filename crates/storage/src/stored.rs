@@ -5,8 +5,8 @@
 //! the opening before this one, and up to the same end of the log. Each opening that may write counts the incarnation
 //! up, durably, before it appends anything. So a file from an earlier close, or of a copy that has moved on, never fits.
 //!
-//! Invariant: nothing depends on the file. Checksums cover all of its bytes, so it is not synced: a torn, cut, damaged,
-//! stale or missing file is ignored, and the state is made from the pages. It may be removed at any time.
+//! Invariant: nothing depends on the file. Checksums cover all that is read of it, so it is not synced: a torn, cut,
+//! damaged, stale or missing file is ignored, and the state is made from the pages. It may be removed at any time.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
