@@ -398,7 +398,9 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     engine.begin_to_close();
     let outcome = mark_end(shared);
     match &outcome {
-        Ok(()) => engine.record_end(),
+        Ok(()) => {
+            engine.record_end();
+        }
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
     if shared.check().is_ok() {

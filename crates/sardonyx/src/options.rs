@@ -38,6 +38,7 @@ pub struct Options {
     pub(crate) storage: StorageOptions,
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
+    pub(crate) stored_bytes_min: Option<u64>,
     pub(crate) snapshot_bytes_max: Option<u64>,
     /// Bounds on their number and on the bytes that they keep.
     pub(crate) open_transactions: [usize; 2],
@@ -62,6 +63,7 @@ impl Options {
             storage: StorageOptions::default(),
             shape: Shape::of_this_machine(),
             hash_seed: None,
+            stored_bytes_min: None,
             snapshot_bytes_max: None,
             open_transactions: OPEN_TRANSACTIONS_MAX,
             create: true,
@@ -138,8 +140,8 @@ impl Options {
         self
     }
 
-    /// The time that a close may spend on finishing a checkpoint, or on taking one if there is much to redo (default 10
-    /// s; zero for none). It shortens the next opening.
+    /// The time that a close may spend on shortening the next opening (default 10 s; zero for none). It finishes a
+    /// checkpoint, or takes one if there is much to redo, and stores large indexes of tables.
     pub fn closing_checkpoint(mut self, time: Duration) -> Self {
         self.storage.closing_checkpoint = time;
         self
@@ -374,6 +376,13 @@ impl Options {
     /// cannot be chosen). Only for runs that are replayed: the outcome is the same, the work to find a key may differ.
     pub fn hash_seed(mut self, seed: u64) -> Self {
         self.hash_seed = Some(seed);
+        self
+    }
+
+    /// The bytes of indexes from which a clean close stores them (default 4 MiB), so that tests need few rows.
+    #[doc(hidden)]
+    pub fn stored_bytes_min(mut self, bytes: u64) -> Self {
+        self.stored_bytes_min = Some(bytes);
         self
     }
 

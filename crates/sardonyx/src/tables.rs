@@ -32,7 +32,8 @@ use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::{
-    KeyHash, OpenTransactions, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View,
+    KeyHash, OpenTransactions, RebuildReport, SpaceSnapshot, StoredIndexes, TableSpace,
+    Transaction, View,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -65,11 +66,17 @@ impl Tables {
 
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Tables, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
-        let hash = options
-            .hash_seed
-            .map_or_else(KeyHash::random, KeyHash::from_seed);
+        let seeded = options.hash_seed.map(KeyHash::from_seed);
         let opened = Engine::open(disk, options.storage)?;
-        let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
+        let stored = opened.closed.and_then(|closed| {
+            let rows_max = TableSpace::rows_max(&opened.store);
+            StoredIndexes::take(&**opened.engine.disk(), closed, rows_max, seeded, workers)
+        });
+        let hash = seeded.unwrap_or_else(KeyHash::random);
+        let (mut space, rebuild) = TableSpace::open_stored(opened.store, workers, hash, stored)?;
+        if let Some(bytes) = options.stored_bytes_min {
+            space.set_stored_bytes_min(bytes);
+        }
         space.set_transaction_bytes_max(opened.engine.transaction_bytes_max());
         if let Retention::KeepBytes(bytes) = opened.engine.manifest().journal {
             space.set_journal_bytes_kept(bytes);

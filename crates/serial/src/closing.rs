@@ -29,12 +29,22 @@ impl Closing {
         let drained = self.drain_pipeline();
         let outcome = drained.and_then(|()| Ok(self.shared.pen.mark_end()?));
         match &outcome {
-            Ok(()) => self.engine.record_end(),
+            Ok(()) => self.end_in_order(),
             Err(error) => events::warn!(%error, "closing the database failed"),
         }
         // Its threads have ended when this returns; the lock goes with it.
         self.engine.stop();
         outcome
+    }
+
+    /// Records the log's end, and stores the indexes for the next opening.
+    fn end_in_order(&mut self) {
+        if let Some(closed) = self.engine.record_end()
+            && let Ok(mut held) = self.shared.pen.take()
+        {
+            let (space, _) = held.split();
+            space.store_indexes(&**self.engine.disk(), closed);
+        }
     }
 
     /// Closes the queues stage by stage, each after the one before it is done.

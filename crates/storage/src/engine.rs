@@ -68,6 +68,7 @@ use crate::places::refuse_others;
 use crate::recovery::RecoveryReport;
 use crate::remote_log::in_store::InStore;
 use crate::store::PageStore;
+use crate::stored::ClosedAt;
 use crate::supervisor::{Supervisor, Threads};
 use background::Background;
 use opening::{Ready, Writers};
@@ -75,6 +76,7 @@ use remote::Remote;
 use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The advisory lock's file.
 pub const LOCK_FILE: &str = "LOCK";
@@ -88,6 +90,8 @@ pub struct Opened {
     pub store: PageStore,
     /// The report of recovery.
     pub report: RecoveryReport,
+    /// The clean close that left this very state, if one did: state that it stored belongs to the pages.
+    pub closed: Option<ClosedAt>,
 }
 
 /// Logging and checkpointing of an open database, in the process that opened it.
@@ -145,6 +149,7 @@ impl Engine {
             report,
             disk,
             places,
+            closed,
             ..
         } = ready;
         options.kept = None;
@@ -199,6 +204,7 @@ impl Engine {
             engine,
             store,
             report,
+            closed,
         })
     }
 
@@ -288,17 +294,27 @@ impl Engine {
     /// Ends the log in order. It leaves little to redo ([`CheckpointStage::settle`]), and records the durable log's end
     /// in the manifest, so that the next opening notices lost log before it. If that fails nothing is lost but this:
     /// the end that was recorded at the opening stays.
-    pub fn record_end(&mut self) {
+    ///
+    /// Returns the recorded state, for which the caller may [store](crate::stored) its own, in the rest of the time
+    /// that a close may take.
+    pub fn record_end(&mut self) -> Option<ClosedAt> {
         let end = self.commit.durable();
         if let Err(error) = self.commit.wait_until_stable(end) {
-            return events::warn!(%error, "the log's end was not recorded");
+            events::warn!(%error, "the log's end was not recorded");
+            return None;
         }
-        self.checkpoint()
-            .settle(end, self.options.closing_checkpoint);
+        let within = self.options.closing_checkpoint;
+        let until = Instant::now().checked_add(within);
+        self.checkpoint().settle(end, within);
         match opening::record_end(&*self.disk, &self.manifest, end) {
             Ok(manifest) => self.manifest = manifest,
-            Err(error) => events::warn!(%error, "the log's end was not recorded"),
+            Err(error) => {
+                events::warn!(%error, "the log's end was not recorded");
+                return None;
+            }
         }
+        let has_time = !within.is_zero();
+        has_time.then(|| ClosedAt::of(&self.manifest).until(until))
     }
 
     /// Stops the threads; earlier work that was not made durable stays so. On one of them it does not wait for their

@@ -46,6 +46,7 @@ pub mod recovery;
 pub mod remote_log;
 pub mod reserve;
 pub mod store;
+pub mod stored;
 pub mod supervisor;
 pub mod ticket;
 pub mod tree;

@@ -51,6 +51,24 @@ pub(crate) fn start(name: String, body: Body) -> std::io::Result<JoinHandle<()>>
     thread::Builder::new().name(name).spawn(body)
 }
 
+/// Runs the same on so many threads, this one among them.
+pub(crate) fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| sardonyx_base::signals::spawn_scoped(scope, &work))
+            .collect();
+        let mut results = vec![work()];
+        for other in others {
+            results.push(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            );
+        }
+        results
+    })
+}
+
 /// Starts the threads of one database, and is notified of their deaths.
 pub struct Supervisor {
     number: SupervisorNumber,

@@ -1,9 +1,9 @@
-//! The hash of a key, by a secret that is new at every opening.
+//! The hash of a key, by a secret that is new at every opening that builds the indexes.
 //!
 //! A client that may choose keys must not be able to choose keys that collide. Otherwise the lookups of a shard would
-//! become as slow as it is long. A row's token could not be distinguished from another's by its hash. The index is
-//! made anew at every opening, so the secret is nowhere on disk. A run that must replay from a seed (I11) names it:
-//! [`KeyHash::from_seed`].
+//! become as slow as it is long. A row's token could not be distinguished from another's by its hash. A clean
+//! close stores large indexes with their secret (`stored`), beside the data and as readable as these; the next opening
+//! takes both, and removes the file. A run that must replay from a seed (I11) names it: [`KeyHash::from_seed`].
 //!
 //! A secret is added to the word. One multiplication of 64 by 64 bits by a secret follows, and one to spread the
 //! result: as many as without a secret. It is no cryptography: it resists an adversary who chooses keys, not one who
@@ -12,7 +12,7 @@
 use sardonyx_base::random::{Random, system_random};
 
 /// A hash function of the keys' bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyHash {
     added: u64,
     factor: u64,
@@ -33,6 +33,16 @@ impl KeyHash {
         while !(20..=44).contains(&factor.count_ones()) {
             factor = random.next() | 1;
         }
+        KeyHash { added, factor }
+    }
+
+    /// The secret.
+    pub(crate) fn words(self) -> [u64; 2] {
+        [self.added, self.factor]
+    }
+
+    /// The hash of this secret.
+    pub(crate) fn from_words([added, factor]: [u64; 2]) -> Self {
         KeyHash { added, factor }
     }
 

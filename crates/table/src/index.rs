@@ -1,5 +1,5 @@
-//! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory only; rebuilt
-//! at open from the pages.
+//! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory; rebuilt at open
+//! from the pages, or read as a clean close stored it (`stored`).
 //!
 //! The places are in an [`IndexStore`], which changes page by page as rows do. So a snapshot of it and a copy of the
 //! [`Shards`] are the frozen index.
@@ -14,6 +14,7 @@
 //! a wrong record rare (1 in 16 million).
 
 use crate::index_store::IndexStore;
+use crate::stored::{Described, Words};
 use sardonyx_storage::catalogue::ADDRESS_END;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
@@ -119,6 +120,68 @@ impl HashIndex {
             fill,
             shards,
         }
+    }
+
+    /// Describes the places of its shards, for [`HashIndex::described`].
+    pub(crate) fn describe(&self, words: &mut Words) {
+        words.put(u64::from(self.shards.depth));
+        for shard in &self.shards.directory {
+            words.put(u64::from(*shard));
+        }
+        words.put(self.fill.len() as u64);
+        for (places, fill) in self.shards.places.iter().zip(&self.fill) {
+            words.put(places.at);
+            words.put(places.mask as u64);
+            words.put(fill.taken as u64);
+            words.put(u64::from(fill.depth));
+        }
+    }
+
+    /// The index of a description, whose places are below `top`; `None` if there can be none.
+    pub(crate) fn described(words: &mut Described<'_>, top: u64) -> Option<Self> {
+        let depth = u32::try_from(words.word()?).ok()?;
+        // More than the bits of addresses are never distinguished.
+        let entries = 1usize
+            .checked_shl(depth)
+            .filter(|_| depth <= ADDRESS_BITS)?;
+        words.has(entries.checked_mul(8)?)?;
+        let directory: Option<Vec<u32>> = (0..entries)
+            .map(|_| u32::try_from(words.word()?).ok())
+            .collect();
+        let directory = directory?;
+        let count = words.count(32)?;
+        let (mut places, mut fill) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for _ in 0..count {
+            let (at, mask) = (words.word()?, words.word()?);
+            let bytes = mask.checked_add(1)?.checked_mul(8)?;
+            let is_none = (at, mask) == (0, 0);
+            let is_block = at > 0 && (mask + 1).is_power_of_two() && at.checked_add(bytes)? <= top;
+            if !is_none && !is_block {
+                return None;
+            }
+            let mask = usize::try_from(mask).ok()?;
+            let taken = usize::try_from(words.word()?).ok()?;
+            let of_shard = u32::try_from(words.word()?).ok()?;
+            // A search ends at an empty place.
+            if taken > mask || of_shard > depth {
+                return None;
+            }
+            places.push(Places { at, mask });
+            fill.push(Fill {
+                taken,
+                depth: of_shard,
+            });
+        }
+        let is_sound = directory.iter().all(|shard| (*shard as usize) < count);
+        is_sound.then(|| HashIndex {
+            len: fill.iter().map(|shard| shard.taken).sum(),
+            shards: Shards {
+                directory,
+                depth,
+                places,
+            },
+            fill,
+        })
     }
 
     /// Gives its memory back; it is empty afterwards.

@@ -1,7 +1,7 @@
 //! Memory for indexes: blocks of power-of-two sizes in a [`PageStore`] of their own, beside that of the rows.
 //!
-//! Nothing in it is ever logged or on disk: indexes are rebuilt from the rows at opening. It is a page store so
-//! that a snapshot sees indexes frozen by the mechanism by which it sees rows frozen. So blocks are changed
+//! Nothing in it is ever logged. A clean close may store it as it is for the next opening (`stored`); otherwise indexes
+//! are rebuilt from the rows at opening. It is a page store so that a snapshot sees indexes frozen by the mechanism by which it sees rows frozen. So blocks are changed
 //! through [`IndexStore::write`] and read through [`PageRead`](sardonyx_storage::store::PageRead) only.
 //!
 //! Blocks are buddies: one of `n` bytes is at a multiple of `n`. A larger one is halved when a small one is needed,
@@ -13,6 +13,7 @@
 //! An operation that gets no memory fails and has done nothing. An undo must not fail: for it
 //! [`IndexStore::ensure_room`] commits the memory for the inverse steps beforehand.
 
+use crate::stored::{Described, Words};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::{PageStore, StoreError};
 use std::collections::BTreeSet;
@@ -89,6 +90,56 @@ impl IndexStore {
     /// Bytes of blocks in use.
     pub fn bytes_used(&self) -> u64 {
         self.used
+    }
+
+    /// The end of the bytes that were ever handed out or split.
+    pub(crate) fn top(&self) -> u64 {
+        self.top
+    }
+
+    /// The pages up to there.
+    pub(crate) fn used_pages(&self) -> &[u8] {
+        let end = (self.top as usize).next_multiple_of(PAGE_SIZE);
+        &self.store.bytes()[..end]
+    }
+
+    /// The same, to fill them. There are no snapshots.
+    pub(crate) fn used_pages_mut(&mut self) -> &mut [u8] {
+        let end = (self.top as usize).next_multiple_of(PAGE_SIZE);
+        &mut self.store.bytes_mut()[..end]
+    }
+
+    /// Describes the blocks, for [`IndexStore::described`].
+    pub(crate) fn describe(&self, words: &mut Words) {
+        words.put(self.top);
+        words.put(self.used);
+        for free in &self.free {
+            words.put(free.len() as u64);
+            free.iter().for_each(|at| words.put(*at));
+        }
+    }
+
+    /// Memory for the blocks of a description, which are still zeroes. `None` if there is none, or no such blocks exist.
+    pub(crate) fn described(words: &mut Described<'_>, row_bytes_max: u64) -> Option<Self> {
+        let mut indexes = IndexStore::reserve(row_bytes_max).ok()?;
+        (indexes.top, indexes.used) = (words.word()?, words.word()?);
+        if indexes.used > indexes.top {
+            return None;
+        }
+        for class in 0..CLASSES {
+            let size = size_of_class(class);
+            for _ in 0..words.count(8)? {
+                let at = words.word()?;
+                let end = at.checked_add(size)?;
+                let is_new = end <= indexes.top && indexes.free[class].insert(at);
+                if !is_new || at == 0 || !at.is_multiple_of(size) {
+                    return None;
+                }
+            }
+        }
+        let pages = indexes.top.div_ceil(PAGE_SIZE as u64);
+        indexes.store.grow_to(pages).ok()?;
+        Some(indexes)
     }
 
     /// A block of at least so many bytes, at a multiple of its size (the next power of two). Its content is undefined.

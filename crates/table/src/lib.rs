@@ -2,7 +2,7 @@
 //! [`sardonyx_storage::catalogue`], lists the tables; [`sardonyx_rows`] defines rows.
 //!
 //! - [`hash`]: the hash of a key, by a secret of the opening;
-//! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`index`]: from key to address, in memory, rebuilt at open or read as a clean close stored it;
 //! - [`index_store`]: memory for indexes;
 //! - `ordered`, `secondary`: B+-trees, and those of a table. `transaction::indexes` maintains all indexes as rows change;
 //! - [`TableSpace`]: all of it on one page store. A `TableState` (`table`) is one table in memory;
@@ -54,6 +54,7 @@ mod schemas;
 mod secondary;
 mod snapshot;
 mod space;
+mod stored;
 mod table;
 mod transaction;
 mod undo;
@@ -73,4 +74,5 @@ pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
+pub use stored::StoredIndexes;
 pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Transaction, Walk};

@@ -14,7 +14,7 @@
 //!
 //! It is a relative of [`sardonyx_storage::tree`], not the same mechanism. That one is durable, and its nodes are
 //! pages with keys and values of any length in them. It is shared by locks on pages and keys, and every split has an
-//! inverse on disk. This one is in memory only, belongs to one writer, has no keys, and is rebuilt.
+//! inverse on disk. This one is in memory, belongs to one writer, has no keys, and is rebuilt or read whole at opening.
 //!
 //! Source: Bayer and McCreight, "Organization and Maintenance of Large Ordered Indices" (1972); Lehman and Carey, "A
 //! Study of Index Structures for Main Memory Database Management Systems" (1986), for keys that only the rows have.
@@ -57,6 +57,9 @@ pub(crate) const AT_ONCE: usize = 16;
 /// Entries behind a place that are looked at before another place is looked for from the root.
 const NEAR_ENTRIES: usize = 6;
 
+/// The sizes of nodes and the numbers of entries in them, by which a stored tree is known to have these nodes.
+pub(crate) const NODE_SIZES: [usize; 4] = [LEAF_BYTES, LEAF_ENTRIES, INNER_BYTES, INNER_ENTRIES];
+
 /// The root of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tree {
@@ -90,6 +93,25 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// The root, for [`Tree::of_words`].
+    pub fn words(&self) -> [u64; 4] {
+        [self.root.0, u64::from(self.height), self.len, self.bytes]
+    }
+
+    /// The tree of a stored root, whose nodes are below `top`; `None` if there can be none.
+    pub fn of_words([root, height, len, bytes]: [u64; 4], top: u64) -> Option<Self> {
+        let tree = Tree {
+            root: Address(root),
+            height: u8::try_from(height).ok()?,
+            len,
+            bytes,
+        };
+        let is_none = tree == Tree::default();
+        let is_tree = root > 0 && len > 0 && usize::from(tree.height) < LEVELS_MAX;
+        let is_below = root.checked_add(LEAF_BYTES.min(INNER_BYTES) as u64)? <= top;
+        (is_none || is_tree && is_below).then_some(tree)
+    }
+
     /// Entries.
     pub fn len(&self) -> u64 {
         self.len

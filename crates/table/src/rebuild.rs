@@ -1,7 +1,8 @@
 //! Rebuilding the state that is in memory only, free lists and indexes, from the pages, on several threads.
 //!
 //! It needs no record types: the catalogue has the place of the key. First the bitmaps of all pages are read for the
-//! free places. Then the index is built, of a size that is now known.
+//! free places. Then the index is built, of a size that is now known. If a clean close stored the indexes
+//! ([`crate::stored`]), they are read instead of built. Free places and long values are checked all the same.
 
 use crate::build::{BuildError, build_index};
 use crate::hash::KeyHash;
@@ -9,6 +10,7 @@ use crate::index_store::IndexStore;
 use crate::schemas::read_schemas;
 use crate::secondary::note_hashed;
 use crate::space::TableSpace;
+use crate::stored::StoredIndexes;
 use crate::table::{Slot, TableState, page_bytes};
 use crate::transaction::kept_numbers;
 use crate::values::check_values;
@@ -20,7 +22,7 @@ use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The distance, in pages, at which bitmaps are prefetched.
 const PAGES_AHEAD: usize = 16;
@@ -34,39 +36,75 @@ pub struct RebuildReport {
     pub records: u64,
     /// Free places found.
     pub free: u64,
-    /// The time that it took.
+    /// True if the indexes were read as a clean close stored them, and not built.
+    pub stored: bool,
+    /// The time that it took, ordered indexes and the check of long values included.
     pub time: Duration,
 }
 
-/// Rebuilds the state of all tables; `None` for journals and areas.
+/// The state of all tables.
+pub(crate) struct Rebuilt {
+    /// `None` for journals and areas.
+    pub tables: Vec<Option<TableState>>,
+    pub indexes: IndexStore,
+    pub hash: KeyHash,
+    pub report: RebuildReport,
+}
+
+/// Rebuilds the state of all tables, without their ordered indexes unless the indexes were stored. `rows_max`: the bound
+/// on the bytes of rows.
 pub(crate) fn rebuild(
     bytes: &[u8],
     catalogue: &Catalogue,
-    indexes: &mut IndexStore,
+    rows_max: u64,
     workers: usize,
     hash: KeyHash,
-) -> Result<(Vec<Option<TableState>>, RebuildReport), TableError> {
-    let started = Instant::now();
+    stored: Option<StoredIndexes>,
+) -> Result<Rebuilt, TableError> {
     let mut report = RebuildReport::default();
-    let mut tables = Vec::new();
+    let (mut tables, mut records) = (Vec::new(), Vec::new());
+    let hash_stored = stored.as_ref().map_or(hash, StoredIndexes::hash);
     // The schemas are needed to read the pages of the other tables.
     let mut schemas = read_schemas(bytes, catalogue)?;
     for number in 0..catalogue.definitions.len() as u16 {
         let schema = schemas.remove(&number).map(Arc::new);
-        let rebuilt = rebuild_table(bytes, catalogue, number, schema, indexes, workers, hash)?;
-        if let Some((state, records)) = &rebuilt {
+        let placed = place_table(bytes, catalogue, number, schema, hash_stored)?;
+        if let Some((state, records)) = &placed {
             report.tables += 1;
             report.records += *records as u64;
             report.free += state.free.len() as u64;
         }
-        tables.push(rebuilt.map(|(state, _)| state));
+        let (state, count) = placed.unzip();
+        tables.push(state);
+        records.push(count.unwrap_or(0));
     }
-    report.time = started.elapsed();
-    Ok((tables, report))
+    let adopted = stored.and_then(|stored| stored.adopt(&mut tables, &records));
+    report.stored = adopted.is_some();
+    let (indexes, hash) = match adopted {
+        Some(indexes) => (indexes, hash_stored),
+        None => {
+            let mut indexes = IndexStore::reserve(rows_max)?;
+            for ((state, records), definition) in
+                (tables.iter_mut().zip(&records)).zip(&catalogue.definitions)
+            {
+                if let Some(state) = state {
+                    state.hash = hash;
+                    hash_plain(bytes, definition, state, &mut indexes, *records, workers)?;
+                }
+            }
+            (indexes, hash)
+        }
+    };
+    Ok(Rebuilt {
+        tables,
+        indexes,
+        hash,
+        report,
+    })
 }
 
-/// Rebuilds the state of a table, whose stored schema is given, if there is one, without its ordered indexes. Returns
-/// it with the number of records; `None` for a journal or area.
+/// Rebuilds the state of a table, whose stored schema is given, if there is one, without its ordered indexes. `None` for a
+/// journal or area.
 pub(crate) fn rebuild_table(
     bytes: &[u8],
     catalogue: &Catalogue,
@@ -74,6 +112,22 @@ pub(crate) fn rebuild_table(
     schema: Option<Arc<Schema>>,
     indexes: &mut IndexStore,
     workers: usize,
+    hash: KeyHash,
+) -> Result<Option<TableState>, TableError> {
+    let Some((mut state, records)) = place_table(bytes, catalogue, number, schema, hash)? else {
+        return Ok(None);
+    };
+    let definition = &catalogue.definitions[usize::from(number)];
+    hash_plain(bytes, definition, &mut state, indexes, records, workers)?;
+    Ok(Some(state))
+}
+
+/// The state of a table without its indexes, and the number of its records; `None` for a journal or area.
+fn place_table(
+    bytes: &[u8],
+    catalogue: &Catalogue,
+    number: u16,
+    schema: Option<Arc<Schema>>,
     hash: KeyHash,
 ) -> Result<Option<(TableState, usize)>, TableError> {
     let definition = &catalogue.definitions[usize::from(number)];
@@ -85,19 +139,32 @@ pub(crate) fn rebuild_table(
     if let Some(schema) = schema {
         state.take_schema(schema, true);
     }
-    let damaged = |at, reason| damaged(definition, at, reason);
     let records = find_places(bytes, number, &mut state)
-        .map_err(|Damage { at, reason }| damaged(at, reason))?;
+        .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
     note_hashed(&mut state);
-    // A key that is made of values is hashed once these are checked.
+    Ok(Some((state, records)))
+}
+
+/// Builds the index of a primary key that is hashed as it is. A key that is made of values is hashed once these are
+/// checked.
+fn hash_plain(
+    bytes: &[u8],
+    definition: &Definition,
+    state: &mut TableState,
+    indexes: &mut IndexStore,
+    records: usize,
+    workers: usize,
+) -> Result<(), TableError> {
     if state.is_hashed && state.hashed_key.is_none() {
-        let built = build_index(bytes, &state, indexes, records, workers);
+        let built = build_index(bytes, state, indexes, records, workers);
         state.index = built.map_err(|error| match error {
-            BuildError::SecondRecord(at) => damaged(at, "a second record with the same key"),
+            BuildError::SecondRecord(at) => {
+                damaged(definition, at, "a second record with the same key")
+            }
             BuildError::Store(error) => TableError::Store(error),
         })?;
     }
-    Ok(Some((state, records)))
+    Ok(())
 }
 
 /// Checks that the long values of all tables' rows and the pages with values fit each other.

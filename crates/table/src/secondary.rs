@@ -16,7 +16,6 @@ use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, So
 use crate::ordered_build::{Unfit, build_secondary};
 use crate::space::TableSpace;
 use crate::table::TableState;
-use crate::transaction::note_references;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
 use sardonyx_rows::schema::{IndexDefinition, Schema};
@@ -362,7 +361,6 @@ pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
         workers,
         ..
     } = space;
-    note_references(tables);
     for (state, definition) in tables.iter_mut().zip(&catalogue.definitions) {
         if let Some(state) = state {
             build_ordered_of(store.bytes(), definition, state, indexes, *workers)?;

@@ -6,10 +6,11 @@ use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::made_beside::MadeIndex;
 use crate::ordered::Leaving;
-use crate::rebuild::{RebuildReport, check_all_values, rebuild};
+use crate::rebuild::{RebuildReport, Rebuilt, check_all_values, rebuild};
 use crate::row::Row;
 use crate::secondary::build_ordered;
 use crate::snapshot::{FrozenBefore, SpaceSnapshot};
+use crate::stored::{STORED_BYTES_MIN, StoredIndexes};
 use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Keeping, Transaction, note_references};
 use crate::undo::Undo;
@@ -31,6 +32,7 @@ use std::iter::once;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
 /// Tables and journals on a page store.
@@ -56,6 +58,8 @@ pub struct TableSpace {
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
+    /// Fewer bytes of indexes are not stored at a clean close.
+    pub(crate) stored_bytes_min: u64,
     /// Threads that build an index.
     pub(crate) workers: usize,
     /// The last snapshot, if it has a holder.
@@ -105,21 +109,36 @@ impl TableSpace {
     /// # Errors
     /// As [`TableSpace::open`].
     pub fn open_with(
-        mut store: PageStore,
+        store: PageStore,
         workers: usize,
         hash: KeyHash,
     ) -> Result<(Self, RebuildReport), TableError> {
+        Self::open_stored(store, workers, hash, None)
+    }
+
+    /// The same with the indexes that a clean close stored, if they are those of these pages; then their hash is the
+    /// space's.
+    ///
+    /// # Errors
+    /// As [`TableSpace::open`].
+    pub fn open_stored(
+        mut store: PageStore,
+        workers: usize,
+        hash: KeyHash,
+        stored: Option<StoredIndexes>,
+    ) -> Result<(Self, RebuildReport), TableError> {
+        let started = Instant::now();
+        let reading = stored.as_ref().map_or(Duration::ZERO, StoredIndexes::time);
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
-        let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
-        let mut indexes = IndexStore::reserve(rows_max)?;
-        let (tables, report) = rebuild(
-            store.bytes(),
-            &catalogue,
-            &mut indexes,
-            workers.clamp(1, WORKERS_MAX),
+        let rows_max = Self::rows_max(&store);
+        let workers = workers.clamp(1, WORKERS_MAX);
+        let Rebuilt {
+            tables,
+            indexes,
             hash,
-        )?;
+            mut report,
+        } = rebuild(store.bytes(), &catalogue, rows_max, workers, hash, stored)?;
         let mut space = TableSpace {
             indexes,
             leaving: Leaving::default(),
@@ -133,7 +152,8 @@ impl TableSpace {
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
-            workers: workers.clamp(1, WORKERS_MAX),
+            stored_bytes_min: STORED_BYTES_MIN,
+            workers,
             newest_snapshot: Weak::new(),
             frozen_before: FrozenBefore::default(),
             checked: None,
@@ -141,10 +161,18 @@ impl TableSpace {
         };
         note_references(&mut space.tables);
         check_all_values(&space, space.workers)?;
-        build_ordered(&mut space)?;
+        if !report.stored {
+            build_ordered(&mut space)?;
+        }
         space.note_kept()?;
         space.note_indexed();
+        report.time = reading + started.elapsed();
         Ok((space, report))
+    }
+
+    /// The bound on the bytes of rows in these pages.
+    pub fn rows_max(store: &PageStore) -> u64 {
+        store.pages_max().saturating_mul(PAGE_SIZE as u64)
     }
 
     /// To be called when a table may have got its first ordered index, reference or condition.

@@ -13,6 +13,7 @@ use crate::log::record::RecordError;
 use crate::log::split::{Split, Stripes};
 use crate::page::{PAGE_SIZE, holds_anything};
 use crate::store::{PageStore, StoreError};
+use crate::supervisor::on_threads;
 use sardonyx_base::sync::futex::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -130,7 +131,7 @@ impl Shadow {
                 }
             }
         };
-        with_workers(workers, copy);
+        on_threads(workers, copy);
         Ok(())
     }
 
@@ -151,7 +152,7 @@ impl Shadow {
         let blocks = whole.bytes_mut().chunks_mut(block_bytes);
         let mine = blocks.skip(stripe).step_by(stripes);
         let pairs = Mutex::new(mine.zip(self.store.bytes().chunks(block_bytes)));
-        with_workers(workers, || {
+        on_threads(workers, || {
             loop {
                 let pair = pairs.lock().next();
                 let Some((to, from)) = pair else { break };
@@ -194,16 +195,6 @@ impl Shadow {
     pub fn store(&self) -> &PageStore {
         &self.store
     }
-}
-
-/// Runs this with so many threads, the caller's among them.
-fn with_workers(workers: usize, work: impl Fn() + Copy + Send) {
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            sardonyx_base::signals::spawn_scoped(scope, work);
-        }
-        work();
-    });
 }
 
 /// The part of a range of bytes in these runs of pages, relative to its start.

@@ -24,6 +24,7 @@ use crate::recovery::{Recovered, recover, recover_kept, recover_without_copy};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::remote_log::known::{Known, STORE_FILE};
 use crate::store::PageStore;
+use crate::stored::{ClosedAt, forget_others};
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,6 +62,8 @@ pub(super) struct Ready {
     pub disk: Arc<dyn Disk>,
     /// The locks of the directories elsewhere.
     pub places: PlaceLocks,
+    /// The clean close that left this very state, if one did.
+    pub closed: Option<ClosedAt>,
 }
 
 /// Opens the database on a disk, its own directory, or makes it. The caller holds the lock, exclusively.
@@ -98,6 +101,7 @@ pub(super) fn open(
         error => error,
     })?;
     let end = recovered.end;
+    let closed = (!is_new && manifest.log_end == end).then(|| ClosedAt::of(&manifest));
     // A new one was made with the incarnation of this opening.
     if !is_new {
         if writers != Writers::Other {
@@ -109,6 +113,7 @@ pub(super) fn open(
         // The remains of a compaction that ended before or after it replaced the manifest.
         compaction::remove_other_backups(&**disk, &manifest)?;
     }
+    forget_others(&**disk, closed);
     let mut last = None;
     if writers == Writers::Other {
         clear_leftovers(&**disk, manifest.log_layout(), end)?;
@@ -134,6 +139,7 @@ pub(super) fn open(
         report: recovered.report,
         disk: disk.clone(),
         places,
+        closed,
     })
 }
 

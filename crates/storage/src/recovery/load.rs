@@ -34,6 +34,7 @@ use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
 use crate::page::{PAGE_SIZE, holds_anything};
 use crate::store::PageStore;
+use crate::supervisor::on_threads;
 use sardonyx_base::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -181,24 +182,6 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
     }
     states.sort_unstable_by_key(|&(slot, _)| slot);
     Ok(states)
-}
-
-/// Runs the same on so many threads, this one among them.
-fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|_| sardonyx_base::signals::spawn_scoped(scope, &work))
-            .collect();
-        let mut results = vec![work()];
-        for other in others {
-            results.push(
-                other
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            );
-        }
-        results
-    })
 }
 
 impl Survey {

@@ -35,9 +35,9 @@ impl FollowedSpace {
         let catalogue = Catalogue::read(&mut copy).expect("a catalogue");
         assert_eq!(catalogue, space.catalogue);
         let rows_max = space.store.pages_max().saturating_mul(PAGE_SIZE as u64);
-        let mut indexes = IndexStore::reserve(rows_max).expect("address space");
-        let rebuilt = rebuild(bytes, &catalogue, &mut indexes, 1, space.hash);
-        let (tables, _) = rebuilt.expect("sound pages");
+        let rebuilt = rebuild(bytes, &catalogue, rows_max, 1, space.hash, None);
+        let rebuilt = rebuilt.expect("sound pages");
+        let (tables, mut indexes) = (rebuilt.tables, rebuilt.indexes);
         assert_eq!(tables.len(), space.tables.len());
         for ((state, expected), definition) in
             space.tables.iter().zip(tables).zip(&catalogue.definitions)

@@ -113,7 +113,7 @@ impl FollowedSpace {
             }
             let (pages, schema) = (store.bytes(), schema.map(Arc::new));
             let made = rebuild_table(pages, &catalogue, number, schema, indexes, *workers, *hash)?;
-            if let Some((mut state, _)) = made {
+            if let Some(mut state) = made {
                 let definition = &catalogue.definitions[usize::from(number)];
                 build_ordered_of(pages, definition, &mut state, indexes, *workers)?;
                 forget_places(&mut state);

@@ -21,6 +21,7 @@ mod redo;
 mod references;
 mod rows;
 mod schemas;
+mod stored;
 mod support;
 mod tables_changed;
 mod value_damage;

@@ -4,12 +4,16 @@
 
 use sardonyx_base::error::Error;
 use sardonyx_rows::{Conflict, Field, Plain, PlainJournalRow, Table, TableError, field, record};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
+use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
+use sardonyx_storage::stored::{ClosedAt, INDEXES_FILE};
 use sardonyx_table::{
-    FollowedSpace, KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View,
+    FollowedSpace, KeyHash, RebuildReport, SpaceSnapshot, StoredIndexes, TableSpace, Transaction,
+    View,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -332,6 +336,7 @@ pub struct World {
     pub redone: Vec<u8>,
     /// The tables as a follower of the log has them.
     followed: Followed,
+    reopened: u64,
 }
 
 /// Tables that follow the log, by groups of one transaction or several.
@@ -390,6 +395,7 @@ impl World {
             log: GroupBuilder::with_capacity(1 << 16),
             redone: Vec::new(),
             followed: Followed::of(&[]),
+            reopened: 0,
         }
     }
 
@@ -442,15 +448,30 @@ impl World {
         );
     }
 
-    /// Closes and opens again, from the same pages.
+    /// Closes and opens again, from the same pages: every other time with the indexes that the close stored.
     pub fn reopen(&mut self, workers: usize) -> RebuildReport {
         let empty = TableSpace::open(PageStore::reserve(0).expect("reserve"), 1).expect("open");
-        let space = std::mem::replace(&mut self.space, empty.0);
+        let mut space = std::mem::replace(&mut self.space, empty.0);
+        self.reopened += 1;
+        let disk = SimulatedDisk::new(self.reopened, Faults::default());
+        if self.reopened % 2 == 1 {
+            space.set_stored_bytes_min(0);
+            space.store_indexes(&disk, closed());
+        }
+        let is_stored = disk.read_all(INDEXES_FILE).is_some();
+        let stored = StoredIndexes::take(&disk, closed(), STORE_BYTES, None, workers);
+        assert!(disk.read_all(INDEXES_FILE).is_none());
         let (space, report) =
-            TableSpace::open_with(space.into_store(), workers, hash()).expect("open");
+            TableSpace::open_stored(space.into_store(), workers, hash(), stored).expect("open");
+        assert_eq!(report.stored, is_stored);
         self.space = space;
         report
     }
+}
+
+/// The state that stored indexes belong to.
+pub fn closed() -> ClosedAt {
+    ClosedAt::of(&Manifest::new(7))
 }
 
 /// Applies redo records to pages, as recovery and the checkpointer do.

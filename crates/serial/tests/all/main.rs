@@ -1,0 +1,3 @@
+//! The tests of a kernel on its engine as one program: it is compiled and linked once.
+
+mod stored_indexes;
