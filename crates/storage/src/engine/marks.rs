@@ -73,6 +73,7 @@ mod tests {
     use crate::log::segment::LOG_DIRECTORY;
     use crate::manifest::Manifest;
     use crate::remote_log::known::Known;
+    use crate::stored::INDEXES_FILE;
 
     #[test]
     fn a_crash_while_a_directory_is_made_anew_leaves_no_manifest_beside_what_was_known_of_the_store()
@@ -92,6 +93,9 @@ mod tests {
                 // It has had a log: to make that folder would sync the directory.
                 before.create_directory(LOG_DIRECTORY).unwrap();
                 Known::start(7).write(&before).unwrap();
+                // A clean close left its indexes.
+                let indexes = before.open(INDEXES_FILE, Access::Buffered, Create::New);
+                indexes.unwrap().write_at(0, b"indexes").unwrap();
                 mark(&before).unwrap();
                 let crashing = before.restart(Faults {
                     crash_at_step: Some(step),

@@ -16,12 +16,13 @@ use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::remote_log::known::STORE_FILE;
 use crate::reserve::RESERVE_FILE;
+use crate::stored::INDEXES_FILE;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
 
 /// The files that an interrupted creation may have left in a database's own directory, some with `.new` behind their names
 /// while they were written.
-const OWN_FILES: [&str; 10] = [
+const OWN_FILES: [&str; 11] = [
     LOCK_FILE,
     DURABLE_FILE,
     MANIFEST_FILE,
@@ -32,6 +33,7 @@ const OWN_FILES: [&str; 10] = [
     SEEDING_FILE,
     OPENING_FILE,
     ELECTION_FILE,
+    INDEXES_FILE,
 ];
 
 /// Directories of a database, and one that a file system makes for itself at its root.

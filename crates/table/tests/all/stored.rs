@@ -122,6 +122,7 @@ fn indexes_of_other_rows_or_other_tables_are_not_taken() {
                     kind: IndexKind::Ordered,
                     unique: false,
                     key: vec![KeyPart { column, descending }],
+                    deferrable: false,
                 };
                 tx.create_index(number, by_group).expect("created");
             }),
