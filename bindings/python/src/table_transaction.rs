@@ -59,8 +59,9 @@ macro_rules! in_rows {
     }};
 }
 
-/// The same for a step on one row. In an open transaction, it takes less time than releasing the interpreter and having it
-/// back would.
+/// The same for a step on one row and no others, a read or an insertion. In an open transaction, it takes less time than
+/// releasing the interpreter and having it back would. A changed or deleted row may have any number of rows that refer to
+/// it, so that other threads run meanwhile.
 macro_rules! in_row {
     ($this:expr, $py:ident, $table:expr, |$rows:pat_param| $act:expr) => {{
         let mut running = $this.running.try_lock().ok();
@@ -345,7 +346,7 @@ impl Table {
     fn put(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
         let columns = named(columns)?;
         let transaction = self.transaction.get();
-        Ok(in_row!(transaction, py, self.name, |mut rows| {
+        Ok(in_rows!(transaction, py, self.name, |mut rows| {
             rows.put(&borrowed(&columns))
         })?)
     }
@@ -360,7 +361,7 @@ impl Table {
     ) -> PyResult<()> {
         let (wanted, columns) = (values(key)?, named(columns)?);
         let transaction = self.transaction.get();
-        let there = in_row!(transaction, py, self.name, |mut rows| {
+        let there = in_rows!(transaction, py, self.name, |mut rows| {
             rows.update(&wanted, &borrowed(&columns))
         })?;
         there.then_some(()).ok_or_else(|| no_row(key))
@@ -371,7 +372,7 @@ impl Table {
     fn delete(&self, py: Python<'_>, key: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let key = values(key)?;
         let transaction = self.transaction.get();
-        Ok(in_row!(transaction, py, self.name, |mut rows| rows.delete(&key))?)
+        Ok(in_rows!(transaction, py, self.name, |mut rows| rows.delete(&key))?)
     }
 
     /// The row with a key as a dictionary, or ``None``.

@@ -313,7 +313,8 @@ impl Engine {
                 return None;
             }
         }
-        let has_time = !within.is_zero();
+        // Where followers make the checkpoints, a close does not make one, nor this.
+        let has_time = !within.is_zero() && self.options.checkpoint == CheckpointPlace::Local;
         has_time.then(|| ClosedAt::of(&self.manifest).until(until))
     }
 

@@ -17,9 +17,12 @@ use crate::secondary::{Secondary, What, wanted};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_base::events;
+use sardonyx_rows::key::KeyShape;
+use sardonyx_rows::schema::{Schema, Type, ValueRef};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::stored::{ClosedAt, Stored, forget, store};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The version of the description.
@@ -55,14 +58,16 @@ impl TableSpace {
     }
 
     /// Stores the indexes for the next opening of the database, which is closed in this state. Without effect if they are
-    /// small, or if one of them is not whole. If it fails, the next opening builds them.
+    /// small or less than half of their memory, or if one of them is not whole. If it fails, the next opening builds them.
     pub fn store_indexes(&mut self, disk: &dyn Disk, closed: ClosedAt) {
         let started = Instant::now();
         self.leaving.give_all_back(&mut self.indexes);
         let tables = || self.tables.iter().flatten();
         let is_whole = self.made_indexes.is_empty() && tables().all(|table| table.beside.is_none());
         let bytes = self.indexes.bytes_used();
-        if !is_whole || bytes == 0 || bytes < self.stored_bytes_min {
+        // Free blocks between the used ones would be written and read, too.
+        let is_dense = bytes >= self.indexes.used_pages().len() as u64 / 2;
+        if !is_whole || !is_dense || bytes == 0 || bytes < self.stored_bytes_min {
             return;
         }
         let description = describe(self);
@@ -168,6 +173,49 @@ impl StoredTable {
     }
 }
 
+/// A word that depends on how keys are encoded and hashed, and on the program's version: indexes that another encoding has
+/// ordered must not be believed, although their nodes look the same.
+fn encodings() -> u64 {
+    static WORD: LazyLock<u64> = LazyLock::new(|| {
+        let hash = KeyHash::from_seed(VERSION);
+        let mut encoded = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
+        for length in [1, 8, 9, 24] {
+            let bytes: Vec<u8> = (0..length).collect();
+            encoded.extend(hash.of(&bytes).to_le_bytes());
+        }
+        for (kind, value) in samples() {
+            for descending in [false, true] {
+                let schema = Schema::new().column("a", kind).primary_key(["a"]).ordered();
+                let Ok(mut schema) = schema.build() else {
+                    continue;
+                };
+                schema.primary.key[0].descending = descending;
+                let shape = KeyShape::new(&schema, &schema.primary);
+                let key = shape.of_values(&value);
+                encoded.extend(key.map_or_else(|_| Vec::new(), |key| key.bytes.to_vec()));
+                encoded.push(u8::from(shape.is_exact()));
+            }
+        }
+        hash.of(&encoded)
+    });
+    *WORD
+}
+
+/// Values of which each kind of encoding has one.
+fn samples() -> [(Type, ValueRef<'static>); 9] {
+    [
+        (Type::Bool, ValueRef::Bool(true)),
+        (Type::I16, ValueRef::Int(-300)),
+        (Type::I64, ValueRef::Int(-300)),
+        (Type::U64, ValueRef::Int(70_000)),
+        (Type::F64, ValueRef::Float(-1.5)),
+        (Type::Text, ValueRef::Text("a\0b and more than a word")),
+        (Type::Bytes, ValueRef::Bytes(b"a\0b")),
+        (Type::Timestamp, ValueRef::Timestamp(-7)),
+        (Type::Date, ValueRef::Date(70)),
+    ]
+}
+
 /// The name and the key of an index: another one of its name is not taken for it.
 fn identity(what: &What) -> Vec<u8> {
     let mut bytes = what.definition.name.clone().into_bytes();
@@ -184,6 +232,7 @@ fn identity(what: &What) -> Vec<u8> {
 fn describe(space: &TableSpace) -> Vec<u8> {
     let mut words = Words::default();
     words.put(VERSION);
+    words.put(encodings());
     NODE_SIZES.iter().for_each(|size| words.put(*size as u64));
     space.hash.words().iter().for_each(|word| words.put(*word));
     space.indexes.describe(&mut words);
@@ -205,7 +254,7 @@ fn describe(space: &TableSpace) -> Vec<u8> {
 /// The indexes of a description, whose pages are not read yet.
 fn decode(description: &[u8], rows_max: u64) -> Option<StoredIndexes> {
     let mut words = Described(description);
-    let is_known = words.word()? == VERSION;
+    let is_known = words.word()? == VERSION && words.word()? == encodings();
     let mut sizes = NODE_SIZES
         .iter()
         .map(|size| Some(words.word()? == *size as u64));

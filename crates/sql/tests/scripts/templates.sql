@@ -280,3 +280,8 @@ query
 select to_char(timestamptz '2024-07-01 12:00:00+00', 'YYYY-MM-DD HH24 TZ OF TZH'), to_timestamp('2024-07-01 12:00', 'YYYY-MM-DD HH24:MI'), to_char(date '2024-01-01', 'TZ')
 ----
 2024-07-01 08 EDT -04 -04|2024-07-01 12:00:00-04|EST
+
+query
+select length(to_char(1.5::float8, '9.' || repeat('9', 70000) || 'EEEE'))
+----
+70007

@@ -9,6 +9,7 @@ use crate::disk::{Access, Create, Disk};
 use crate::manifest::MANIFEST_FILE;
 use crate::places;
 use crate::remote_log::known::STORE_FILE;
+use crate::stored;
 use std::sync::Arc;
 
 /// The file that marks a directory that is being made of a store's content.
@@ -40,6 +41,8 @@ pub(super) fn forget_store(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
 /// Removes the manifest; the next opening makes the directory from the store, after a crash at any step, too.
 pub(super) fn begin_anew(home: &dyn Disk) -> Result<(), OpenError> {
     mark(home)?;
+    // They belong to pages that are replaced.
+    stored::forget(home)?;
     home.remove(MANIFEST_FILE)?;
     Ok(home.sync_directory("")?)
 }

@@ -107,6 +107,8 @@ struct Watched {
     filling: AtomicBool,
     /// All of them are put off: a logging thread leaves the group until it is due.
     put_off: AtomicBool,
+    /// A caller waits for a group below this number: such a group is not put off.
+    wanted_below: AtomicU64,
     /// A step could not seal the open group, since the pen was taken.
     turned_away: AtomicBool,
 }
@@ -138,6 +140,8 @@ struct Queue {
     filling_since: Option<Instant>,
     /// The time when a group that is put off is due. A later group may be due later.
     due_at: Option<Instant>,
+    /// Threads that sleep until a time.
+    timed: usize,
     closed: bool,
 }
 
@@ -311,7 +315,7 @@ impl LogWriter {
                 return self.fate(number, error);
             }
             let seen = self.waiting.seen(number);
-            self.end_putting_off();
+            self.want_group(number);
             if self.callers_step() {
                 continue;
             }
@@ -328,7 +332,7 @@ impl LogWriter {
             return Poll::Ready(Ok(()));
         }
         self.waiting.register(number, waker);
-        if self.end_putting_off() {
+        if self.want_group(number) {
             self.work.signal();
         }
         // It may have become durable, or the log poisoned, just before the waker was there.

@@ -296,10 +296,17 @@ fn with_exponent(mantissa: &str, exponent: i32) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
+/// No float has more digits that are not zero.
+const FLOAT_DIGITS_MAX: usize = 1100;
+
 fn float_scientific(value: f64, scale: usize) -> String {
-    let text = format!("{value:.scale$e}");
+    // The library's own formatting takes 65,535 digits at most.
+    let kept = scale.min(FLOAT_DIGITS_MAX);
+    let text = format!("{value:.kept$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    with_exponent(mantissa, exponent.parse().unwrap_or(0))
+    let mut mantissa = mantissa.to_string();
+    mantissa.extend(std::iter::repeat_n('0', scale - kept));
+    with_exponent(&mantissa, exponent.parse().unwrap_or(0))
 }
 
 /// Digits are rounded half away from zero, as of all decimals.

@@ -143,6 +143,11 @@ impl LogWriter {
         if is_first {
             // Before the pen is released: until then, no thread can seal the group.
             self.watched.put_off.store(true, Ordering::SeqCst);
+            // A caller that asks from here on ends it.
+            if self.watched.wanted_below.load(Ordering::SeqCst) > open.group() {
+                self.want(open);
+                return None;
+            }
         }
         Some(is_first)
     }
@@ -162,11 +167,22 @@ impl LogWriter {
         let due_at = Instant::now() + DEFERRED_TIME_MAX;
         let mut queue = self.work.queue.lock();
         // A thread that waits for an earlier time waits on.
-        let is_watched = queue.due_at.replace(due_at).is_some();
+        queue.due_at = Some(due_at);
+        let is_watched = queue.timed > 0;
         drop(queue);
         if !is_watched {
             self.work.arrived.notify_one();
         }
+    }
+
+    /// A caller waits for the group of this number: it is not put off, nor will it be. Returns whether it was.
+    #[inline]
+    pub(super) fn want_group(&self, number: u64) -> bool {
+        let wanted = &self.watched.wanted_below;
+        if wanted.load(Ordering::SeqCst) <= number {
+            wanted.fetch_max(number + 1, Ordering::SeqCst);
+        }
+        self.end_putting_off()
     }
 
     /// The open group is no longer put off: a caller waits for it, or has handed a transaction of it on. Returns

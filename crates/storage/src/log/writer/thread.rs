@@ -67,17 +67,22 @@ impl LogWriter {
             }
             // The filling group is sealed when the copy elsewhere has the outstanding ones, which is signalled.
         }
+        let is_poisoned = self.poison.get().is_some();
         let due_at = match (self.policy, queue.filling_since) {
+            // There is nothing to write any more, so that no time is waited for.
+            _ if is_poisoned => None,
             // One that is further away than time reaches never comes.
             (GroupPolicy::Fixed { time, .. }, Some(since)) => since.checked_add(time),
             _ => queue.due_at,
         };
-        if queue.is_due() {
+        if !is_poisoned && queue.is_due() {
             return false;
         }
         match due_at {
             Some(due_at) => {
+                queue.timed += 1;
                 self.work.arrived.wait_until(&mut queue, due_at);
+                queue.timed -= 1;
             }
             None => self.work.arrived.wait(&mut queue),
         }

@@ -1,6 +1,6 @@
 //! Writing: from a sealed group to its acknowledgement, one step a group.
 
-use super::LogWriter;
+use super::{LogWriter, Queue};
 use crate::drive::Drive;
 use crate::log::durable::DurablePrefix;
 use crate::log::policy::GroupPolicy;
@@ -81,6 +81,13 @@ impl LogWriter {
                 .is_some_and(|since| since.elapsed() >= time)
     }
 
+    /// Before this thread goes to the disk: if it was the one that slept until a group is due, another does.
+    fn have_time_watched(&self, queue: &Queue) {
+        if queue.due_at.is_some() && queue.timed == 0 {
+            self.work.arrived.notify_one();
+        }
+    }
+
     /// Takes a sealed group, or has one sealed, and counts it as being written.
     fn next_group(&self) -> Option<SealedGroup> {
         let mut queue = self.work.queue.lock();
@@ -97,6 +104,7 @@ impl LogWriter {
         }
         if let Some(group) = queue.sealed.pop_front() {
             queue.writing += 1;
+            self.have_time_watched(&queue);
             return Some(group);
         }
         if !self.is_filling() || (self.remote.is_some() && !self.wants_group()) {
@@ -104,6 +112,7 @@ impl LogWriter {
             return None;
         }
         queue.writing += 1;
+        self.have_time_watched(&queue);
         drop(queue);
         let misses = self.pool.misses();
         let group = self.seal_open();
