@@ -8,7 +8,7 @@ use crate::path::{
 };
 use crate::schemas::{has_schema, is_there};
 use crate::source::Source;
-use crate::values::zones::SessionZone;
+use crate::values::zones::{DateOrder, SessionZone};
 use sqlparser::ast::ObjectName;
 use std::sync::Arc;
 
@@ -58,6 +58,21 @@ impl SearchPath {
     pub fn in_zone(mut self, zone: Option<SessionZone>) -> SearchPath {
         self.zone = zone;
         self
+    }
+
+    /// Checks that a session may keep the text of queries: their dates are read with the month first.
+    ///
+    /// # Errors
+    /// `0A000` if it reads them in another order.
+    pub fn check_order(&self, what: &str) -> Result<(), SqlError> {
+        let order = self.zone.as_ref().map(SessionZone::order);
+        match order.unwrap_or_default() == DateOrder::default() {
+            true => Ok(()),
+            false => Err(SqlError::unsupported(format!(
+                "{what} with another order of dates than MDY is not supported"
+            ))
+            .hint("SET datestyle = 'ISO, MDY' before.")),
+        }
     }
 
     /// True if it is a session's.

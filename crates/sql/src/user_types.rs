@@ -15,7 +15,7 @@ use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::{EnumType, Label, NamedTypes, SqlType, TypeSpec, unknown_type};
-use crate::values::zones::SessionZone;
+use crate::values::zones::{DateOrder, SessionZone};
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::DataType;
 use std::cell::RefCell;
@@ -231,6 +231,12 @@ impl TypeNames {
             zone: zone.cloned(),
             ..TypeNames::default()
         }
+    }
+
+    /// The same for texts that are kept, whose dates have the month first.
+    pub fn with_month_first(mut self) -> TypeNames {
+        self.zone = SessionZone::in_order(self.zone, DateOrder::default());
+        self
     }
 
     /// The time zone in which literals are read; UTC if there is none.

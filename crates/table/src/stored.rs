@@ -31,6 +31,9 @@ const VERSION: u64 = 1;
 /// Fewer bytes of indexes are built in some milliseconds.
 pub(crate) const STORED_BYTES_MIN: u64 = 4 << 20;
 
+/// The most bytes of free blocks that are stored whatever the indexes have.
+const FREE_BYTES_MAX: u64 = 16 << 20;
+
 /// Indexes that were stored at a clean close.
 #[derive(Debug)]
 pub struct StoredIndexes {
@@ -58,7 +61,7 @@ impl TableSpace {
     }
 
     /// Stores the indexes for the next opening of the database, which is closed in this state. Without effect if they are
-    /// small or less than half of their memory, or if one of them is not whole. If it fails, the next opening builds them.
+    /// small or less than about half of their memory, or if one of them is not whole. If it fails, the next opening builds them.
     pub fn store_indexes(&mut self, disk: &dyn Disk, closed: ClosedAt) {
         let started = Instant::now();
         self.leaving.give_all_back(&mut self.indexes);
@@ -66,7 +69,7 @@ impl TableSpace {
         let is_whole = self.made_indexes.is_empty() && tables().all(|table| table.beside.is_none());
         let bytes = self.indexes.bytes_used();
         // Free blocks between the used ones would be written and read, too.
-        let is_dense = bytes >= self.indexes.used_pages().len() as u64 / 2;
+        let is_dense = self.indexes.used_pages().len() as u64 <= 2 * bytes + FREE_BYTES_MAX;
         if !is_whole || !is_dense || bytes == 0 || bytes < self.stored_bytes_min {
             return;
         }

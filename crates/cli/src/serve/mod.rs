@@ -139,8 +139,8 @@ pub struct Arguments {
     /// answers [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads from this one's copy, if at most so old. The least value
-    /// is an eighth of the lease, or 2s if that is less [default: send clients away]
+    /// With --store: while another host serves, answer reads if this copy is at most so old; at least an eighth of the
+    /// lease, or 2s [default: send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
     #[command(flatten)]

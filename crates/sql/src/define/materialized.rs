@@ -41,6 +41,7 @@ pub(crate) fn create(
     ];
     refuse(WORD, &asked)?;
     let rights = prepared.rights();
+    rights.path().check_order(WORD)?;
     let Some(target) = tx.define() else {
         return Err(SqlError::unsupported(
             "a transaction that runs aside defines nothing",

@@ -26,6 +26,7 @@ pub(super) fn create(
     definition: &ProcedureDefinition,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
+    rights.path().check_order("CREATE PROCEDURE")?;
     let source = tx.view();
     let is_there = object(source, kind::PROCEDURE, &definition.name)?.is_some();
     if is_there && !definition.replaces {

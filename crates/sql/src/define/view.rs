@@ -36,6 +36,7 @@ pub(super) fn create(
 ) -> Result<Complete, SqlError> {
     check_clauses(create)?;
     let path = rights.path();
+    path.check_order("CREATE VIEW")?;
     let (columns, query, reads_temporary) = planned(tx.view(), create, rights)?;
     let mut complete = Complete::of(Tag::plain("CREATE VIEW"));
     if reads_temporary && !create.temporary {

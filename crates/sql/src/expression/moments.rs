@@ -1,7 +1,7 @@
 //! Literals of moments in texts that are kept: conditions, expressions of indexes and of columns, defaults.
 //!
-//! A literal without a zone means a moment of the session that declares it, and the text is read again in UTC, or in the
-//! zone of another session. So the text is kept with the moment itself, at its distance from UTC. A compiler notes the
+//! A literal without a zone means a moment of the session that declares it, and a date is read in that session's order of
+//! day and month. The text is read again in UTC, or in the zone of another session, and with the month first. So the text is kept with the moment itself, at its distance from UTC. A compiler notes the
 //! literals that it reads so ([`Moments`]), but not where they stand, and the same text may be a day or a text elsewhere. A
 //! literal is replaced only if the whole expression stays the same when it is compiled again.
 //!
@@ -21,14 +21,17 @@ use std::collections::BTreeMap;
 /// How often an expression is compiled to find which of its equal literals are moments.
 const TRIES_MAX: usize = 64;
 
-/// The literals that were read in a session's zone and are another moment in UTC, and what says the same everywhere.
+/// The literals that were read in a session's zone or order and are another day or moment in UTC and with the month first, and what says the same everywhere.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments(BTreeMap<String, String>);
 
 impl Moments {
     /// Notes what a literal's text was read as.
     pub fn note(&mut self, kind: SqlType, text: &str, value: &Value) {
-        let is_one = kind.element().unwrap_or(kind) == SqlType::Timestamptz;
+        let is_one = matches!(
+            kind.element().unwrap_or(kind),
+            SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date
+        );
         if !is_one || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
             return;
         }
@@ -108,7 +111,7 @@ pub(crate) fn kept_expression<T: PartialEq>(
 
 fn unclear() -> SqlError {
     SqlError::unsupported(
-        "an expression with this literal of a timestamp with time zone cannot be kept",
+        "an expression with this literal of a date or a timestamp cannot be kept",
     )
-    .hint("Write the literal with its time zone.")
+    .hint("Write the literal as year, month and day, with its time zone.")
 }

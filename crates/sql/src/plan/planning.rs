@@ -200,7 +200,11 @@ impl<'a> Planning<'a> {
         let outer = std::mem::take(&mut self.queries.around.outer);
         let asked = std::mem::take(&mut self.queries.around.asked);
         let rights = std::mem::take(&mut self.queries.rights);
+        // Its text was kept by a session that reads dates so.
+        let types = self.parameters.types().clone();
+        self.parameters.set_types(types.clone().with_month_first());
         let planned = plan(self);
+        self.parameters.set_types(types);
         let queries = &mut self.queries;
         (
             queries.named,

@@ -14,6 +14,7 @@ use super::shortened;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, is_date};
+use crate::values::infinity::finite;
 use crate::values::zones::{DateOrder, SessionZone};
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
@@ -159,7 +160,7 @@ pub(crate) fn read_at(
             (Some(place), SqlType::Timestamptz) => place.moment(micros)?,
             _ => micros,
         };
-        Some(micros).filter(|&micros| micros >= FIRST)
+        finite(micros).filter(|&micros| micros >= FIRST)
     });
     let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
     Ok(Value::Timestamp(micros))

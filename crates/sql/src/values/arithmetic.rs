@@ -1,7 +1,7 @@
 //! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
 //! their width, a `numeric` has up to 38 digits.
 
-use super::infinity::{infinite_moment, is_infinite};
+use super::infinity::{finite, infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
@@ -467,7 +467,8 @@ pub(crate) fn shift(
         }
         _ => return Err(too_far()),
     };
-    let moved = shift_micros(micros, interval).ok_or_else(too_far)?;
+    let moved = shift_micros(micros, interval).and_then(finite);
+    let moved = moved.ok_or_else(too_far)?;
     Ok(Value::Timestamp(moved))
 }
 
@@ -497,8 +498,8 @@ pub(crate) fn shift_in(
         return Err(too_far());
     };
     let moment = zone.zone().moment(local).ok_or_else(too_far)?;
-    let moved = moment.checked_add(interval.micros).ok_or_else(too_far)?;
-    Ok(Value::Timestamp(moved))
+    let moved = moment.checked_add(interval.micros).and_then(finite);
+    Ok(Value::Timestamp(moved.ok_or_else(too_far)?))
 }
 
 fn shift_micros(micros: i64, interval: &Interval) -> Option<i64> {

@@ -11,6 +11,11 @@ pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     )
 }
 
+/// A moment that was computed or read: not the last or the first number, which mean infinities.
+pub(crate) fn finite(micros: i64) -> Option<i64> {
+    (micros != i64::MAX && micros != i64::MIN).then_some(micros)
+}
+
 /// The moment behind all others, or before them, of a day or a moment that is so.
 pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
     match of {

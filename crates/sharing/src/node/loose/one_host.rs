@@ -25,6 +25,7 @@ use crate::protocol::membership::View;
 use crate::protocol::{Epoch, NodeId};
 use sardonyx_base::crc32c;
 use sardonyx_base::lease::{Lease, Renewal, Sign, Watch};
+use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_base::sync::thread::{self, JoinHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +57,7 @@ pub struct OneHost {
 /// The process's own node.
 #[derive(Debug)]
 struct Own {
+    process: Process,
     node: NodeId,
     shown: Arc<Shown>,
     renewing: Option<JoinHandle<()>>,
@@ -207,6 +209,7 @@ impl OneHost {
             .name("lease".into())
             .spawn(move || renews.renew())?;
         Ok(Some(Own {
+            process: Process::current(),
             node,
             shown,
             renewing: Some(renewing),
@@ -256,11 +259,19 @@ impl Shown {
 }
 
 impl Drop for Own {
+    /// Unlocks the file, and does not leave that to its closing: a process that another thread is just starting has a
+    /// copy of the descriptor until it runs its own program, and so the node would still be there. The lock is not a
+    /// forked child's.
     fn drop(&mut self) {
         self.shown.lease.lock().1 = true;
         self.shown.changed.notify_all();
         if let Some(renewing) = self.renewing.take() {
             let _ = renewing.join();
+        }
+        if self.process.is_current()
+            && let Err(error) = self.shown.file.unlock()
+        {
+            tracing::warn!(%error, "a node that leaves is there until its file is closed");
         }
     }
 }
@@ -380,6 +391,20 @@ mod tests {
         assert!(!two.swap(Epoch(1), &view(2, b)).unwrap());
         let left = fs::read_dir(place.path()).unwrap().count();
         assert!(left <= KEPT as usize + 3, "{left} files");
+    }
+
+    #[test]
+    fn who_leaves_is_there_no_more_although_a_process_that_starts_has_its_file() {
+        let place = tempfile::tempdir().unwrap();
+        let open = || OneHost::open(place.path()).unwrap();
+        let (mut one, mut two) = (open(), open());
+        let a = one.enter(address()).unwrap();
+        two.enter(address()).unwrap();
+        // As between `fork` and `exec`.
+        let inherited = two.own.as_ref().unwrap().shown.file.try_clone().unwrap();
+        two.leave();
+        assert_eq!(one.present().unwrap(), [(a, address())].into());
+        drop(inherited);
     }
 
     #[test]
