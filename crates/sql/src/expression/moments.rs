@@ -110,8 +110,6 @@ pub(crate) fn kept_expression<T: PartialEq>(
 }
 
 fn unclear() -> SqlError {
-    SqlError::unsupported(
-        "an expression with this literal of a date or a timestamp cannot be kept",
-    )
-    .hint("Write the literal as year, month and day, with its time zone.")
+    SqlError::unsupported("an expression with this literal of a date or a timestamp cannot be kept")
+        .hint("Write the literal as year, month and day, with its time zone.")
 }

@@ -130,3 +130,64 @@ query
 select date_trunc('hours', timestamp '2024-01-01 10:11:12.345678'), date_trunc('millisecond', timestamp '2024-01-01 10:11:12.345678'), date_trunc('centuries', timestamp '2024-01-01')
 ----
 2024-01-01 10:00:00|2024-01-01 10:11:12.345|2001-01-01 00:00:00
+
+# What is kept means the dates of the session that declared it.
+statement ok
+set datestyle = 'ISO, DMY'
+
+statement ok
+create table kept_order (id int primary key, d date check (d <> '05/03/2024'), g date generated always as (d + (date '02/03/2024' - date '01/03/2024')) stored)
+
+statement ok
+create unique index kept_order_later on kept_order (g) where d > '02/04/2024'
+
+statement ok
+insert into kept_order (id, d) values (1, '2024-05-03')
+
+statement error 23514
+insert into kept_order (id, d) values (2, '2024-03-05')
+----
+new row for relation "kept_order" violates check constraint "kept_order_d_check"
+
+query
+select id, g from kept_order
+----
+1|2024-05-04
+
+statement ok
+alter table kept_order alter d set default '09/10/2024'
+
+statement error 0A000
+create view kept_order_view as select date '02/03/2024' as d
+----
+CREATE VIEW with another order of dates than MDY is not supported
+
+statement ok
+set datestyle = 'ISO, MDY'
+
+statement ok
+create view kept_order_view as select date '02/03/2024' as d
+
+statement ok
+insert into kept_order (id) values (3)
+
+query
+select d from kept_order where id = 3
+----
+2024-10-09
+
+statement ok
+set datestyle = 'ISO, DMY'
+
+query
+select d from kept_order_view
+----
+2024-02-03
+
+statement ok
+reset datestyle
+
+statement error 22008
+select timestamp '294247-01-10 04:00:54.775806' + interval '1 microsecond'
+----
+timestamp out of range

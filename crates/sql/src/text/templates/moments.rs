@@ -22,6 +22,11 @@ pub(super) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
+/// The first three letters of a name.
+pub(super) fn short_name(name: &'static str) -> &'static str {
+    name.get(..3).unwrap_or(name)
+}
+
 pub(super) const DAYS: [&str; 7] = [
     "Sunday",
     "Monday",
@@ -279,7 +284,7 @@ impl Shown {
         };
         let Some(name) = name else { return };
         let is_short = matches!(upper, "MON" | "DY");
-        let name = if is_short { &name[..3] } else { name };
+        let name = if is_short { short_name(name) } else { name };
         let name = match pattern {
             _ if pattern == upper => name.to_ascii_uppercase(),
             _ if pattern.starts_with(|letter: char| letter.is_ascii_lowercase()) => {
@@ -329,7 +334,7 @@ impl Shown {
                     true => out.push_str(&format!("{sign}{hours}")),
                     false => out.push_str(&format!("{sign}{hours:02}")),
                 }
-                if seconds % 3600 != 0 {
+                if !seconds.is_multiple_of(3600) {
                     out.push_str(&format!(":{minutes:02}"));
                 }
             }

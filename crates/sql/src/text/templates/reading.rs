@@ -2,7 +2,7 @@
 //!
 //! Source: `DCH_from_char` and `do_to_timestamp` of PostgreSQL's `formatting.c`, in the locale C.
 
-use super::moments::{DAYS, JULIAN, MONTHS, ROMAN};
+use super::moments::{DAYS, JULIAN, MONTHS, ROMAN, short_name};
 use super::{Modifiers, Ordinal, Part, is_separator, is_space, of_moments};
 use crate::error::{SqlError, code};
 use sardonyx_rows::value_text::{date_of, days_of};
@@ -79,6 +79,10 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    fn before(&self) -> &'t str {
+        self.text.get(..self.at).unwrap_or_default()
+    }
+
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -380,7 +384,7 @@ impl Fields {
                         if sign == '-' { -1 } else { 1 }
                     }
                     // The minus may have been taken for a separator.
-                    _ if skipped > 0 && reader.text[..reader.at].ends_with('-') => -1,
+                    _ if skipped > 0 && reader.before().ends_with('-') => -1,
                     _ => 1,
                 };
                 read(reader, &mut self.zone_hours, 2)?;
@@ -393,7 +397,7 @@ impl Fields {
             }
             "MONTH" => set(&mut self.month, reader.name(&MONTHS, pattern)? + 1)?,
             "MON" => {
-                let names = MONTHS.map(|name| &name[..3]);
+                let names = MONTHS.map(short_name);
                 set(&mut self.month, reader.name(&names, pattern)? + 1)?;
             }
             "MM" => {
@@ -404,7 +408,7 @@ impl Fields {
                 self.weekday += 1;
             }
             "DY" => {
-                let names = DAYS.map(|name| &name[..3]);
+                let names = DAYS.map(short_name);
                 set(&mut self.weekday, reader.name(&names, pattern)?)?;
                 self.weekday += 1;
             }

@@ -44,7 +44,7 @@ pub(super) fn write(
     picture.zero_start = picture.zero_start.saturating_sub(1);
     let is_positive = is_negative == Some(false);
     let sign_is_written = if picture.has_plus || picture.has_minus {
-        !(picture.has_plus && !picture.has_minus)
+        !picture.has_plus || picture.has_minus
     } else {
         if is_negative != Some(true) && picture.is_bare {
             picture.has_brackets = false;
@@ -86,7 +86,7 @@ fn last_relevant(picture: &Picture, number: &str, spaces: usize) -> Option<usize
     }
     let point = number.find('.')?;
     let digits = number.bytes().enumerate().skip(point + 1);
-    let last = digits.filter(|(_, digit)| *digit != b'0').last();
+    let last = digits.rev().find(|(_, digit)| *digit != b'0');
     let last = last.map_or(point, |(at, _)| at);
     // Zeros that the template asks for are written.
     let zero = match picture.zero_end > spaces {
