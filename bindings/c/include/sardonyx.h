@@ -1333,6 +1333,7 @@ sdx_status sdx_follower_position(struct sdx_follower *follower,
 /**
  * Waits until a view would have every commit before a position of `sdx_tables_position`. `SDX_UNAVAILABLE` if that
  * takes longer than so many microseconds. A close of the follower ends the wait with `SDX_CLOSED`.
+ * A wait that begins after the close is `SDX_INVALID_HANDLE`.
  */
 sdx_status sdx_follower_wait(struct sdx_follower *follower,
                              uint64_t position,

@@ -140,6 +140,7 @@ pub unsafe extern "C" fn sdx_follower_position(
 
 /// Waits until a view would have every commit before a position of `sdx_tables_position`. `SDX_UNAVAILABLE` if that
 /// takes longer than so many microseconds. A close of the follower ends the wait with `SDX_CLOSED`.
+/// A wait that begins after the close is `SDX_INVALID_HANDLE`.
 ///
 /// # Safety
 /// As for `sdx_open`.

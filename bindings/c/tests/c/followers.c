@@ -48,9 +48,21 @@ static void send_position(sdx_tables *tables)
     CHECK(read(to_writer[0], &byte, 1) == 1);
 }
 
+/* A follower, and a position that it has reached. */
+struct waiting {
+    sdx_follower *follower;
+    uint64_t reached;
+    pthread_barrier_t has_waited;
+};
+
 static void *wait_for_what_never_comes(void *user)
 {
-    STATUS(SDX_CLOSED, sdx_follower_wait(user, UINT64_MAX, SECONDS(3600)));
+    struct waiting *waiting = user;
+    OK(sdx_follower_wait(waiting->follower, waiting->reached, SECONDS(60)));
+    pthread_barrier_wait(&waiting->has_waited);
+    /* The close comes during the wait, or before it. */
+    sdx_status status = sdx_follower_wait(waiting->follower, UINT64_MAX, SECONDS(3600));
+    CHECK(status == SDX_CLOSED || status == SDX_INVALID_HANDLE);
     return NULL;
 }
 
@@ -132,11 +144,13 @@ static void reader(void)
     STATUS(SDX_INVALID_HANDLE, sdx_follower_view((sdx_follower *) after, SDX_ANY_LAG, &none));
 
     pthread_t waiter;
-    CHECK(pthread_create(&waiter, NULL, wait_for_what_never_comes, follower) == 0);
-    /* Also if the close comes first: then the handle is closed. */
-    usleep(100000);
+    struct waiting waiting = { .follower = follower, .reached = position };
+    CHECK(pthread_barrier_init(&waiting.has_waited, NULL, 2) == 0);
+    CHECK(pthread_create(&waiter, NULL, wait_for_what_never_comes, &waiting) == 0);
+    pthread_barrier_wait(&waiting.has_waited);
     OK(sdx_follower_close(follower));
     CHECK(pthread_join(waiter, NULL) == 0);
+    CHECK(pthread_barrier_destroy(&waiting.has_waited) == 0);
     STATUS(SDX_INVALID_HANDLE, sdx_follower_position(follower, &reached));
     CHECK(balance_of(after, accounts, 2) == 5);
     OK(sdx_view_close(before));

@@ -6,18 +6,18 @@
 //!
 //! - A new place has nothing that counts. It is empty, or it was a copy of this set before. It begins a life in which no
 //!   process knows it.
-//! - It is another store than the copies and the keeper: an object that is created there is found at none of them. So
-//!   each of them must answer.
-//! - After a removal of a copy in sync, two copies in sync still answer.
+//! - It is another store than the copies, the keeper and the other new places: an object that is created there is found
+//!   at none of them. So each of them must answer. All that is found out again if the places have changed meanwhile.
+//! - After a removal of a copy in sync, two copies in sync still answer; one, if the removed one gives no answer.
 //!
 //! The register keeps the places of before ([`SetRecord::former`]). A host that is restarted with those is accepted: its
 //! arguments are changed later than the set. Programs of before this record cannot read such a register.
 
 use super::keeper::{Keeper, Replaced};
-use super::life::{LIFE_LAST, folder_of, mark_of, marked_lives};
+use super::life::{LIFE_LAST, check_is_of_no_other, folder_of, mark_of, marked_lives};
 use super::members::{Members, Open, Wait};
-use super::record::{SetRecord, Standing};
-use super::spelling::Spelling;
+use super::record::{CopyRecord, SetRecord, Standing};
+use super::spelling::{COPIES_LEAST, Spelling};
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
@@ -39,6 +39,17 @@ pub struct PlacesChange {
     pub removed: Vec<String>,
 }
 
+/// A new place, and its store.
+type New = (String, Arc<dyn RemotePlace>);
+
+/// The last life of any copy that was removed, or is removed now.
+fn last_life(record: &SetRecord, removed: &[String]) -> u64 {
+    let copies = record.copies.iter();
+    let removed = copies.filter(|copy| removed.contains(&copy.place));
+    let last = removed.map(|copy| copy.life).max().unwrap_or(0);
+    last.max(record.removed_life)
+}
+
 /// The set, and the two ways to its stores.
 pub(super) struct Changing<'a> {
     pub keeper: &'a Keeper,
@@ -57,27 +68,32 @@ impl Changing<'_> {
     /// [`StoreError::Place`]: a place is not valid, or not of the set. [`StoreError::Setup`]: a rule of this module
     /// does not hold. The stores' errors; after an unclear one of the keeper, look at the register.
     pub fn change(&self, change: &PlacesChange) -> Result<SetRecord, StoreError> {
-        let mut view = self.keeper.read()?;
-        self.check_names(&view.record, change)?;
-        self.check_left(&view.record, &change.removed)?;
-        let mut added = Vec::new();
         for place in &change.added {
-            let life = self.prepare(&view.record, place, &change.removed)?;
-            added.push((place.clone(), life));
+            Spelling::check_copy(place)?;
         }
+        let mut view = self.keeper.read()?;
+        let mut prepared = None;
         for _ in 0..ATTEMPTS {
-            self.check_names(&view.record, change)?;
-            self.check_left(&view.record, &change.removed)?;
-            let record = view.record.with_places(&added, &change.removed, now());
-            match self.keeper.replace(Some(&view.version), &record)? {
+            let record = &view.record;
+            self.check_names(record, change)?;
+            self.check_left(record, &change.removed)?;
+            // What was found out holds as long as these are the same.
+            let basis = (record.places(), last_life(record, &change.removed));
+            let added = match prepared.take() {
+                Some((before, added)) if before == basis => added,
+                _ => self.prepare(record, change)?,
+            };
+            let changed = record.with_places(&added, &change.removed, now());
+            match self.keeper.replace(Some(&view.version), &changed)? {
                 Replaced::Done(view) => return Ok(view.record.clone()),
                 Replaced::Other(there) => view = there,
             }
+            prepared = Some((basis, added));
         }
         Err(StoreError::NotNow {
             what: "change the places of the set".into(),
             place: self.keeper_place.into(),
-            reason: "its register changes all the time".into(),
+            reason: "its register changes all the time: repeat the command".into(),
         })
     }
 
@@ -107,62 +123,104 @@ impl Changing<'_> {
         let places = record.with_places(&[], &change.removed, 0).places();
         let places = places.into_iter().chain(change.added.iter().cloned());
         let spelled: Vec<String> = places.collect();
+        if spelled.len() < COPIES_LEAST {
+            return Err(self.refused(format!(
+                "without {:?} it would have {} places for the log, and needs {COPIES_LEAST} or more: add a place with \
+                 the same command (--add)",
+                change.removed,
+                spelled.len()
+            )));
+        }
         Spelling::parse(&format!("{};{}", self.keeper_place, spelled.join(";"))).map(drop)
     }
 
     /// The copies that are left have the log, and more than one of them.
     fn check_left(&self, record: &SetRecord, removed: &[String]) -> Result<(), StoreError> {
         let is_removed = |place: &str| removed.iter().any(|removed| removed == place);
-        if !record.in_sync().any(|copy| is_removed(&copy.place)) {
-            return Ok(());
-        }
-        let left = record.in_sync().filter(|copy| !is_removed(&copy.place));
-        let answers = left.filter(|copy| {
+        let mut leaving = record.in_sync().filter(|copy| is_removed(&copy.place));
+        let ask = |copy: &&CopyRecord| {
             let member = self.members.get(record, copy, Wait::Short);
-            member.and_then(|member| member.read(1)).is_ok()
-        });
-        let count = answers.count();
-        match count < IN_SYNC_LEAST {
+            member.and_then(|member| member.read(1))
+        };
+        // One that gives no answer is left out as any process may do, if another one answers.
+        let is_usable = |copy: &CopyRecord| {
+            let answer = ask(&copy);
+            answer.is_ok() || matches!(answer, Err(StoreError::Setup { .. }))
+        };
+        let least = match record.in_sync().any(|copy| is_removed(&copy.place)) {
+            true if leaving.any(is_usable) => IN_SYNC_LEAST,
+            true => 1,
+            false => return Ok(()),
+        };
+        let left = record.in_sync().filter(|copy| !is_removed(&copy.place));
+        let count = left.filter(|copy| ask(copy).is_ok()).count();
+        match count < least {
             true => Err(self.refused(format!(
-                "without {removed:?} it would have {count} copies that are in sync and answer, and needs \
-                 {IN_SYNC_LEAST}; add a place first, and wait until `sardonyx store status` shows it as {}",
+                "without {removed:?} it would have {count} copies that are in sync and answer, and needs {least}; add a \
+                 place first (--add, alone), and wait until `sardonyx store status` shows it as {}, or have those answer \
+                 that it shows so",
                 Standing::InSync.word()
             ))),
             false => Ok(()),
         }
     }
 
-    /// Begins a life of this set at a new place. Returns its number.
+    /// Begins a life of this set at each new place. Returns their numbers.
     fn prepare(
         &self,
         record: &SetRecord,
+        change: &PlacesChange,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let open = |place: &String| Ok((place.clone(), self.new_places.open(place, Wait::Long)?));
+        let new: Result<Vec<New>, StoreError> = change.added.iter().map(open).collect();
+        let new = new?;
+        for (_, store) in &new {
+            self.check_is_another(record, store, &new, &change.removed)?;
+            check_is_of_no_other(&**store, record.identity)?;
+            let is_empty =
+                || Ok(store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty());
+            if marked_lives(&**store, record.identity)? == 0 && !is_empty()? {
+                return Err(StoreError::Setup {
+                    place: store.place(),
+                    reason: "it has a log that is not of this set of copies: a new copy begins with an empty place, so add \
+                             another one"
+                        .into(),
+                });
+            }
+            self.check_entries_fit(record, store, &change.removed)?;
+        }
+        let begun = new.iter().map(|(place, store)| {
+            let life = self.begin(record, place, &**store, &change.removed)?;
+            Ok((place.clone(), life))
+        });
+        begun.collect()
+    }
+
+    fn begin(
+        &self,
+        record: &SetRecord,
         place: &str,
+        store: &dyn RemotePlace,
         removed: &[String],
     ) -> Result<u64, StoreError> {
-        let store = self.new_places.open(place, Wait::Long)?;
-        let before = marked_lives(&*store, record.identity)?;
-        let is_of_another = before == 0
-            && !(store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty());
-        if is_of_another {
-            return Err(StoreError::Setup {
-                place: store.place(),
-                reason: "it has a log that is not of this set of copies: a new copy begins with an empty place".into(),
-            });
-        }
-        self.check_is_another(record, &store, removed)?;
-        self.check_entries_fit(record, &store)?;
         // A process may know the place in any earlier life of it, also if it was emptied since.
-        let life = before.max(record.removed_life) + 1;
+        let before = marked_lives(store, record.identity)?;
+        let life = before.max(last_life(record, removed)) + 1;
         if life > LIFE_LAST {
             return Err(self.refused(format!("{place} has begun too often: empty it")));
         }
-        if store.create_object(&mark_of(record.identity, life), b"")? == Appended::Conflict {
+        let mark = mark_of(record.identity, life);
+        if store.create_object(&mark, place.as_bytes())? == Appended::Conflict {
             return Err(StoreError::NotNow {
                 what: "be added to the set of copies".into(),
                 place: store.place(),
-                reason: "another process adds it at this moment".into(),
+                reason: "another process adds it at this moment: repeat the command".into(),
             });
         }
+        // Of two sets that add it at once, at least one sees the other.
+        check_is_of_no_other(store, record.identity).inspect_err(|_| {
+            let _ = store.remove_objects(&[mark]);
+        })?;
         Ok(life)
     }
 
@@ -171,11 +229,12 @@ impl Changing<'_> {
         &self,
         record: &SetRecord,
         store: &Arc<dyn RemotePlace>,
+        new: &[New],
         removed: &[String],
     ) -> Result<(), StoreError> {
         let sign = format!("copies/sign-{:016x}", system_random());
         store.create_object(&sign, b"")?;
-        let found = self.look_for(record, &sign, removed);
+        let found = self.look_for(record, &sign, store, new, removed);
         // A sign that stays does no harm.
         let _ = store.remove_objects(std::slice::from_ref(&sign));
         match found? {
@@ -195,10 +254,17 @@ impl Changing<'_> {
         &self,
         record: &SetRecord,
         sign: &str,
+        its: &Arc<dyn RemotePlace>,
+        new: &[New],
         removed: &[String],
     ) -> Result<Option<String>, StoreError> {
         if self.keeper.0.read_object(sign)?.is_some() {
             return Ok(Some(self.keeper_place.into()));
+        }
+        for (place, store) in new {
+            if !Arc::ptr_eq(store, its) && store.read_object(sign)?.is_some() {
+                return Ok(Some(place.clone()));
+            }
         }
         for copy in &record.copies {
             if removed.contains(&copy.place) {
@@ -225,8 +291,12 @@ impl Changing<'_> {
         &self,
         record: &SetRecord,
         store: &Arc<dyn RemotePlace>,
+        removed: &[String],
     ) -> Result<(), StoreError> {
-        let (Some(tail), most) = (record.tail(), store.entry_bytes_max()) else {
+        let stay = record
+            .in_sync()
+            .filter(|copy| !removed.contains(&copy.place));
+        let (Some(tail), most) = (stay.last(), store.entry_bytes_max()) else {
             return Ok(());
         };
         let wanted = self.members.get(record, tail, Wait::Short)?;
@@ -235,7 +305,8 @@ impl Changing<'_> {
             true => Err(StoreError::Setup {
                 place: store.place(),
                 reason: format!(
-                    "its entries have at most {most} bytes, and those of the set up to {wanted}"
+                    "its entries have at most {most} bytes, and those of the set up to {wanted}: add a place that takes \
+                     those"
                 ),
             }),
             false => Ok(()),

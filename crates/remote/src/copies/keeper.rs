@@ -72,6 +72,15 @@ impl Keeper {
         record: &SetRecord,
     ) -> Result<Replaced, StoreError> {
         let text = record.encode();
+        // No program could read another one.
+        if SetRecord::decode(text.as_bytes()).as_ref() != Ok(record) {
+            return Err(StoreError::Setup {
+                place: self.0.place(),
+                reason: "the register of the copies would be too long, or a place has characters that it cannot keep: it is \
+                         left as it was. Name shorter places, without spaces"
+                    .into(),
+            });
+        }
         let swapped = self
             .0
             .swap_register(Register::Copies, expected, text.as_bytes());

@@ -40,6 +40,29 @@ pub(super) fn marked_lives(store: &dyn RemotePlace, identity: u64) -> Result<u64
     Ok(lives.max().unwrap_or(0))
 }
 
+/// A place that has a mark of another set is that one's, also if it has no entry yet.
+///
+/// # Errors
+/// The store's; [`StoreError::Setup`]: it has such a mark.
+pub(super) fn check_is_of_no_other(
+    store: &dyn RemotePlace,
+    identity: u64,
+) -> Result<(), StoreError> {
+    let own = format!("copies/{identity:016x}-");
+    let listed = store.list_objects("copies")?;
+    let is_own = |name: &str| name.starts_with(&own) || name.starts_with("copies/sign-");
+    match listed.iter().find(|object| !is_own(&object.name)) {
+        None => Ok(()),
+        Some(other) => Err(StoreError::Setup {
+            place: store.place(),
+            reason: format!(
+                "another set of copies has it ({}): name another, empty place; or empty it, if no set needs it",
+                other.name
+            ),
+        }),
+    }
+}
+
 /// The folder of all objects of a life.
 pub(super) fn folder_of(life: u64) -> String {
     format!("life-{life}")

@@ -83,7 +83,7 @@ use changing::Changing;
 use entries::Tenure;
 use joining::Fillings;
 use keeper::{Keeper, Replaced, View};
-use life::{folder_of, mark_of};
+use life::{check_is_of_no_other, folder_of, mark_of};
 use members::{Members, Open, Wait};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
@@ -97,6 +97,9 @@ use time::{Limits, SystemTime, Time};
 
 /// A copy may give no answer for at most so long.
 const SILENT_MAX: Duration = Duration::from_secs(1);
+
+/// The object of the keeper that has the identity of its set.
+const IDENTITY: &str = "copies/identity";
 
 /// A log on several places.
 #[derive(Debug)]
@@ -290,6 +293,19 @@ pub fn change_copies(
     changing.change(change)
 }
 
+/// The identity of the set that a keeper has: the same for all processes that make it at once, or again after a failure.
+fn identity_of(keeper: &Keeper) -> Result<u64, StoreError> {
+    let text = format!("{:016x}", system_random());
+    keeper.0.create_object(IDENTITY, text.as_bytes())?;
+    let found = keeper.0.read_object(IDENTITY)?.unwrap_or_default();
+    let found = std::str::from_utf8(&found).ok();
+    let identity = found.and_then(|found| u64::from_str_radix(found, 16).ok());
+    identity.ok_or_else(|| StoreError::Setup {
+        place: keeper.0.place(),
+        reason: format!("its object {IDENTITY} is damaged: use an empty place for the register"),
+    })
+}
+
 /// Makes a set of which no register was ever written.
 fn make(
     keeper: &Keeper,
@@ -303,7 +319,7 @@ fn make(
             reason: "its register is not there".into(),
         });
     }
-    let record = SetRecord::new(system_random(), &spelling.copies, now());
+    let record = SetRecord::new(identity_of(keeper)?, &spelling.copies, now());
     for place in &spelling.copies {
         let store = open_plain(place, options)?;
         let is_empty = store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty();
@@ -321,12 +337,18 @@ fn make(
                 ),
             });
         }
-        if store.create_object(&mark_of(record.identity, 1), b"")? == Appended::Conflict {
+        check_is_of_no_other(&*store, record.identity)?;
+        let mark = mark_of(record.identity, 1);
+        let is_there = store.create_object(&mark, place.as_bytes())? == Appended::Conflict;
+        // Another process makes the set too, or one has not made it to the end: then under the same name.
+        if is_there && store.read_object(&mark)?.as_deref() != Some(place.as_bytes()) {
             return Err(StoreError::Setup {
                 place: store.place(),
                 reason: "it is a copy already under another of these names: each copy needs a place of its own".into(),
             });
         }
+        // Of two sets that are made of it at once, at least one sees the other.
+        check_is_of_no_other(&*store, record.identity)?;
     }
     match keeper.replace(None, &record)? {
         Replaced::Done(view) | Replaced::Other(view) => Ok(view),

@@ -225,6 +225,10 @@ impl SetRecord {
             changed.former.retain(|former| *former != places);
             let old = changed.former.len().saturating_sub(FORMER_MAX);
             changed.former.drain(..old);
+            // Its numbers may grow later, so it ends well before its bound.
+            while !changed.former.is_empty() && changed.encode().len() > BYTES_MAX / 2 {
+                changed.former.remove(0);
+            }
         })
     }
 

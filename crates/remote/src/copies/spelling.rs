@@ -14,7 +14,45 @@ pub(crate) struct Spelling {
 /// The most places that have the log.
 const COPIES_MAX: usize = 8;
 
+/// The fewest.
+pub(super) const COPIES_LEAST: usize = 2;
+
+/// The most bytes of one of them.
+pub(super) const COPY_BYTES_MAX: usize = 1 << 10;
+
+/// The reason for which this is no place that can have the log, if there is one.
+fn fault_of(copy: &str) -> Option<String> {
+    let is_part = |char: char| char.is_whitespace() || char.is_control() || char == ';';
+    let reason = match copy {
+        "" => "is empty".into(),
+        _ if copy.len() > COPY_BYTES_MAX => {
+            format!("is no place that can have the log: it has more than {COPY_BYTES_MAX} bytes")
+        }
+        _ if copy.starts_with("copies:") || copy.contains(is_part) => {
+            "is no place that can have the log: it is a copies: itself, or has a space, a control character or a \
+             semicolon"
+                .into()
+        }
+        _ => return None,
+    };
+    Some(reason)
+}
+
 impl Spelling {
+    /// One place that is to have the log, exactly as it is spelled.
+    ///
+    /// # Errors
+    /// [`StoreError::Place`], which does not show it.
+    pub fn check_copy(copy: &str) -> Result<(), StoreError> {
+        match fault_of(copy) {
+            None => Ok(()),
+            Some(reason) => Err(StoreError::Place {
+                place: "the place to add".into(),
+                reason: format!("it {reason}; name each place by an --add of its own"),
+            }),
+        }
+    }
+
     /// Parses the part behind `copies:`.
     ///
     /// # Errors
@@ -34,18 +72,15 @@ impl Spelling {
                     .into(),
             ));
         }
-        if !(2..=COPIES_MAX).contains(&copies.len()) {
+        if !(COPIES_LEAST..=COPIES_MAX).contains(&copies.len()) {
             return Err(wrong(format!(
-                "after the place that keeps the register it has {} places for the log, and needs 2 to {COPIES_MAX}",
+                "after the place that keeps the register it has {} places for the log, and needs {COPIES_LEAST} to {COPIES_MAX}",
                 copies.len()
             )));
         }
         for (nth, copy) in copies.iter().enumerate() {
-            if copy.starts_with("copies:") || copy.contains(char::is_whitespace) {
-                return Err(wrong(format!(
-                    "copy {} is no place that can have the log: it is a copies: itself, or has a space",
-                    nth + 1
-                )));
+            if let Some(reason) = fault_of(copy) {
+                return Err(wrong(format!("copy {} {reason}", nth + 1)));
             }
             if copy == keeper || copies.iter().take(nth).any(|before| before == copy) {
                 return Err(wrong(format!(
@@ -89,6 +124,7 @@ mod tests {
             ("file:/k;file:/k;tcp://h:1", "copy 1 is named twice"),
             ("copies:x;tcp://h:1;tcp://h:2", "register cannot be kept"),
             ("file:/k;copies:y;tcp://h:2", "copy 1 is no place"),
+            ("file:/k;file:/a\u{7};tcp://h:2", "copy 1 is no place"),
             ("k;1;2;3;4;5;6;7;8;9", "9 places for the log"),
         ] {
             let error = Spelling::parse(rest).unwrap_err();

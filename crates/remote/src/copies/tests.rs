@@ -58,6 +58,8 @@ impl Sites {
     }
 
     pub(super) fn at(&self, place: &str) -> Arc<MemoryStore> {
+        // A store has several names, as a directory does.
+        let place = place.trim_start_matches("./");
         let site = self.all.iter().find(|(name, _)| name == place);
         site.expect("a place").1.clone()
     }
