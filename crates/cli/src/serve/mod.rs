@@ -139,8 +139,8 @@ pub struct Arguments {
     /// answers [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads if this copy is at most so old; at least an eighth of the
-    /// lease, or 2s [default: send clients away]
+    /// With --store: while another host serves, answer reads if this copy is at most so old (least: docs/hosts.md)
+    /// [default: send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
     #[command(flatten)]

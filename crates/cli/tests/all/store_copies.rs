@@ -166,7 +166,7 @@ fn i12_places_are_added_and_removed_while_hosts_serve() {
     let refused: [(i32, &[&str], &str); 5] = [
         (2, &["--add", &at(&two)], "a copy of this set already"),
         (2, &["--remove", &at(&three)], "no copy of this set"),
-        (2, &["--add", "copies:file:x"], "copy 3 is no place"),
+        (2, &["--add", "copies:file:x"], "is a copies: itself"),
         (4, &["--remove", &at(&one), "--add", &at(&three)], "needs 2"),
         (2, &[], "--add"),
     ];
