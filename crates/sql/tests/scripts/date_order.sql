@@ -148,6 +148,10 @@ statement error 23514
 insert into kept_order (id, d) values (2, '2024-03-05')
 ----
 new row for relation "kept_order" violates check constraint "kept_order_d_check"
+DETAIL: Failing row contains (2, 2024-03-05, 2024-03-06).
+SCHEMA: public
+TABLE: kept_order
+CONSTRAINT: kept_order_d_check
 
 query
 select id, g from kept_order
@@ -161,6 +165,7 @@ statement error 0A000
 create view kept_order_view as select date '02/03/2024' as d
 ----
 CREATE VIEW with another order of dates than MDY is not supported
+HINT: SET datestyle = 'ISO, MDY' before.
 
 statement ok
 set datestyle = 'ISO, MDY'

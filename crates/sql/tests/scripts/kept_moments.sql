@@ -81,8 +81,8 @@ CHECK ((t = ANY('{"2023-12-31 23:00:00+00","2024-01-01 23:00:00+00"}'::TIMESTAMP
 statement error 0A000
 create table refused (t timestamptz, a int[], check (a[case when t < '2024-01-01' then 1 else 2 end] > 0))
 ----
-an expression with this literal of a timestamp with time zone cannot be kept
-HINT: Write the literal with its time zone.
+an expression with this literal of a date or a timestamp cannot be kept
+HINT: Write the literal as year, month and day, with its time zone.
 
 statement ok
 create table taken (t timestamptz, a int[], check (a[case when t < '2024-01-01 00:00+00' then 1 else 2 end] > 0))
