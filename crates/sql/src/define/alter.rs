@@ -350,7 +350,10 @@ fn alter_column(
                 Value::Null => "null".to_string(),
                 // In another session, or after a label is renamed, the text would have another meaning.
                 _ if is_of_user(column.spec.kind.oid())
-                    || column.spec.kind == SqlType::Timestamptz =>
+                    || matches!(
+                        column.spec.kind.element().unwrap_or(column.spec.kind),
+                        SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date
+                    ) =>
                 {
                     let text = text_of(column.spec.kind, constant.as_ref());
                     quoted_literal(&text.unwrap_or_default())
