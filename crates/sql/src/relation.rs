@@ -44,7 +44,7 @@ pub(crate) mod kind {
 pub(crate) struct TableNotes {
     /// Its name when this was written: of another table of the number nothing is known.
     pub table: String,
-    /// True if rows are found by a number that nobody sees.
+    /// True if rows are found by a hidden number.
     #[serde(default)]
     pub hidden_key: bool,
     /// The name of the primary key's constraint.

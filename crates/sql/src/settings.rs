@@ -78,7 +78,7 @@ const IDLE: &str = "idle_session_timeout";
 const ISOLATION: &str = "transaction_isolation";
 const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
-/// How dates are shown, and the order in which their parts are read.
+/// The output form of dates, and the order in which their parts are read.
 const DATE_STYLE: &str = "DateStyle";
 /// In which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";

@@ -7,7 +7,7 @@ use crate::types::SqlType;
 use crate::values::arithmetic::float_out_of_range;
 use sardonyx::schema::Value;
 
-/// What is computed of points, whose first value is `y`, and whose second is `x`.
+/// The statistics of points: `y` is a point's first value, `x` its second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pair {
     Count,

@@ -323,13 +323,13 @@ impl TransactionState {
         }
     }
 
-    /// True if one is open that nobody began, and not all that it did were reads of one snapshot.
+    /// True if an implicit transaction is open that did more than read one snapshot.
     pub fn is_implicit_and_writes(&self) -> bool {
         matches!(self, TransactionState::Open(open)
             if open.is_implicit && matches!(open.reading, Reading::Live))
     }
 
-    /// True if one is open that nobody began: part of what belongs together has run.
+    /// True if an implicit transaction is open: some statements of its text have run.
     pub fn is_implicit(&self) -> bool {
         matches!(self, TransactionState::Open(open) if open.is_implicit)
     }

@@ -34,7 +34,7 @@ impl Found {
         }
     }
 
-    /// How many these are.
+    /// The number of these rows.
     pub fn count(self) -> usize {
         (self.last + 1).saturating_sub(self.first)
     }
@@ -56,7 +56,7 @@ impl Scrolling {
     /// Goes in a direction, and returns the rows that it meets.
     ///
     /// # Errors
-    /// Those of reading the rows.
+    /// The errors of reading the rows.
     pub async fn go(
         &mut self,
         direction: Direction,

@@ -20,7 +20,7 @@ pub(super) enum Anchor {
     Behind,
 }
 
-/// What the patterns of a template say of a number.
+/// A number's form, as the patterns of a template give it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Picture {
     /// Digits before the point, and behind it.
