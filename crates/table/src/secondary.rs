@@ -64,6 +64,16 @@ fn entry(key: &[u8], row: Address) -> Entry {
 }
 
 impl What {
+    /// True if this is the same index with another name, so that the tree of one is that of the other.
+    pub fn renames(&self, other: &What) -> bool {
+        let name = self.definition.name.clone();
+        let other_definition = IndexDefinition {
+            name,
+            ..other.definition.clone()
+        };
+        self.definition == other_definition && self.shape == other.shape
+    }
+
     /// Compares an entry's row with a row and its key, which has the same prefix.
     #[inline]
     pub fn compare<P>(&self, rows: &P, other: Address, row: Address, key: &[u8]) -> Ordering

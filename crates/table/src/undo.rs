@@ -7,7 +7,7 @@
 
 use crate::index::HashIndex;
 use crate::made_beside::MadeBeside;
-use crate::secondary::{Secondary, note_hashed};
+use crate::secondary::{Secondary, What, note_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::transaction::{Savepoint, note_references};
@@ -62,6 +62,8 @@ pub(crate) enum Step {
     IndexCreated { table: u16 },
     /// A table lost an ordered index, the last of [`Undo::indexes`]; it was the one with this number.
     IndexDropped { table: u16, number: u8 },
+    /// An ordered index of a table has another name; its former definition is the last of [`Undo::renamed`].
+    IndexRenamed { table: u16, number: u8 },
     /// The hashes of a table's primary keys are others; those before are the last of [`Undo::hashes`].
     HashReplaced { table: u16 },
     /// A table got an extent.
@@ -83,6 +85,8 @@ pub(crate) struct Undo {
     replaced: Vec<Replaced>,
     /// Indexes that were dropped.
     indexes: Vec<Secondary>,
+    /// The definitions of indexes from before they were renamed.
+    renamed: Vec<Arc<What>>,
     /// Indexes of primary keys that were replaced.
     hashes: Vec<HashedBefore>,
     /// Entries of ordered indexes that were inserted or removed.
@@ -192,6 +196,12 @@ impl Undo {
         self.steps.push(Step::IndexDropped { table, number });
     }
 
+    /// Notes how an index was defined before it was renamed.
+    pub fn push_renamed(&mut self, table: u16, number: u8, before: Arc<What>) {
+        self.renamed.push(before);
+        self.steps.push(Step::IndexRenamed { table, number });
+    }
+
     /// Notes how a table's primary keys were hashed.
     pub fn push_hash(&mut self, table: u16, before: HashedBefore) {
         self.hashes.push(before);
@@ -233,6 +243,7 @@ impl Undo {
         self.images.clear();
         self.index_changes = 0;
         self.marks.truncate(0);
+        self.renamed.clear();
         if !self.schemas.is_empty() {
             self.schemas.clear();
         }
@@ -342,6 +353,10 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let index = undo.indexes.pop().expect("noted with the step");
             let secondary = &mut state_of(tables, table).secondary;
             secondary.insert(usize::from(number), index);
+        }
+        Step::IndexRenamed { table, number } => {
+            let before = undo.renamed.pop().expect("noted with the step");
+            state_of(tables, table).secondary[usize::from(number)].what = before;
         }
         Step::Schema { table } => {
             let state = state_of(tables, table);

@@ -1,7 +1,7 @@
 //! `ALTER INDEX … RENAME TO` and `ALTER TABLE … RENAME CONSTRAINT`.
 //!
-//! The engine knows an index by its name, so the index of another name is built anew: that takes as long as its creation, in
-//! one call of the stage. Notes of the index, and of the constraint that it is, go with it.
+//! In main memory an index keeps its tree, so that a rename takes as long for many rows as for none. Notes of the index, and of
+//! the constraint that it is, go with it.
 
 use super::create::{constraint_exists, exists, is_taken};
 use crate::declared::put_notes;

@@ -13,6 +13,7 @@ use sardonyx_rows::constraints::{check_row, check_schema, check_unreferenced};
 use sardonyx_rows::schema::IndexDefinition;
 use sardonyx_rows::{DefineRows, TableError};
 use sardonyx_storage::page::Address;
+use std::sync::Arc;
 
 impl Transaction<'_> {
     /// Returns true if a change of a row needs more than its bytes: the table has ordered indexes, references from or to
@@ -239,7 +240,8 @@ impl Transaction<'_> {
         DefineRows::drop_index(self, table, name)
     }
 
-    /// Creates and drops ordered indexes of a table until they are those of its schema, which has just changed.
+    /// Creates, renames and drops ordered indexes of a table until they are those of its schema, which has just changed. Only
+    /// those whose keys are new are built.
     ///
     /// # Errors
     /// The errors of [`Transaction::create_index`]; the caller rolls back to a savepoint from before.
@@ -271,10 +273,23 @@ impl Transaction<'_> {
             undo.push_hash(table, before);
         }
         let mut wanted = wanted(&state.schema, state.is_hashed);
+        let is_kept: Vec<bool> = (state.secondary.iter())
+            .map(|there| {
+                let at = wanted.iter().position(|what| *what == *there.what);
+                at.map(|at| wanted.remove(at)).is_some()
+            })
+            .collect();
         for number in (0..state.secondary.len()).rev() {
-            let there = &state.secondary[number];
-            match wanted.iter().position(|what| *what == *there.what) {
-                Some(at) => drop(wanted.remove(at)),
+            if is_kept[number] {
+                continue;
+            }
+            let there = &mut state.secondary[number];
+            match wanted.iter().position(|what| what.renames(&there.what)) {
+                Some(at) => {
+                    let renamed = Arc::new(wanted.remove(at));
+                    let before = std::mem::replace(&mut there.what, renamed);
+                    undo.push_renamed(table, number as u8, before);
+                }
                 None => {
                     let index = state.secondary.remove(number);
                     undo.push_index(table, number as u8, index);

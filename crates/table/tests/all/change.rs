@@ -5,6 +5,7 @@
 use crate::support::{STORE_BYTES, World, hash, store_of};
 use proptest::prelude::*;
 use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx_rows::{DefineRows, ReadRows};
 use sardonyx_table::{TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 
@@ -477,5 +478,63 @@ fn an_index_of_an_added_column_has_the_rows_of_before() {
             rows.update(&[7.into()], &[("more", 9.into())])
                 .expect("updated");
         });
+    }
+}
+
+/// A renamed index keeps its tree: no memory is taken, rows are found by the new name, and undoing gives the old one back.
+#[test]
+fn a_renamed_index_is_not_built_anew() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let schema = Schema::new()
+        .column("id", Type::U64)
+        .column("kind", Type::I64)
+        .primary_key(["id"])
+        .index("by_kind", ["kind"])
+        .index("once", ["kind", "id"])
+        .unique();
+    world.commit(|tx| {
+        tx.create_table(TABLE, schema.build().expect("a schema"))
+            .expect("created");
+        let mut rows = tx.rows(TABLE).expect("the table");
+        for id in 0..20_000_u64 {
+            rows.insert(&[("id", id.into()), ("kind", (id % 7).into())])
+                .expect("inserted");
+        }
+    });
+    let before = world.space.index_bytes();
+    let names = |world: &World| -> Vec<String> {
+        let schema = world.space.schema(0).expect("a table");
+        schema
+            .indexes
+            .iter()
+            .map(|index| index.name.clone())
+            .collect()
+    };
+    world.commit(|tx| {
+        let mark = tx.mark();
+        DefineRows::rename_constraint(tx, 0, "by_kind", "other").expect("renamed");
+        tx.drop_index(0, "once").expect("dropped");
+        tx.return_to(mark).expect("undone");
+        DefineRows::rename_constraint(tx, 0, "by_kind", "once").expect_err("taken");
+        DefineRows::rename_constraint(tx, 0, "once", "single").expect("renamed");
+        DefineRows::rename_constraint(tx, 0, "by_kind", "once").expect("renamed");
+    });
+    assert_eq!(names(&world), ["once", "single"]);
+    assert_eq!(world.space.index_bytes(), before);
+    for _ in 0..2 {
+        world.commit(|tx| {
+            let mut rows = tx.rows(TABLE).expect("the table");
+            rows.update(&[3.into()], &[("kind", 100.into())])
+                .expect("updated");
+        });
+        let view = world.space.view();
+        let of_kind = |kind: i64| {
+            let key = [Value::from(kind)];
+            let index = view.row_index(0, "once").expect("an index");
+            index.range(&key[..]..=&key[..]).expect("a range").count()
+        };
+        assert_eq!((of_kind(100), of_kind(3), of_kind(4)), (1, 2856, 2857));
+        assert!(view.row_index(0, "by_kind").is_err());
+        world.reopen(2);
     }
 }
