@@ -31,6 +31,7 @@ struct Entry {
 }
 
 impl Keys {
+    #[inline]
     fn hash(&self, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         match <[u8; 8]>::try_from(key) {
@@ -40,6 +41,7 @@ impl Keys {
         hasher.finish()
     }
 
+    #[inline]
     fn key(&self, number: usize) -> &[u8] {
         let end = self.entries.get(number + 1);
         let end = end.map_or(self.bytes.len(), |next| next.start);
@@ -47,6 +49,7 @@ impl Keys {
     }
 
     /// The place of a key's row, if the key was looked up.
+    #[inline]
     pub fn get(&self, key: &[u8]) -> Option<Option<Address>> {
         let hash = self.hash(key);
         let is_it = |number: usize| self.entries[number].hash == hash && self.key(number) == key;
@@ -58,6 +61,7 @@ impl Keys {
     }
 
     /// Notes a key that was not looked up before.
+    #[inline]
     pub fn insert(&mut self, key: &[u8], at: Option<Address>) {
         let (hash, start) = (self.hash(key), self.bytes.len());
         let number = self.entries.len();
@@ -77,11 +81,13 @@ impl Keys {
         }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// All of them, in the order in which they were looked up.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<Address>)> {
         let entries = self.entries.iter().enumerate();
         entries.map(|(number, entry)| (self.key(number), entry.at))
