@@ -78,6 +78,7 @@ where
 }
 
 /// The destination, and where it is written until it is whole: both may be written.
+#[inline]
 fn places(destination: &Path) -> Result<(PathBuf, PathBuf), Error> {
     let failed = |error| refused_by_system(destination, error);
     let destination = std::path::absolute(destination).map_err(failed)?;
@@ -115,6 +116,7 @@ fn places(destination: &Path) -> Result<(PathBuf, PathBuf), Error> {
     Ok((destination, unfinished))
 }
 
+#[inline]
 fn refused_by_system(place: &Path, error: std::io::Error) -> Error {
     let text = format!("cannot write the backup {}: {error}", place.display());
     match error.kind() {
@@ -124,6 +126,7 @@ fn refused_by_system(place: &Path, error: std::io::Error) -> Error {
 }
 
 /// Gives the whole backup its name, which is stable on return. The rename replaces an empty directory.
+#[inline]
 fn move_into_place(unfinished: &Path, destination: &Path) -> std::io::Result<()> {
     std::fs::rename(unfinished, destination)?;
     match destination.parent() {
@@ -248,6 +251,7 @@ impl Writer {
     }
 
     /// Appends each piece as a transaction.
+    #[inline]
     fn append(&self, turn: &mut Vec<(Piece, Vec<u8>)>) -> Result<(), Error> {
         if turn.is_empty() {
             return Ok(());
@@ -278,6 +282,7 @@ impl Writer {
     }
 
     /// Everything durable, and checkpointed, so that the backup's opening has no log to apply.
+    #[inline]
     fn end(&self) -> Result<(), Error> {
         self.pen.flush().map_err(CrateError::into_error)?;
         let end = self.pen.log().durable();

@@ -61,6 +61,7 @@ impl Tables {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
     /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); the errors of [`Tables::run`].
+    #[inline]
     pub fn keep_changes(&self, table: &str) -> Result<bool, Error> {
         self.kernel.check()?;
         if self.kernel.engine().manifest().journal == Retention::Nothing {
@@ -73,6 +74,7 @@ impl Tables {
     ///
     /// # Errors
     /// The errors of [`Tables::keep_changes`].
+    #[inline]
     pub fn forget_changes(&self, table: &str) -> Result<bool, Error> {
         self.run(|tx| tx.forget_changes(table))
     }
@@ -113,6 +115,7 @@ struct Source {
 }
 
 impl Source {
+    #[inline]
     fn rows(&self, range: Range<JournalPosition>) -> Result<RowRange, JournalError> {
         let rows = RowRange::open(&self.disk, &self.manifest, Some(CHANGES_JOURNAL), range)?;
         Ok(match (&self.segments, self.before_group) {
@@ -134,6 +137,7 @@ pub struct Changes {
 }
 
 impl Changes {
+    #[inline]
     fn open(source: Source, range: Range<JournalPosition>) -> Result<Changes, Error> {
         let mut changes = Changes {
             source,
@@ -146,6 +150,7 @@ impl Changes {
         Ok(changes)
     }
 
+    #[inline]
     fn begin(&mut self, range: Range<JournalPosition>) -> Result<(), Error> {
         self.is_leading = range.start == JournalPosition::START;
         self.decoder = match self.is_leading {
@@ -191,6 +196,7 @@ impl Changes {
         self.begin(JournalPosition::half_open(range))
     }
 
+    #[inline]
     fn next_change(&mut self) -> Result<Option<Change>, Error> {
         // Generations that are described nowhere.
         let mut unknown = HashSet::new();
@@ -236,6 +242,7 @@ fn not_described(position: JournalPosition) -> Error {
 }
 
 /// The description of a change's rows: the nearest one before it, or the first one behind. `None` if none is kept.
+#[inline]
 fn find(source: &Source, change: &KeptChange) -> Result<Option<Arc<Described>>, Error> {
     let wanted = Some(change.generation);
     let mut before = source.rows(JournalPosition::START..change.position)?;
@@ -251,6 +258,7 @@ fn find(source: &Source, change: &KeptChange) -> Result<Option<Arc<Described>>, 
 }
 
 /// The first description of a generation in a range, which begins where a change does.
+#[inline]
 fn first(
     source: &Source,
     range: Range<JournalPosition>,
@@ -269,6 +277,7 @@ fn first(
     Ok(None)
 }
 
+#[inline]
 fn damaged(error: ChangeError) -> Error {
     Error::Damaged(error.into())
 }
@@ -276,6 +285,7 @@ fn damaged(error: ChangeError) -> Error {
 impl Iterator for Changes {
     type Item = Result<Change, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.next_change().transpose();
         if !matches!(found, Some(Ok(_))) {
@@ -286,6 +296,7 @@ impl Iterator for Changes {
 }
 
 impl fmt::Debug for Changes {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Changes").finish_non_exhaustive()
     }
@@ -300,31 +311,37 @@ pub struct Change {
 
 impl Change {
     /// The kind of change.
+    #[inline]
     pub fn kind(&self) -> ChangeKind {
         self.kept.kind
     }
 
     /// The table's name, as it was then.
+    #[inline]
     pub fn table(&self) -> &str {
         self.described.format.table()
     }
 
     /// The table's number, which a renaming does not change.
+    #[inline]
     pub fn table_number(&self) -> u16 {
         self.described.number
     }
 
     /// Its position.
+    #[inline]
     pub fn position(&self) -> JournalPosition {
         self.kept.position
     }
 
     /// The position at which to continue after it.
+    #[inline]
     pub fn next(&self) -> JournalPosition {
         self.kept.next
     }
 
     /// Its transaction: the commit group, and a number in it. Changes of one transaction are adjacent.
+    #[inline]
     pub fn transaction(&self) -> (u64, u64) {
         (self.kept.position.group, self.kept.transaction)
     }
@@ -333,6 +350,7 @@ impl Change {
     ///
     /// # Errors
     /// [`Error::Damaged`].
+    #[inline]
     pub fn before(&self) -> Result<Option<RowRef<'_, OneRow>>, Error> {
         self.row(self.kept.before.as_deref())
     }
@@ -341,10 +359,12 @@ impl Change {
     ///
     /// # Errors
     /// [`Error::Damaged`].
+    #[inline]
     pub fn after(&self) -> Result<Option<RowRef<'_, OneRow>>, Error> {
         self.row(self.kept.after.as_deref())
     }
 
+    #[inline]
     fn row<'a>(&'a self, bytes: Option<&'a [u8]>) -> Result<Option<RowRef<'a, OneRow>>, Error> {
         let row = bytes.map(|bytes| self.described.format.row(bytes));
         Ok(row.transpose()?)

@@ -157,6 +157,7 @@ impl Options {
     }
 
     /// Refuses a store in the options, and a directory that is a part of one, before anything is opened.
+    #[inline]
     fn check_not_in_store(&self, disk: Option<&dyn Disk>) -> Result<(), Error> {
         let known = disk.map(Known::read).transpose().map_err(OpenError::from)?;
         match self.storage.remote.is_some() || known.flatten().is_some() {

@@ -14,6 +14,7 @@ impl Inside {
     ///
     /// # Errors
     /// [`Error::Nested`].
+    #[inline]
     pub fn check_outside(&self) -> Result<(), Error> {
         match self.get() == Some(std::thread::current().id()) {
             true => Err(Error::Nested(
@@ -25,10 +26,12 @@ impl Inside {
     }
 
     /// True if some thread drives a transaction.
+    #[inline]
     pub fn is_any(&self) -> bool {
         self.get().is_some()
     }
 
+    #[inline]
     fn get(&self) -> Option<ThreadId> {
         let inside = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A forked child drives nothing: the transaction is its parent's.
@@ -37,6 +40,7 @@ impl Inside {
     }
 
     /// Marks that this thread drives one, as long as the mark lives.
+    #[inline]
     pub fn enter(&self) -> Driving {
         let own = std::thread::current().id();
         let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,6 +55,7 @@ impl Inside {
 pub struct Driving(Inside, ThreadId);
 
 impl Drop for Driving {
+    #[inline]
     fn drop(&mut self) {
         let mut inside = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The next one may have begun before this one's end is reported.

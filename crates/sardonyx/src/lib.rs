@@ -55,7 +55,7 @@
 //! | procedures that are submitted in batches | [`procedures`] |
 //! | journals, and how long their rows are kept | [`journals`] |
 //! | changes of rows, in the order of their commits | [`changes`] |
-//! | reading beside the program that has a database open | [`follower`] |
+//! | reading beside the program that has a database open | `follower` |
 //! | figures, and the results of recovery | [`reports`] |
 //!
 //! # Errors
@@ -101,13 +101,13 @@
 //!
 //! # Several hosts
 //!
-//! With its log in a store ([`Options::store`]), a database outlives its host: [`hosts`] follow that log, and one takes
-//! over when the primary fails.
+//! With its log in a store (`Options::store`), a database outlives its host: `hosts` follow that log, and one takes over
+//! when the primary fails. Feature `hosts`.
 //!
 //! # Features
 //!
-//! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own. Without them a program
-//! builds the least.
+//! `memory`, `operations` and `nodes` add the other ways; `hosts` adds logs in a store, hosts that take over, and
+//! `Follower`; `harness` tests operations of your own. Without them a program builds the least.
 //!
 //! Implementation: `docs/architecture.md` in the repository.
 
@@ -116,13 +116,15 @@ compile_error!("sardonyx needs Linux");
 
 pub mod backup;
 pub mod changes;
+#[cfg(feature = "hosts")]
 mod clock;
 mod compact;
 mod error;
-#[cfg(not(shuttle))]
+#[cfg(all(feature = "hosts", not(shuttle)))]
 pub mod follower;
+#[cfg(feature = "hosts")]
 mod host_error;
-#[cfg(not(shuttle))]
+#[cfg(all(feature = "hosts", not(shuttle)))]
 pub mod hosts;
 mod inside;
 #[cfg(feature = "memory")]
@@ -141,7 +143,7 @@ mod tables;
 mod ticket;
 
 pub use error::Error;
-#[cfg(not(shuttle))]
+#[cfg(all(feature = "hosts", not(shuttle)))]
 pub use follower::Follower;
 #[cfg(feature = "memory")]
 pub use memory::Memory;

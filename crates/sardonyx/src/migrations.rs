@@ -22,6 +22,7 @@ pub struct Migration<'m> {
 }
 
 impl fmt::Debug for Migration<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Migration");
         f.field("name", &self.name).finish_non_exhaustive()
@@ -75,6 +76,7 @@ pub enum MigrationError {
 }
 
 impl CrateError for MigrationError {
+    #[inline]
     fn kind(&self) -> Kind {
         Error::Refused
     }
@@ -144,6 +146,7 @@ impl Tables {
     ///
     /// # Errors
     /// The errors of [`Tables::run`].
+    #[inline]
     pub fn schema_version(&self) -> Result<u32, Error> {
         self.run(|tx| Ok(ran(tx)?.len() as u32))
     }
@@ -161,6 +164,7 @@ impl Migrating {
     ///
     /// # Errors
     /// As [`Tables::migrate`], before anything is changed.
+    #[inline]
     pub fn begin(tables: &Tables, names: Vec<String>) -> Result<Migrating, Error> {
         tables.run(|tx| {
             if number_of(tx).is_none() {
@@ -177,6 +181,7 @@ impl Migrating {
     }
 
     /// The program's schema version.
+    #[inline]
     pub fn known(&self) -> u32 {
         self.names.len() as u32
     }
@@ -185,6 +190,7 @@ impl Migrating {
     ///
     /// # Errors
     /// The engine's.
+    #[inline]
     pub fn is_to_run(&self, tx: &Transaction<'_>, number: usize) -> Result<bool, Error> {
         Ok(ran(tx)?.len() <= number)
     }
@@ -193,6 +199,7 @@ impl Migrating {
     ///
     /// # Errors
     /// The engine's.
+    #[inline]
     pub fn note(&self, tx: &mut Transaction<'_>, number: usize) -> Result<(), Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_micros() as i64);
@@ -208,6 +215,7 @@ impl Migrating {
 }
 
 /// The number of the table of migrations.
+#[inline]
 fn number_of(tx: &Transaction<'_>) -> Option<u16> {
     let view = tx.view();
     let mut definitions = view.definitions().iter();
@@ -216,6 +224,7 @@ fn number_of(tx: &Transaction<'_>) -> Option<u16> {
 }
 
 /// The names of the migrations that ran, in their order.
+#[inline]
 fn ran(tx: &Transaction<'_>) -> Result<Vec<String>, Error> {
     if number_of(tx).is_none() {
         return Ok(Vec::new());
@@ -235,6 +244,7 @@ fn ran(tx: &Transaction<'_>) -> Result<Vec<String>, Error> {
 }
 
 /// Checks that a program's migrations begin with those that ran.
+#[inline]
 fn check(said: &[String], ran: &[String]) -> Result<(), Error> {
     for (number, (ran, said)) in ran.iter().zip(said).enumerate() {
         if ran != said {

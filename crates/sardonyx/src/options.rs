@@ -2,13 +2,17 @@
 
 mod checks;
 
+#[cfg(feature = "hosts")]
 use crate::host_error::HostError;
 use crate::tables::OPEN_TRANSACTIONS_MAX;
 use crate::{Error, Tables};
 use sardonyx_serial::Shape;
+#[cfg(feature = "hosts")]
 use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{self, OpenError, RemoteLog, StorageOptions};
+#[cfg(feature = "hosts")]
+use sardonyx_storage::engine::RemoteLog;
+use sardonyx_storage::engine::{self, OpenError, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
@@ -214,6 +218,7 @@ impl Options {
     /// # }
     /// # Ok::<_, sardonyx::Error>(())
     /// ```
+    #[cfg(feature = "hosts")]
     pub fn checkpoints_at_followers(mut self) -> Self {
         self.storage.checkpoint = CheckpointPlace::Followers;
         self
@@ -237,6 +242,7 @@ impl Options {
     /// # }
     /// # Ok::<_, sardonyx::Error>(())
     /// ```
+    #[cfg(feature = "hosts")]
     pub fn store(mut self, store: RemoteLog) -> Self {
         self.storage.remote = Some(store);
         self
@@ -326,7 +332,7 @@ impl Options {
     }
 
     /// If false, a missing database is an error instead of being created (default: true). A database whose log is in a
-    /// store ([`Options::store`]) exists if it is in the store.
+    /// store (`Options::store`) exists if it is in the store.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
@@ -356,6 +362,7 @@ impl Options {
     }
 
     /// True if the store has the database of this file, which the directory lacks: none may be made there either.
+    #[cfg(feature = "hosts")]
     fn check_stored(&self, file: impl Fn() -> String) -> Result<(), Error> {
         let Some(remote) = &self.storage.remote else {
             return Err(OpenError::Absent { file: file() }.into());
@@ -367,6 +374,12 @@ impl Options {
             }
             .into()),
         }
+    }
+
+    /// There is no store that could have it.
+    #[cfg(not(feature = "hosts"))]
+    fn check_stored(&self, file: impl Fn() -> String) -> Result<(), Error> {
+        Err(OpenError::Absent { file: file() }.into())
     }
 }
 

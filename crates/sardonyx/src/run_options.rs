@@ -66,12 +66,14 @@ mod sealed {
     }
 
     impl Sealed for () {
+        #[inline]
         fn durability(&self) -> Durability {
             Durability::Durable
         }
     }
 
     impl Sealed for Durability {
+        #[inline]
         fn durability(&self) -> Durability {
             *self
         }

@@ -45,10 +45,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    #[inline]
     pub(crate) fn new(space: Arc<SpaceSnapshot>, process: Process) -> Self {
         Snapshot { space, process }
     }
 
+    #[inline]
     fn check(&self) -> Result<&SpaceSnapshot, Error> {
         self.process.check().map_err(SerialError::from)?;
         Ok(&self.space)
@@ -56,6 +58,7 @@ impl Snapshot {
 
     /// Shows if the snapshot was ended, also when it is dropped.
     #[doc(hidden)]
+    #[inline]
     pub fn life(&self) -> SnapshotLife {
         self.space.pages().life()
     }
@@ -65,6 +68,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Forked`].
     #[doc(hidden)]
+    #[inline]
     pub fn open(&self) -> Result<OpenRows, Error> {
         self.check()?;
         Ok(OpenRows::begin(Arc::clone(&self.space)))
@@ -108,6 +112,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Forked`].
+    #[inline]
     pub fn rows(&self, table: &str) -> Result<Rows<&SpaceSnapshot>, Error> {
         self.check()?.rows(table)
     }
@@ -125,17 +130,20 @@ impl Snapshot {
     }
 
     /// The tables, journals and areas.
+    #[inline]
     pub fn definitions(&self) -> &[Definition] {
         self.space.definitions()
     }
 
     /// True if it was ended, so that every read fails.
+    #[inline]
     pub fn is_ended(&self) -> bool {
         self.space.is_ended()
     }
 
     /// The storage below, for tools.
     #[doc(hidden)]
+    #[inline]
     pub fn space(&self) -> &Arc<SpaceSnapshot> {
         &self.space
     }

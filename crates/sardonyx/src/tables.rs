@@ -64,6 +64,7 @@ impl Tables {
         Options::new().open_tables(path)
     }
 
+    #[inline]
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Tables, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let seeded = options.hash_seed.map(KeyHash::from_seed);
@@ -193,6 +194,7 @@ impl Tables {
     ///
     /// # Errors
     /// The errors of [`Tables::run`] and of [`Transaction::drop_table`].
+    #[inline]
     pub fn drop_table(&self, name: &str) -> Result<(), Error> {
         self.run(|tx| tx.drop_table(name))
     }
@@ -201,6 +203,7 @@ impl Tables {
     ///
     /// # Errors
     /// The errors of [`Tables::run`] and of [`Transaction::rename_table`].
+    #[inline]
     pub fn rename_table(&self, name: &str, to: &str) -> Result<(), Error> {
         self.run(|tx| tx.rename_table(name, to))
     }
@@ -209,6 +212,7 @@ impl Tables {
     ///
     /// # Errors
     /// The errors of [`Tables::run`] and of [`Transaction::truncate`].
+    #[inline]
     pub fn truncate(&self, name: &str) -> Result<(), Error> {
         self.run(|tx| tx.truncate(name))
     }
@@ -232,6 +236,7 @@ impl Tables {
 
     /// Options of one transaction beyond [`Tables::run`] and [`Tables::submit`]: when it returns, and errors of a type of
     /// the program's own.
+    #[inline]
     pub fn transaction(&self) -> RunOptions<'_, Tables> {
         RunOptions::new(self)
     }
@@ -325,10 +330,12 @@ impl Tables {
     ///
     /// # Errors
     /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
+    #[inline]
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         Ok(self.snapshot_of(self.kernel.snapshot()?))
     }
 
+    #[inline]
     fn snapshot_of(&self, space: Arc<SpaceSnapshot>) -> Snapshot {
         Snapshot::new(space, self.kernel.engine().process())
     }
@@ -373,43 +380,51 @@ impl Tables {
     }
 
     /// Waits until everything that ran so far is on stable storage.
+    #[inline]
     pub fn flush(&self) -> Result<(), Error> {
         Ok(self.kernel.flush()?)
     }
 
     /// Takes a checkpoint and waits for it, so that the next recovery starts from here.
+    #[inline]
     pub fn checkpoint(&self) -> Result<(), Error> {
         Ok(self.kernel.checkpoint()?)
     }
 
     /// True while a checkpoint is being written.
+    #[inline]
     pub fn is_checkpointing(&self) -> bool {
         self.kernel.engine().checkpoint().is_writing()
     }
 
     /// The checkpoint that waits for room on the disk, with its begin and its error. It continues by itself; until
     /// then no log is freed.
+    #[inline]
     pub fn checkpoint_waiting(&self) -> Option<Waiting> {
         self.kernel.engine().checkpoint().waiting()
     }
 
     /// The reason why checkpointing stopped for good, if it did. Transactions continue until the log is full; nothing is
     /// lost. Opening the database again restarts it.
+    #[inline]
     pub fn checkpoint_failure(&self) -> Option<Error> {
         self.kernel.engine().checkpoint().failure().map(Error::from)
     }
 
     /// The report of the recovery when the database was opened.
+    #[inline]
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
     }
 
     /// The report of rebuilding the indexes when the database was opened.
+    #[inline]
     pub fn rebuild(&self) -> &RebuildReport {
         &self.rebuild
     }
 
     /// The engine's statistics since then; zero in a forked child.
+    #[inline]
     pub fn statistics(&self) -> Statistics {
         let engine = self.kernel.engine();
         // Before any lock is taken: in a forked child some may be taken for ever.
@@ -428,6 +443,7 @@ impl Tables {
 
     /// The storage below, for tools.
     #[doc(hidden)]
+    #[inline]
     pub fn engine(&self) -> &EngineView {
         self.kernel.engine()
     }
@@ -442,6 +458,7 @@ impl Tables {
     /// # Errors
     /// The error that closed the log, if there was one; [`Error::Nested`] if it is closed elsewhere. [`Error::Forked`] in
     /// a child of the process that opened the database: nothing happens there, and the database stays open in the parent.
+    #[inline]
     pub fn close(&self) -> Result<(), Error> {
         self.kernel.engine().process().check()?;
         self.open.close();
@@ -450,6 +467,7 @@ impl Tables {
 }
 
 impl Drop for Tables {
+    #[inline]
     fn drop(&mut self) {
         // A commit may still have the kernel, so it is closed here and not dropped. `drop` returns no error.
         let _ = self.close();

@@ -13,49 +13,36 @@
 //!
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
-mod adopting;
 mod background;
-mod base;
-mod claiming;
-mod clone;
 mod compaction;
 mod driver;
 mod election;
 mod error;
-mod forks;
-mod guest;
+#[cfg(feature = "hosts")]
+mod hosts;
 mod kept;
-mod lacking;
-mod lagging;
 mod leftovers;
 mod marks;
 mod opening;
 mod options;
-mod receiving;
-mod remote;
-mod replica;
-mod retention;
 mod sharing;
+#[cfg(not(feature = "hosts"))]
+mod without_hosts;
 
-pub use base::{check_base, get_base, newest_base, read_base, remove_base, usable_bases};
-pub use claiming::{MANIFEST_OBJECT, follow_store, stored_manifest};
-pub use clone::{CloneUntil, Cloned, clone_at};
 pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
-pub use forks::{FORK_NEW_FILE, FORK_PREFIX, Fork, forks};
-pub use guest::{Arrival, Guest, GuestError, Sight};
+#[cfg(feature = "hosts")]
+pub use hosts::*;
 pub use kept::KeptCopy;
-pub use marks::SEEDING_FILE;
+pub use marks::{FORK_NEW_FILE, FORK_PREFIX, SEEDING_FILE};
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
-pub use receiving::AppendError;
-pub use remote::{DurableAt, RemoteLog};
-pub use replica::{Replica, ReplicaError};
-pub use retention::{Deleted, KeepInStore, delete_past, log_bytes_from, oldest_kept};
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
+#[cfg(not(feature = "hosts"))]
+pub use without_hosts::RemoteLog;
 
 use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::{Disk, DiskLock};
@@ -71,12 +58,15 @@ use crate::store::PageStore;
 use crate::stored::ClosedAt;
 use crate::supervisor::{Supervisor, Threads};
 use background::Background;
+#[cfg(feature = "hosts")]
+use hosts::Remote;
 use opening::{Ready, Writers};
-use remote::Remote;
 use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 use std::time::Instant;
+#[cfg(not(feature = "hosts"))]
+use without_hosts::Remote;
 
 /// The advisory lock's file.
 pub const LOCK_FILE: &str = "LOCK";
@@ -113,14 +103,11 @@ impl Engine {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, mut options: StorageOptions) -> Result<Opened, OpenError> {
         match &options.remote {
-            Some(remote) => remote.check(&options)?,
+            Some(remote) => remote.check(&*disk, &options)?,
             None if options.checkpoint == CheckpointPlace::Followers => {
                 return Err(OpenError::FollowersWithoutStore);
             }
             None => {}
-        }
-        if options.checkpoint == CheckpointPlace::Followers {
-            lacking::check_may_begin_anew(&*disk, &options)?;
         }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
@@ -135,7 +122,7 @@ impl Engine {
         };
         let (claimed, ready) = match &options.remote {
             Some(remote) => {
-                let (claimed, ready) = lacking::claim_and_open(&disk, &options, remote)?;
+                let (claimed, ready) = remote.claim_and_open(&disk, &options)?;
                 (Some((remote, claimed)), ready)
             }
             None => (None, opening::open(&disk, &options, Writers::Alone)?),
@@ -155,7 +142,7 @@ impl Engine {
         options.kept = None;
         if let Some((_, claimed)) = &claimed {
             // Recovery has made the compared log stable.
-            claimed.known.write(&*disk)?;
+            claimed.record(&*disk)?;
         }
         let lock = places.with(lock);
         let layout = manifest.log_layout();

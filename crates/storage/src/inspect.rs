@@ -24,6 +24,7 @@ pub struct SlotListing {
 ///
 /// # Errors
 /// The disk's. A stripe without a file has no slots.
+#[inline]
 pub fn slots(
     disk: &dyn Disk,
     layout: StripeLayout,
@@ -70,6 +71,7 @@ pub struct ChunkListing {
 
 /// Lists the archive's chunks file by file, each file up to its end or the first place without a
 /// whole chunk.
+#[inline]
 pub fn chunks(disk: &dyn Disk, identity: u64) -> Result<Vec<ChunkListing>, JournalError> {
     let mut buffer = AlignedBuffer::with_capacity(SLOT_HEADER_BYTES);
     let mut listings = Vec::new();

@@ -3,7 +3,7 @@
 use crate::catalogue::CatalogueError;
 use crate::checkpoint::CheckpointError;
 use crate::disk::DiskError;
-use crate::engine::{AppendError, CompactionError, GuestError, OpenError, ReplicaError};
+use crate::engine::{CompactionError, OpenError};
 use crate::journal::JournalError;
 use crate::log::LogError;
 use crate::log::SharedLogError;
@@ -74,32 +74,6 @@ impl CrateError for ManifestError {
     fn into_error(self) -> Error {
         match self {
             ManifestError::Disk(error) => error.into(),
-            error => error.kind()(error.into()),
-        }
-    }
-}
-
-impl CrateError for GuestError {
-    fn kind(&self) -> Kind {
-        match self {
-            GuestError::Manifest(error) => error.kind(),
-            GuestError::Places(error) => error.kind(),
-            GuestError::Disk(error) => error.kind(),
-            GuestError::Recovery(error) => error.kind(),
-            GuestError::Log(error) => error.kind(),
-            GuestError::Overtaken { .. }
-            | GuestError::Replaced { .. }
-            | GuestError::WentBack { .. } => Error::Unavailable,
-        }
-    }
-
-    fn into_error(self) -> Error {
-        match self {
-            GuestError::Manifest(error) => error.into(),
-            GuestError::Places(error) => error.into(),
-            GuestError::Disk(error) => error.into(),
-            GuestError::Recovery(error) => error.into(),
-            GuestError::Log(error) => error.into(),
             error => error.kind()(error.into()),
         }
     }
@@ -256,25 +230,6 @@ impl CrateError for RemoteLogError {
     }
 }
 
-impl CrateError for AppendError {
-    fn kind(&self) -> Kind {
-        match self {
-            AppendError::Log(error) => error.kind(),
-            AppendError::Chain { .. } | AppendError::NoGroup { .. } => Error::Damaged,
-            AppendError::Poisoned { .. } => Error::Poisoned,
-        }
-    }
-}
-
-impl CrateError for ReplicaError {
-    fn kind(&self) -> Kind {
-        match self {
-            ReplicaError::Append(error) => error.kind(),
-            ReplicaError::Remote(error) => error.kind(),
-        }
-    }
-}
-
 impl CrateError for OpenError {
     fn kind(&self) -> Kind {
         match self {
@@ -301,6 +256,7 @@ impl CrateError for OpenError {
             OpenError::Known(KnownError::Disk(error)) => error.kind(),
             OpenError::Known(_) => Error::Damaged,
             OpenError::Store(error) => error.kind(),
+            #[cfg(feature = "hosts")]
             OpenError::Append(error) => error.kind(),
         }
     }

@@ -60,6 +60,7 @@ pub struct Verification {
 
 impl Verification {
     /// True if nothing that was durable is broken or missing.
+    #[inline]
     pub fn is_sound(&self) -> bool {
         self.findings
             .iter()
@@ -72,6 +73,7 @@ impl Verification {
 ///
 /// # Errors
 /// Only where the disk does not let itself be read; everything else is a finding.
+#[inline]
 pub fn verify(
     disk: &Arc<dyn Disk>,
     memory_max_bytes: u64,
@@ -142,6 +144,7 @@ pub fn verify_with(
 }
 
 impl Verification {
+    #[inline]
     fn damage(&mut self, file: String, offset: Option<u64>, what: String) {
         self.findings.push(Finding {
             severity: Severity::Damage,
@@ -151,6 +154,7 @@ impl Verification {
         });
     }
 
+    #[inline]
     fn check_slots(
         &mut self,
         disk: &dyn Disk,
@@ -189,6 +193,7 @@ impl Verification {
         Ok(())
     }
 
+    #[inline]
     fn check_archive(
         &mut self,
         disk: &Arc<dyn Disk>,

@@ -37,6 +37,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table, the name is taken, or the column is neither nullable nor has a
     /// default of its type; [`Error::Limit`] if the row would be too long, or the table has had too many shapes.
     /// Nothing has changed then.
+    #[inline]
     pub fn add_column(
         &mut self,
         table: &str,
@@ -53,6 +54,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
     /// Nothing has changed then.
+    #[inline]
     pub fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {
         DefineRows::drop_column(self, table, name)
     }
@@ -62,6 +64,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or there is one of the new name. Nothing has changed
     /// then.
+    #[inline]
     pub fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error> {
         DefineRows::rename_column(self, table, name, new)
     }
@@ -73,6 +76,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table or column, or the type is not wider; [`Error::Refused`] if an
     /// index, a reference or a condition names the column; [`Error::Limit`] if a transaction cannot rewrite so many
     /// rows. Nothing has changed then.
+    #[inline]
     pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
         self.whole(|tx| {
             let mut from = 0;
@@ -93,6 +97,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or an index or a reference names it; [`Error::Limit`] if the table has more
     /// rows than a transaction can rewrite, or has had too many shapes. Nothing has changed then.
+    #[inline]
     pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
         self.whole(|tx| {
             let schema = tx.rows(table)?.schema().clone();
@@ -110,6 +115,7 @@ impl Transaction<'_> {
 
     /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows' bytes.
     /// (References are found by indexes.)
+    #[inline]
     pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
         let schema = self.row_table(number)?.0;
         let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
@@ -183,6 +189,7 @@ impl Transaction<'_> {
 }
 
 /// The values of a row, by the columns' numbers.
+#[inline]
 fn values_of(row: &RowRef<'_>) -> Result<Vec<Value>, TableError> {
     let columns = 0..row.schema().columns.len();
     columns
@@ -191,10 +198,12 @@ fn values_of(row: &RowRef<'_>) -> Result<Vec<Value>, TableError> {
 }
 
 impl DefineRows for Transaction<'_> {
+    #[inline]
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Transaction::store_schema(self, table, schema)
     }
 
+    #[inline]
     fn set_in_rows(
         &mut self,
         table: u16,
@@ -204,6 +213,7 @@ impl DefineRows for Transaction<'_> {
         self.set_in_old_rows(table, column, |row| value(&values_of(row)?))
     }
 
+    #[inline]
     fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error> {
         // A generated column gets its own value, not the one set here.
         self.set_in_old_rows(table, column, |_| Ok(Value::Null))

@@ -34,6 +34,7 @@ where
     TableError: From<P::Error>,
 {
     /// The rows of a page, by their slots.
+    #[inline]
     fn rows(&self, page: PageId) -> Result<BTreeMap<u64, RowRef<'a, P>>, TableError> {
         let mut buffer = Vec::new();
         let content = self.pages.read(page.address(), PAGE_SIZE, &mut buffer)?;
@@ -50,6 +51,7 @@ where
         Ok(rows)
     }
 
+    #[inline]
     fn pages(&self) -> impl Iterator<Item = u64> + '_ {
         self.runs.iter().cloned().flatten()
     }

@@ -65,6 +65,7 @@ impl ChangeKind {
     ];
 
     /// Its printed word.
+    #[inline]
     pub fn word(self) -> &'static str {
         match self {
             ChangeKind::Inserted => "insert",
@@ -75,11 +76,13 @@ impl ChangeKind {
         }
     }
 
+    #[inline]
     fn code(self) -> u8 {
         let place = Self::ALL.iter().position(|kind| *kind == self);
         place.map_or(0, |place| place as u8 + 1)
     }
 
+    #[inline]
     fn of_code(code: u8) -> Option<ChangeKind> {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
@@ -105,6 +108,7 @@ pub struct Described {
 }
 
 impl Described {
+    #[inline]
     fn bytes(number: u16, name: &str, schema: &Schema) -> Vec<u8> {
         let mut bytes = number.to_le_bytes().to_vec();
         bytes.extend((name.len() as u16).to_le_bytes());
@@ -113,6 +117,7 @@ impl Described {
         bytes
     }
 
+    #[inline]
     fn of_bytes(bytes: &[u8]) -> Result<Described, &'static str> {
         let wrong = "has an invalid description";
         let (number, rest) = bytes.split_first_chunk().ok_or(wrong)?;
@@ -129,6 +134,7 @@ impl Described {
 }
 
 /// The number of a description.
+#[inline]
 fn generation_of(description: &[u8]) -> u64 {
     Fnv1a::of(description)
 }
@@ -146,6 +152,7 @@ impl Feed {
     ///
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
+    #[inline]
     pub fn new(number: u16, name: &str, schema: &Schema) -> Result<Arc<Feed>, TableError> {
         let description = Described::bytes(number, name, schema).into_boxed_slice();
         Ok(Arc::new(Feed {
@@ -169,6 +176,7 @@ pub(crate) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
+    #[inline]
     pub fn change(
         kind: ChangeKind,
         generation: u64,
@@ -185,6 +193,7 @@ impl<'a> Content<'a> {
         }
     }
 
+    #[inline]
     pub fn description(feed: &'a Feed, transaction: u64) -> Self {
         Content {
             kind: DESCRIPTION,
@@ -195,12 +204,14 @@ impl<'a> Content<'a> {
         }
     }
 
+    #[inline]
     fn pieces(&self) -> usize {
         let bytes = self.before.len() + self.after.len();
         bytes.div_ceil(PIECE_BYTES).max(1)
     }
 
     /// Bytes of redo.
+    #[inline]
     pub fn redo_bytes(&self) -> usize {
         self.pieces() * encoded_bytes(HEAD_BYTES + 8) + self.before.len() + self.after.len()
     }
@@ -280,6 +291,7 @@ struct Head {
 
 impl ChangeDecoder {
     /// A decoder of rows from the oldest kept one on. Content that began before it is left out.
+    #[inline]
     pub fn of_oldest() -> Self {
         ChangeDecoder {
             is_cut: true,
@@ -291,6 +303,7 @@ impl ChangeDecoder {
     ///
     /// # Errors
     /// [`ChangeError`] if it is no such row, or does not follow.
+    #[inline]
     pub fn take(&mut self, place: &RowPlace, row: &[u8]) -> Result<Option<Decoded>, ChangeError> {
         let position = place.position();
         let wrong = |reason| ChangeError { position, reason };
@@ -346,6 +359,7 @@ impl ChangeDecoder {
     }
 
     /// The generation that a row describes, if it begins to describe one.
+    #[inline]
     pub fn describes(row: &[u8]) -> Option<u64> {
         let bytes = row.first_chunk::<HEAD_BYTES>()?;
         let [kind, flags, ..] = *bytes;

@@ -36,16 +36,19 @@ pub struct IndexRun {
 
 impl IndexRun {
     /// Rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// True for the first run of an index: its rows are put in behind one another.
+    #[inline]
     pub fn is_first(&self) -> bool {
         self.is_first
     }
 
     /// True if it has no rows.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -58,6 +61,7 @@ impl SpaceSnapshot {
     /// # Errors
     /// There is no such table, or the snapshot was ended.
     #[doc(hidden)]
+    #[inline]
     pub fn all_have(&self, table: u16, columns: &[usize]) -> Result<bool, TableError> {
         let state = self.frozen(table)?.state;
         let columns = columns.iter();
@@ -141,6 +145,7 @@ impl SpaceSnapshot {
         }))
     }
 
+    #[inline]
     fn keyed(
         &self,
         index: &Secondary,

@@ -176,6 +176,7 @@ where
     ///
     /// # Errors
     /// [`Error::Limit`] if the snapshot was ended.
+    #[inline]
     pub fn all(&self) -> Result<IndexRange<'a, T, P>, Error> {
         Ok(self.walk(self.reader.all()?))
     }
@@ -184,6 +185,7 @@ where
     ///
     /// # Errors
     /// The errors of [`Index::all`].
+    #[inline]
     pub fn first(&self) -> Result<Option<T::Item>, Error> {
         self.all()?.next().transpose()
     }
@@ -192,6 +194,7 @@ where
     ///
     /// # Errors
     /// The errors of [`Index::all`].
+    #[inline]
     pub fn last(&self) -> Result<Option<T::Item>, Error> {
         self.all()?.next_back().transpose()
     }
@@ -260,6 +263,7 @@ where
         Index::starts_with(self, key)
     }
 
+    #[inline]
     fn all(&self) -> Result<IndexRange<'a, T, P>, Error> {
         Index::all(self)
     }
@@ -319,6 +323,7 @@ impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> DoubleEndedIterator for IndexR
 where
     TableError: From<P::Error>,
 {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         let Reader { rows, nodes, .. } = self.reader;
         let found = self.cursor.next_back(nodes, |at| ask(rows, at, T::BYTES));
@@ -330,6 +335,7 @@ where
 const CACHE_LINE: usize = 64;
 
 /// A table's ordered index with this name.
+#[inline]
 pub(crate) fn named<'a>(
     indexes: &'a [Secondary],
     table: &str,

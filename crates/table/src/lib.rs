@@ -9,7 +9,7 @@
 //! - [`Transaction`]: changes with before-images for undo, and redo records. Every change of bytes is logged in its `write`;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`OpenRows`]: a transaction that stays open beside others, and is compared with the current state at its commit;
-//! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
+//! - `FollowedSpace` (feature `hosts`): the tables of a database that another process writes to, kept by its log;
 //! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names.
 //!
 //! `docs/internals/tables.md` has a map of all modules, and the places of a new verb.
@@ -36,6 +36,7 @@ mod build;
 mod change;
 mod changed_rows;
 pub mod changes;
+#[cfg(feature = "hosts")]
 mod followed;
 pub mod hash;
 pub mod index;
@@ -60,6 +61,7 @@ mod transaction;
 mod undo;
 mod values;
 
+#[cfg(feature = "hosts")]
 pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
 pub use index_run::IndexRun;

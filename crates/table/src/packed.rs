@@ -27,6 +27,7 @@ struct Needs {
 }
 
 impl Needs {
+    #[inline]
     fn add_value(&mut self, length: usize) {
         let mut left = length;
         while left > 0 {
@@ -36,15 +37,18 @@ impl Needs {
         }
     }
 
+    #[inline]
     fn row_pages(&self, layout: PageLayout) -> u64 {
         self.rows.div_ceil(layout.records as u64)
     }
 
     /// Pages of the cells of a class.
+    #[inline]
     fn value_pages(&self, class: usize) -> u64 {
         self.cells[class].div_ceil(layout_of(class as u8).records as u64)
     }
 
+    #[inline]
     fn pages(&self, layout: PageLayout) -> u64 {
         self.row_pages(layout)
             + (0..CLASSES)
@@ -69,6 +73,7 @@ impl TableSpace {
     /// # Errors
     /// [`TableError::Store`] if there is no memory, or not so much; [`TableError::Catalogue`] (`Limit`) if areas leave
     /// too many free pieces.
+    #[inline]
     pub fn packed(&self, bytes_max: u64) -> Result<PageStore, TableError> {
         let mut store = PageStore::reserve(bytes_max)?;
         let mut needs = Vec::with_capacity(self.tables.len());
@@ -108,6 +113,7 @@ impl TableSpace {
 }
 
 /// The columns of a row that its page's shape has not, with their values.
+#[inline]
 fn added(
     schema: &Schema,
     shape: u8,
@@ -117,6 +123,7 @@ fn added(
         .map(|(_, column)| (column, column.default.as_ref()))
 }
 
+#[inline]
 fn needs_of(pages: &[u8], state: &TableState) -> Result<Needs, TableError> {
     let mut needs = Needs::default();
     let schema = &state.schema;
@@ -141,6 +148,7 @@ fn needs_of(pages: &[u8], state: &TableState) -> Result<Needs, TableError> {
 }
 
 /// The bytes of a default of text or bytes.
+#[inline]
 fn default_bytes(value: ValueRef<'_>) -> &[u8] {
     match value {
         ValueRef::Text(text) => text.as_bytes(),
@@ -165,6 +173,7 @@ struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
+    #[inline]
     fn new(
         catalogue: &Catalogue,
         number: u16,
@@ -210,6 +219,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Writes the last word of pages.
+    #[inline]
     fn name_pages(&mut self, pages: std::ops::Range<u64>, word: u64) {
         for page in pages {
             let at = PageLayout::table_word(self.pages[page as usize]).0 as usize;
@@ -218,6 +228,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Copies all rows.
+    #[inline]
     fn copy(mut self, from: &[u8]) -> Result<(), TableError> {
         let schema = &*self.state.schema;
         let (mut fixed, mut value) = (Vec::new(), Vec::new());
@@ -262,6 +273,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Puts a row's fixed part at the next place.
+    #[inline]
     fn put_row(&mut self, bytes: &[u8]) {
         let layout = self.state.layout;
         let place = self.rows;
@@ -271,6 +283,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Puts a value that is too long for its reference into cells.
+    #[inline]
     fn put_value(&mut self, value: &[u8]) -> Reference {
         let mut cells = Vec::new();
         let mut left = value.len();
@@ -296,6 +309,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Occupies a place among those in the pages from `first` on: its address.
+    #[inline]
     fn take(&mut self, layout: PageLayout, first: u64, place: u64) -> Address {
         let records = layout.records as u64;
         let page = self.pages[(first + place / records) as usize];

@@ -105,6 +105,7 @@ pub(crate) fn rebuild(
 
 /// Rebuilds the state of a table, whose stored schema is given, if there is one, without its ordered indexes. `None` for a
 /// journal or area.
+#[cfg(feature = "hosts")]
 pub(crate) fn rebuild_table(
     bytes: &[u8],
     catalogue: &Catalogue,

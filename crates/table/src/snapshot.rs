@@ -69,6 +69,7 @@ pub(crate) struct FrozenTable {
 
 impl FrozenTable {
     /// The present state of a table; `before` is the last frozen one.
+    #[inline]
     fn of(state: &TableState, before: Option<&Self>) -> Self {
         let described = |before: &&FrozenTable| {
             Arc::ptr_eq(&before.schema, &state.schema) && before.name == state.name
@@ -96,6 +97,7 @@ impl FrozenTable {
     }
 
     /// True if a table is so still.
+    #[inline]
     fn is(&self, state: &TableState) -> bool {
         let same_indexes = || {
             let mut both = self.secondary.iter().zip(&state.secondary);
@@ -113,6 +115,7 @@ impl FrozenTable {
     }
 
     /// The layout of records in a page of rows, given its bytes.
+    #[inline]
     pub fn layout_of(&self, page: &[u8]) -> PageLayout {
         // Pages of earlier shapes have shorter rows.
         let bytes = match self.schema.earlier_shapes.is_empty() {
@@ -140,6 +143,7 @@ impl TableSpace {
     ///
     /// # Panics
     /// If a transaction is open that was neither committed nor undone: its changes are in the pages.
+    #[inline]
     pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, TableError> {
         assert!(
             self.undo.is_empty(),
@@ -178,6 +182,7 @@ impl TableSpace {
 
     /// Sets the bound on memory for pages that snapshots keep, in bytes, rows and indexes together. The default is 1
     /// GiB, or a quarter of the store's limit if that is less.
+    #[inline]
     pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
         self.store.set_snapshot_bytes_max(bytes);
     }
@@ -198,17 +203,20 @@ impl SpaceSnapshot {
     }
 
     /// The tables, journals and areas.
+    #[inline]
     pub fn definitions(&self) -> &[Definition] {
         &self.catalogue.definitions
     }
 
     /// The pages of rows, as they were.
+    #[inline]
     pub fn pages(&self) -> &PageSnapshot {
         &self.rows
     }
 
     /// Reads no more, unless others have it, too: from here on no page is copied for it. If many pages were copied, their
     /// memory is returned: to free it takes long, and is for a thread that does not have the stage.
+    #[inline]
     pub(crate) fn let_go(self: Arc<Self>) -> Option<SnapshotMemory> {
         let SpaceSnapshot { rows, indexes, .. } = Arc::into_inner(self)?;
         let let_go = |pages: Arc<PageSnapshot>| Arc::into_inner(pages).map(PageSnapshot::let_go);
@@ -218,6 +226,7 @@ impl SpaceSnapshot {
     }
 
     /// Returns true if it was ended: every read fails.
+    #[inline]
     pub fn is_ended(&self) -> bool {
         self.rows.is_ended()
     }

@@ -17,6 +17,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::Change`] if it has neither a default nor may be null; the errors of [`Schema::check`].
+    #[inline]
     pub fn with_column(
         &self,
         name: &str,
@@ -73,6 +74,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::Change`] if an index, a reference or a condition names it.
+    #[inline]
     pub fn without_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         if let Some(user) = self.user_of(number) {
@@ -93,6 +95,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::Twice`] if there is one of the new name, [`SchemaError::Name`].
+    #[inline]
     pub fn with_renamed_column(&self, name: &str, new: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let mut schema = self.clone();
@@ -119,6 +122,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NotWider`], [`SchemaError::Change`] if an index, a reference or a
     /// condition names it; the errors of [`Schema::with_column`].
+    #[inline]
     pub fn with_wider_column(&self, name: &str, to: Type) -> Result<(Schema, usize), SchemaError> {
         let from = self.column_to_change(name)?;
         let column = &self.columns[from];
@@ -139,6 +143,7 @@ impl Schema {
     ///
     /// # Errors
     /// The errors of [`Schema::with_wider_column`], but for the type's.
+    #[inline]
     pub fn with_retyped_column(&self, name: &str, to: Type) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         self.check_unused(from, "changed in its type")?;
@@ -146,6 +151,7 @@ impl Schema {
     }
 
     /// Checks that nothing names a column that is to change.
+    #[inline]
     fn check_unused(&self, number: usize, change: &'static str) -> Result<(), SchemaError> {
         match self.user_of(number) {
             None => Ok(()),
@@ -162,6 +168,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
+    #[inline]
     pub fn with_changed_type(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let mut schema = self.clone();
@@ -174,6 +181,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
+    #[inline]
     pub fn with_widened_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let (nullable, default) = {
@@ -204,6 +212,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NullableKey`] if the column is in the primary key,
     /// [`SchemaError::Change`] if another index or a reference names it; the errors of [`Schema::with_column`].
+    #[inline]
     pub fn with_room_for_nulls(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let has = |key: &[super::KeyPart]| key.iter().any(|part| part.column == number);
@@ -241,6 +250,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
+    #[inline]
     pub fn with_nullable_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let room = self.column_to_change(NULLS)?;
@@ -261,6 +271,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError::UnknownColumn`].
     #[doc(hidden)]
+    #[inline]
     pub fn column_to_change(&self, name: &str) -> Result<usize, SchemaError> {
         let number = self.column(name);
         number.ok_or_else(|| self.unknown_column(name, "the change"))
@@ -268,6 +279,7 @@ impl Schema {
 
     /// The index, reference or condition that names a column, as a text for an error.
     #[doc(hidden)]
+    #[inline]
     pub fn user_of(&self, number: usize) -> Option<String> {
         let mut indexes = [&self.primary].into_iter().chain(&self.indexes);
         if let Some(index) = indexes.find(|i| i.key.iter().any(|part| part.column == number)) {
@@ -294,6 +306,7 @@ impl Schema {
 
 impl Type {
     /// Returns true if the type is wider than another: it has every value of that type, and more.
+    #[inline]
     pub fn is_wider_than(self, from: Type) -> bool {
         let integer = |kind| match kind {
             Type::I8 => Some((8, true)),

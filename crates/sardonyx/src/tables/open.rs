@@ -86,6 +86,7 @@ impl OpenTransaction {
     /// ended at a bound, or is too large; [`Error::Full`], [`Error::Closed`], [`Error::Forked`]; [`Error::Nested`] inside
     /// a transaction of this database. Then it had no effect, except with [`Error::Poisoned`]: its outcome is known only
     /// after a restart.
+    #[inline]
     pub fn commit(self) -> Result<(), Error> {
         self.commit_with(Durability::Durable)
     }
@@ -94,6 +95,7 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// The errors of [`OpenTransaction::commit`].
+    #[inline]
     pub fn commit_with(self, durability: Durability) -> Result<(), Error> {
         let (rows, kernel) = (self.rows, upgraded(&self.kernel));
         rows.check()?;
@@ -111,6 +113,7 @@ impl OpenTransaction {
 
     /// Ends it, and does not wait: the ticket can be waited for or awaited, as that of [`Tables::submit`]. It reports a
     /// conflict, too.
+    #[inline]
     pub fn commit_later(self) -> Ticket<()> {
         let (rows, kernel) = (self.rows, upgraded(&self.kernel));
         let kernel = match rows.check().and(kernel) {
@@ -156,11 +159,13 @@ impl OpenTransaction {
     /// # Errors
     /// The errors of [`OpenTransaction::commit`]: then give the closure's transaction up.
     #[doc(hidden)]
+    #[inline]
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         self.rows.install(tx, &mut LeftRows::default())
     }
 
     /// Ends it without effect, as dropping it does.
+    #[inline]
     pub fn rollback(self) {}
 
     /// Marks its present state, to [go back](OpenTransaction::rollback_to) to it.
@@ -182,6 +187,7 @@ impl OpenTransaction {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     pub fn savepoint(&mut self) -> Marked {
         self.rows.mark()
     }
@@ -191,6 +197,7 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// [`Error::Refused`] if it has no such savepoint, or no longer: then nothing is undone.
+    #[inline]
     pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
         self.rows.return_to(savepoint)
     }
@@ -200,6 +207,7 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// [`Error::Refused`] if it has no such savepoint, or not any more.
+    #[inline]
     pub fn release(&mut self, savepoint: Marked) -> Result<(), Error> {
         self.rows.release(savepoint)
     }
@@ -207,6 +215,7 @@ impl OpenTransaction {
 
 /// True if other transactions prevented the commit, so that a repetition may succeed.
 #[doc(hidden)]
+#[inline]
 pub fn is_to_run_again(error: &Error) -> bool {
     error.is_conflict()
         || error.downcast_ref::<SnapshotEnded>().is_some()
@@ -216,6 +225,7 @@ pub fn is_to_run_again(error: &Error) -> bool {
         )
 }
 
+#[inline]
 fn upgraded(kernel: &Weak<Kernel>) -> Result<Arc<Kernel>, Error> {
     let closed = || Error::Closed(TransactionEnded::Closed.into());
     kernel.upgrade().ok_or_else(closed)
@@ -225,18 +235,21 @@ fn upgraded(kernel: &Weak<Kernel>) -> Result<Arc<Kernel>, Error> {
 impl Deref for OpenTransaction {
     type Target = OpenRows;
 
+    #[inline]
     fn deref(&self) -> &OpenRows {
         &self.rows
     }
 }
 
 impl DerefMut for OpenTransaction {
+    #[inline]
     fn deref_mut(&mut self) -> &mut OpenRows {
         &mut self.rows
     }
 }
 
 impl fmt::Debug for OpenTransaction {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenTransaction")
             .field("has_changes", &self.rows.has_changes())
@@ -255,6 +268,7 @@ impl Tables {
     /// # Errors
     /// [`Error::Nested`] inside a transaction of this database, [`Error::Closed`], [`Error::Forked`]; [`Error::Full`] if the
     /// process has no address space for a snapshot.
+    #[inline]
     pub fn begin(&self) -> Result<OpenTransaction, Error> {
         let committed = self.committed(None)?;
         Ok(self.opened(committed.snapshot.open()?, committed.group))
@@ -318,15 +332,18 @@ impl Tables {
     /// # Errors
     /// [`Error::Refused`] if that one has done something; [`Error::Full`] if there is no address space for a snapshot.
     #[doc(hidden)]
+    #[inline]
     pub fn begin_in(&self, tx: &mut Transaction<'_>) -> Result<OpenTransaction, Error> {
         let rows = tx.open_rows()?;
         Ok(self.with_rows(rows.begun_in_stage(&self.open), 0))
     }
 
+    #[inline]
     fn opened(&self, rows: OpenRows, group: u64) -> OpenTransaction {
         self.with_rows(rows.begun_among(&self.open), group)
     }
 
+    #[inline]
     fn with_rows(&self, rows: OpenRows, group: u64) -> OpenTransaction {
         OpenTransaction {
             rows,
@@ -337,6 +354,7 @@ impl Tables {
 }
 
 /// The open transactions of a database, with the bounds of its options.
+#[inline]
 pub(super) fn none(kernel: &Kernel, [number, bytes]: [usize; 2]) -> Arc<OpenTransactions> {
     OpenTransactions::new(kernel.engine().process(), number, bytes)
 }

@@ -50,6 +50,7 @@ impl Tables {
     /// [`Error::Nested`], [`Error::Forked`], [`Error::Closed`]; [`Error::Unavailable`] if the wait was interrupted
     /// ([`sardonyx_base::waiting`]).
     #[doc(hidden)]
+    #[inline]
     pub fn turn(&self) -> Result<Turn<'_>, Error> {
         Ok(Turn {
             turn: self.kernel.turn()?,
@@ -81,6 +82,7 @@ impl Tables {
 
     /// True if a thread waits for a turn.
     #[doc(hidden)]
+    #[inline]
     pub fn has_waiting(&self) -> bool {
         !self.kernel.waited().are_over()
     }
@@ -88,6 +90,7 @@ impl Tables {
     /// Lets the threads that wait for a turn now go first, for at most so long. A caller that takes many turns in
     /// sequence calls it between them; otherwise it would take the next turn before another thread is awake.
     #[doc(hidden)]
+    #[inline]
     pub fn let_others_go_first(&self, at_most: Duration) {
         let waited = self.kernel.waited();
         let begin = Instant::now();
@@ -99,6 +102,7 @@ impl Tables {
 
     /// The ticket of a group of transactions, and all before it.
     #[doc(hidden)]
+    #[inline]
     pub fn durable(&self, group: u64) -> Ticket<()> {
         Ticket::of_value(self.kernel.durable(group))
     }
@@ -106,6 +110,7 @@ impl Tables {
 
 impl Turn<'_> {
     /// The present tables.
+    #[inline]
     pub fn view(&self) -> View<'_> {
         self.turn.space().view()
     }
@@ -114,12 +119,14 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// If there is no address space for it.
+    #[inline]
     pub fn snapshot(self) -> Result<(Snapshot, u64), Error> {
         let (space, group) = self.turn.snapshot()?;
         Ok((self.tables.snapshot_of(space), group))
     }
 
     /// The ticket of all that is committed now. The turn is over.
+    #[inline]
     pub fn all_durable(self) -> Ticket<()> {
         Ticket::of_value(self.turn.all_durable())
     }

@@ -44,12 +44,14 @@ pub(super) struct Underway {
 pub struct Begun<'t>(&'t Underway);
 
 impl Drop for Begun<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.0.put(None);
     }
 }
 
 impl Underway {
+    #[inline]
     fn put(&self, committed: Option<Committed>) {
         let mut there = self
             .committed
@@ -59,11 +61,13 @@ impl Underway {
         *there = committed;
     }
 
+    #[inline]
     fn is_there(&self) -> bool {
         self.is_there.load(Ordering::Acquire)
     }
 
     /// The state, unless it was ended for want of memory.
+    #[inline]
     fn committed(&self) -> Option<Committed> {
         if !self.is_there() {
             return None;
@@ -125,6 +129,7 @@ impl Tables {
     ///
     /// # Errors
     /// As [`Tables::reach`]; if there is no address space for a snapshot.
+    #[inline]
     pub fn committed(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Committed, Error> {
         // Before the state: a plan of a catalogue that changes meanwhile does not hold.
         let version = self.catalogue_version();
@@ -148,6 +153,7 @@ impl Tables {
     }
 
     /// Notes that the catalogue has changed, or is about to, or that this was undone.
+    #[inline]
     pub fn catalogue_changed(&self) {
         self.underway.version.fetch_add(1, Ordering::AcqRel);
     }
@@ -156,6 +162,7 @@ impl Tables {
 impl<'t> Turn<'t> {
     /// Prepares for a transaction that may take long. Earlier transactions are written, and others read their state until
     /// the returned value is dropped.
+    #[inline]
     pub fn set_out(&mut self) -> Begun<'t> {
         let tables = self.tables;
         let version = tables.catalogue_version();

@@ -93,6 +93,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`CompactionError::InStore`].
+    #[inline]
     pub fn check_compacts(&self) -> Result<(), CompactionError> {
         match self.options.remote.is_some() {
             true => Err(CompactionError::InStore),
@@ -104,11 +105,13 @@ impl Engine {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn file_bytes(&self) -> Result<u64, DiskError> {
         file_bytes(&*self.disk)
     }
 
     /// Bytes that the files of the log and the backup have, at most, after a compaction to so many bytes of pages.
+    #[inline]
     pub fn file_bytes_compacted(&self, pages: u64) -> u64 {
         let manifest = &self.manifest;
         let log = first_segment_bytes(manifest.log_layout(), self.options.log_bytes_first);
@@ -128,6 +131,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`CompactionError::InStore`]; the errors of the log or the checkpoint. The database is then closed.
+    #[inline]
     pub fn end(mut self) -> Result<Ended, CompactionError> {
         self.check_compacts()?;
         // The mark is in the checkpoint: the archive is to have every group.
@@ -151,6 +155,7 @@ impl Engine {
 
 impl Ended {
     /// The most bytes that the pages may take.
+    #[inline]
     pub fn memory_bytes_max(&self) -> u64 {
         self.memory_bytes_max
     }
@@ -159,6 +164,7 @@ impl Ended {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn file_bytes(&self) -> Result<u64, DiskError> {
         file_bytes(&*self.disk)
     }
@@ -235,6 +241,7 @@ impl Ended {
     }
 }
 
+#[inline]
 fn file_bytes(disk: &dyn Disk) -> Result<u64, DiskError> {
     let mut bytes = 0;
     for directory in [LOG_DIRECTORY, BACKUP_DIRECTORY] {
@@ -250,6 +257,7 @@ fn file_bytes(disk: &dyn Disk) -> Result<u64, DiskError> {
 ///
 /// # Errors
 /// The disk's.
+#[inline]
 pub(super) fn remove_other_backups(disk: &dyn Disk, manifest: &Manifest) -> Result<(), DiskError> {
     let current = manifest.compacted.map_or(0, |compacted| compacted.number);
     let is_other = |name: &String| {
@@ -271,6 +279,7 @@ pub(super) fn remove_other_backups(disk: &dyn Disk, manifest: &Manifest) -> Resu
 ///
 /// # Errors
 /// The disk's.
+#[inline]
 pub(super) fn finish(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,

@@ -68,6 +68,7 @@ struct Candidate {
 }
 
 impl std::fmt::Debug for Candidate {
+    #[inline]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Candidate");
         shown.field("disk", &self.disk).finish_non_exhaustive()
@@ -80,6 +81,7 @@ impl Election {
     ///
     /// # Panics
     /// If the system cannot start a thread.
+    #[inline]
     pub fn start(
         disk: Arc<dyn Disk>,
         manifest: Manifest,
@@ -107,10 +109,12 @@ impl Election {
 
     /// Stops, and lets another process take over. Waits for a block of the backup that is being
     /// written.
+    #[inline]
     pub fn stop(mut self) {
         self.stop_and_join();
     }
 
+    #[inline]
     fn stop_and_join(&mut self) {
         self.candidate.stopping.store(true, Ordering::SeqCst);
         self.candidate.shared.log_state().notify();
@@ -120,16 +124,19 @@ impl Election {
 }
 
 impl Drop for Election {
+    #[inline]
     fn drop(&mut self) {
         self.stop_and_join();
     }
 }
 
 impl Candidate {
+    #[inline]
     fn stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
 
+    #[inline]
     fn run(&self, driver: Option<Driver>) {
         let Some(lock) = self.enter() else {
             return;
@@ -153,6 +160,7 @@ impl Candidate {
     }
 
     /// Waits for the driver's lock; `None` if stopped meanwhile, or if there is to be no driver any more.
+    #[inline]
     fn enter(&self) -> Option<Box<dyn DiskLock>> {
         let state = self.shared.log_state();
         let mut seen = state.changes();
@@ -169,6 +177,7 @@ impl Candidate {
         None
     }
 
+    #[inline]
     fn hold(&self, driver: Option<Driver>) -> Result<(), DriverError> {
         let state = self.shared.log_state();
         let mut driver = match driver {
@@ -182,6 +191,7 @@ impl Candidate {
         outcome
     }
 
+    #[inline]
     fn drive(&self, driver: &mut Driver) -> Result<(), DriverError> {
         let state = self.shared.log_state();
         let mut seen = state.changes();

@@ -1,6 +1,7 @@
 //! Why a database cannot be opened.
 
-use super::{AppendError, ReplicaError};
+#[cfg(feature = "hosts")]
+use super::AppendError;
 use crate::disk::DiskError;
 use crate::log::LogError;
 use crate::manifest::ManifestError;
@@ -156,7 +157,7 @@ pub enum OpenError {
     /// The log is in a store, and that is not named.
     #[error(
         "the log of this database is in a store, too ({file}): open it with that store (`--store` of the \
-         command), or it would continue without the other hosts"
+         command; `Options::store`, with the feature `hosts`), or it would continue without the other hosts"
     )]
     StoreMissing {
         /// The file with that statement.
@@ -169,6 +170,7 @@ pub enum OpenError {
     #[error(transparent)]
     Store(#[from] RemoteLogError),
     /// The log here cannot take the store's entries.
+    #[cfg(feature = "hosts")]
     #[error(transparent)]
     Append(#[from] AppendError),
     /// There is no database.
@@ -177,15 +179,6 @@ pub enum OpenError {
         /// The expected place of the manifest.
         file: String,
     },
-}
-
-impl From<ReplicaError> for OpenError {
-    fn from(error: ReplicaError) -> Self {
-        match error {
-            ReplicaError::Append(error) => error.into(),
-            ReplicaError::Remote(error) => error.into(),
-        }
-    }
 }
 
 /// The holders of a lock, as a text.

@@ -15,6 +15,12 @@ use std::sync::Arc;
 /// The file that marks a directory that is being made of a store's content.
 pub const SEEDING_FILE: &str = "SEEDING";
 
+/// Begins the names of files with log that was cut off.
+pub const FORK_PREFIX: &str = "fork-";
+
+/// While one of them is written.
+pub const FORK_NEW_FILE: &str = "fork.new";
+
 /// Removes the remains of an unfinished attempt; nothing, if there was none.
 ///
 /// # Errors
@@ -70,7 +76,7 @@ fn is_marked(home: &dyn Disk) -> Result<bool, OpenError> {
 #[cfg(test)]
 mod tests {
     use super::super::StorageOptions;
-    use super::super::base::create_empty;
+    use super::super::hosts::create_empty;
     use super::*;
     use crate::disk::{Faults, SimulatedDisk};
     use crate::log::segment::LOG_DIRECTORY;

@@ -117,11 +117,13 @@ pub struct FirstOpening {
 
 impl FirstOpening {
     /// The incarnation of this opening, for [`crate::log::LogLeader::new`].
+    #[inline]
     pub fn incarnation(&self) -> u32 {
         self.manifest.incarnation
     }
 
     /// Writes the log's end, the incarnation, and the prepared end into fresh shared memory.
+    #[inline]
     pub fn initialise(&self, state: &LogState) {
         state.initialise(self.end, self.incarnation());
         state.publish_prepared_end(self.driver.prepared_end());
@@ -135,6 +137,7 @@ impl FirstLock {
     /// # Errors
     /// [`OpenError::Locked`] if a process that opens alone slipped in: this process has no lock any more, and its
     /// recovered state may be out of date.
+    #[inline]
     pub fn share(mut self) -> Result<SharedLock, OpenError> {
         let shared = self.lock.share()?;
         if shared && Manifest::read(&*self.disk)?.incarnation == self.incarnation {
@@ -149,6 +152,7 @@ impl FirstLock {
 ///
 /// # Errors
 /// The disk's.
+#[inline]
 pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
     let lock = disk.lock_waiting(OPENING_FILE)?;
     Ok(OpeningLock { _lock: lock })
@@ -160,6 +164,7 @@ pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
 /// # Errors
 /// [`OpenError::Locked`] if a process has it open alone; [`OpenError::FollowersWhileShared`]; and the errors of
 /// opening a database.
+#[inline]
 pub fn open_first(
     disk: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -213,6 +218,7 @@ pub fn open_first(
 ///
 /// # Errors
 /// [`OpenError::Locked`] if a process has it open alone; [`OpenError::Absent`] if none exists.
+#[inline]
 pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>), OpenError> {
     let lock = home
         .lock_shared(LOCK_FILE)?
@@ -234,6 +240,7 @@ pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>
 ///
 /// # Errors
 /// The errors of the manifest. Nothing is lost then but this: the end that was recorded at the opening stays.
+#[inline]
 pub fn record_end(
     disk: &Arc<dyn Disk>,
     _opening: &OpeningLock,

@@ -69,6 +69,7 @@ impl RowRange {
     ///
     /// # Errors
     /// [`JournalError::NotKept`] if the database keeps no rows.
+    #[inline]
     pub fn open(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -91,6 +92,7 @@ impl RowRange {
     }
 
     /// As [`JournalReader::while_written`].
+    #[inline]
     pub fn while_written(mut self, segments: &Arc<Segments>, before_group: u64) -> Self {
         self.segments = Some(segments.clone());
         self.before_group = Some(before_group);
@@ -98,6 +100,7 @@ impl RowRange {
     }
 
     /// Reads no group from `before_group` on.
+    #[inline]
     pub fn until_group(mut self, before_group: u64) -> Self {
         self.before_group = Some(before_group);
         self
@@ -108,6 +111,7 @@ impl RowRange {
     /// # Errors
     /// The errors of [`JournalReader::next_row`]; [`JournalError::Removed`] if the range begins before the
     /// kept rows.
+    #[inline]
     pub fn next_row(&mut self) -> Result<Option<OwnedRow>, JournalError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -134,6 +138,7 @@ impl RowRange {
     ///
     /// # Errors
     /// The errors of [`RowRange::next_row`].
+    #[inline]
     pub fn next_row_back(&mut self) -> Result<Option<OwnedRow>, JournalError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -151,6 +156,7 @@ impl RowRange {
         Ok(row)
     }
 
+    #[inline]
     fn last_row(&self, backward: &mut Backward) -> Result<Option<OwnedRow>, JournalError> {
         loop {
             if let Some(row) = backward.rows.pop() {
@@ -185,6 +191,7 @@ impl RowRange {
         }
     }
 
+    #[inline]
     fn reader(
         &self,
         from: JournalPosition,
@@ -199,6 +206,7 @@ impl RowRange {
     }
 
     /// Finds the stretches that the range lies in.
+    #[inline]
     fn plan_backward(&self) -> Result<Backward, JournalError> {
         loop {
             let (mut backward, end) = self.archived()?;
@@ -211,18 +219,21 @@ impl RowRange {
         }
     }
 
+    #[inline]
     fn is_kept(&self, from: LogPosition) -> bool {
         let segments = self.segments.as_ref();
         segments.is_none_or(|segments| segments.keeps(from))
     }
 
     /// The group before which all rows of the range are.
+    #[inline]
     fn end_group(&self) -> u64 {
         let end = self.rest.end.group.saturating_add(1);
         self.before_group.map_or(end, |before| end.min(before))
     }
 
     /// The stretches in the archive, and the archive's end.
+    #[inline]
     fn archived(&self) -> Result<(Backward, LogPosition), JournalError> {
         let mut archive = open_archive(&self.disk, &self.manifest, self.rest.start)?;
         let mut backward = Backward::default();
@@ -246,6 +257,7 @@ impl RowRange {
     }
 
     /// The stretches in the log, from the archive's end.
+    #[inline]
     fn logged(&self, from: LogPosition, stretches: &mut Vec<Stretch>) -> Result<(), JournalError> {
         if from.group >= self.end_group() {
             return Ok(());

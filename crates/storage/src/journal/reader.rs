@@ -64,6 +64,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// [`JournalError::NotKept`] if the database keeps no rows.
+    #[inline]
     pub fn open(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -92,6 +93,7 @@ impl JournalReader {
     /// Reads while the database is open and written to: these are its log's segments, and `before_group` is
     /// the first group that is not known to be durable. Nothing is held back: between two rows, or within a
     /// call of [`JournalReader::next_row`], anything may be committed, also by the reading thread.
+    #[inline]
     pub fn while_written(mut self, segments: &Arc<Segments>, before_group: u64) -> Self {
         self.segments = Some(segments.clone());
         self.before_group = Some(before_group);
@@ -102,6 +104,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// The disk's. When rows are read: [`JournalError::Removed`] if rows from there on were removed.
+    #[inline]
     pub fn starting_at(mut self, from: JournalPosition) -> Result<Self, JournalError> {
         self.archive = open_archive(&self.disk, &self.manifest, from)?;
         self.from = from;
@@ -110,6 +113,7 @@ impl JournalReader {
 
     /// The place in the log of the first group whose rows are read, known from an earlier reading. So the log
     /// before it is not read, if that group is still in the log.
+    #[inline]
     pub(super) fn with_log_from(mut self, position: LogPosition) -> Self {
         self.read_to = position;
         self
@@ -120,6 +124,7 @@ impl JournalReader {
     /// # Errors
     /// Errors: of the disk, of a damaged archive or a damaged log; [`JournalError::Overtaken`] if unread rows
     /// were removed.
+    #[inline]
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, JournalError> {
         let (bytes, (place, journal, range)) = match self.find_next()? {
             Some(Next::Archive(header, found)) => (self.archive.payload(&header), found),
@@ -133,6 +138,7 @@ impl JournalReader {
         }))
     }
 
+    #[inline]
     fn find_next(&mut self) -> Result<Option<Next>, JournalError> {
         loop {
             let next = self.find_from_start()?;
@@ -147,6 +153,7 @@ impl JournalReader {
     }
 
     /// The next row, one before the first that is wanted included.
+    #[inline]
     fn find_from_start(&mut self) -> Result<Option<Next>, JournalError> {
         loop {
             if self.log.is_none() {
@@ -185,6 +192,7 @@ impl JournalReader {
     }
 
     /// True if the log exists from a position on, as far as that is known.
+    #[inline]
     fn is_kept(&self, from: LogPosition) -> bool {
         let segments = self.segments.as_ref();
         segments.is_none_or(|segments| segments.keeps(from))
@@ -192,6 +200,7 @@ impl JournalReader {
 
     /// The log was freed beyond `from`, where the archive ended when it was read. That was before it
     /// was freed, so there is more now.
+    #[inline]
     fn look_again(&mut self, from: LogPosition) -> Result<(), JournalError> {
         self.archive.look_again()?;
         match self.next_chunk()? {
@@ -205,6 +214,7 @@ impl JournalReader {
         }
     }
 
+    #[inline]
     fn next_archived(&mut self) -> Result<Option<(ChunkHeader, Found)>, JournalError> {
         loop {
             if let Some((header, rows)) = &mut self.chunk {
@@ -230,6 +240,7 @@ impl JournalReader {
     }
 
     /// The archive's next chunk. Its oldest files may be removed while it is read.
+    #[inline]
     fn next_chunk(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
         loop {
             let position = self.archive.position();
@@ -283,6 +294,7 @@ impl JournalReader {
         }
     }
 
+    #[inline]
     fn open_log(&mut self) -> Result<(), JournalError> {
         let from = self.archive.position().max(self.read_to);
         let log = LogReader::open(&self.disk, self.manifest.log_layout(), from);
@@ -305,6 +317,7 @@ impl JournalReader {
         Ok(())
     }
 
+    #[inline]
     fn next_in_log(&mut self) -> Result<Option<Found>, JournalError> {
         let log = self.log.as_mut().expect("the log was opened");
         loop {
@@ -350,6 +363,7 @@ impl JournalReader {
 }
 
 /// The archive, from the place of a position's row, if it is there.
+#[inline]
 pub(super) fn open_archive(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,

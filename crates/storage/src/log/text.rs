@@ -25,6 +25,7 @@ pub(super) struct SharedText {
 
 impl Default for SharedText {
     /// No text.
+    #[inline]
     fn default() -> Self {
         SharedText {
             version: AtomicU32::new(0),
@@ -36,6 +37,7 @@ impl Default for SharedText {
 
 impl SharedText {
     /// Sets the text.
+    #[inline]
     pub(super) fn set(&self, text: &str) {
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
         // A predecessor that died while writing left it odd, and that is as good.
@@ -51,11 +53,13 @@ impl SharedText {
     }
 
     /// Takes the text away.
+    #[inline]
     pub(super) fn clear(&self) {
         self.length.store(0, Ordering::Release);
     }
 
     /// The text, if there is one.
+    #[inline]
     pub(super) fn get(&self) -> Option<String> {
         let mut text = Vec::with_capacity(TEXT_BYTES_MAX);
         for _ in 0..READ_ATTEMPTS {

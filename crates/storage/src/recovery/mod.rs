@@ -38,7 +38,9 @@ use crate::store::PageStore;
 use load::LoadedStripe;
 use redo::{Needs, Redo, Tail};
 use segments::{check_no_gap, check_starts, is_to_be_made};
-pub(crate) use stable::{make_names_stable, write_tail_again};
+pub(crate) use stable::make_names_stable;
+#[cfg(feature = "hosts")]
+pub(crate) use stable::write_tail_again;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

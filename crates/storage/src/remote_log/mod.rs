@@ -48,31 +48,45 @@
 //!
 //! The nearest relative is Amazon MemoryDB (SIGMOD 2024): a main-memory engine on a log with conditional appends.
 
+#[cfg(feature = "hosts")]
 mod ahead;
+#[cfg(feature = "hosts")]
 pub mod base;
 pub mod boundary;
+#[cfg(feature = "hosts")]
 pub mod claim;
+#[cfg(feature = "hosts")]
 pub mod copy;
 pub mod entry;
+#[cfg(feature = "hosts")]
 pub mod entry_log;
 mod error;
+#[cfg(feature = "hosts")]
 pub mod exchange;
 #[cfg(test)]
 mod exploration;
 pub mod in_store;
 pub mod known;
+#[cfg(feature = "hosts")]
 pub mod memory;
+#[cfg(feature = "hosts")]
 pub mod objects;
+#[cfg(feature = "hosts")]
 pub mod owner;
 mod planted;
 pub mod position;
+#[cfg(feature = "hosts")]
 pub mod primary;
+#[cfg(feature = "hosts")]
 pub mod reader;
+#[cfg(feature = "hosts")]
 mod record;
+#[cfg(feature = "hosts")]
 pub mod shell;
 pub mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "hosts")]
 pub mod trim;
 
 pub use error::RemoteLogError;

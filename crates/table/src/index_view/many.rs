@@ -58,6 +58,7 @@ where
     A: Fn(Address),
 {
     /// Looks for the next keys.
+    #[inline]
     fn find(&mut self) -> Result<(), TableError> {
         let mut words = [0; AT_ONCE];
         let mut count = 0;

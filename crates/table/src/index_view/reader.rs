@@ -95,6 +95,7 @@ where
     }
 
     /// The places around all keys.
+    #[inline]
     pub fn all(&self) -> Result<(Place, Place), Error> {
         let start = self
             .index
@@ -105,12 +106,14 @@ where
     }
 
     /// Rows between two places.
+    #[inline]
     pub fn count(&self, (from, to): (Place, Place)) -> Result<u64, Error> {
         let count = self.index.tree.count(self.nodes, from, to);
         Ok(count.map_err(TableError::from)?)
     }
 
     /// The places of two edges: before a key, or behind it.
+    #[inline]
     fn between(
         &self,
         from: Option<(&SearchKey, bool)>,
@@ -131,6 +134,7 @@ where
 }
 
 /// Before a key, or behind it.
+#[inline]
 fn edge((key, behind): (&SearchKey, bool)) -> Edge<'_> {
     Edge {
         bytes: &key.bytes,

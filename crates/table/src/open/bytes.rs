@@ -18,6 +18,7 @@ const UNCOUNTED_BYTES: usize = 64 << 10;
 impl OpenRows {
     /// Sets the bound on its kept bytes (default 1 GiB): its changes, and notes of its reads. Takes `self` by value,
     /// so a borrower cannot change the bound.
+    #[inline]
     pub fn with_bytes_max(mut self, bytes: usize) -> Self {
         self.bytes_max = bytes;
         self
@@ -25,6 +26,7 @@ impl OpenRows {
 
     /// Bytes that it keeps.
     #[doc(hidden)]
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes.get()
     }
@@ -32,6 +34,7 @@ impl OpenRows {
     /// Counts its bytes in a shared budget, too, if they are more than a few. An operation that finds no room there
     /// fails as [`Error::Full`].
     #[doc(hidden)]
+    #[inline]
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
         let share = Share::of(budget).in_steps(UNCOUNTED_BYTES);
         self.share = Some(RefCell::new(share));
@@ -39,6 +42,7 @@ impl OpenRows {
     }
 
     /// The most bytes that it may keep, so that it alone does not take the others' part.
+    #[inline]
     fn bytes_limit(&self) -> usize {
         let of_budget = |share: &RefCell<Share>| share.borrow().bytes_max() / 4;
         let of_budget = self.share.as_ref().map_or(usize::MAX, of_budget);
@@ -46,6 +50,7 @@ impl OpenRows {
     }
 
     /// Takes bytes of the bounds.
+    #[inline]
     pub(super) fn take_bytes(&self, more: usize) -> Result<(), TableError> {
         let bytes = self.bytes.get() + more;
         let limit = self.bytes_limit();
@@ -66,16 +71,19 @@ impl OpenRows {
     }
 
     /// Takes bytes for the note of a part of an index.
+    #[inline]
     pub(super) fn take_bytes_of_range(&self, index: &str, span: &Span) -> Result<(), TableError> {
         // The list of notes may have as many places free as taken.
         self.take_bytes(2 * size_of::<RangeRead>() + index.len() + span.bytes())
     }
 
+    #[inline]
     pub(super) fn give_bytes(&self, bytes: usize) {
         self.bytes.set(self.bytes.get().saturating_sub(bytes));
     }
 
     /// Other open transactions may have the bytes that were given back.
+    #[inline]
     pub(super) fn give_to_others(&self) {
         if let Some(life) = &self.life {
             life.borrow_mut().give(self.bytes.get());

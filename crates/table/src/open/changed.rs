@@ -23,6 +23,7 @@ pub(super) enum Own {
 
 impl Own {
     /// Bytes that it takes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         match self {
             Own::Row(bytes) => bytes.len(),
@@ -43,6 +44,7 @@ pub(super) struct Changed {
 
 impl Changed {
     /// No changes, of a table with so many indexes.
+    #[inline]
     pub fn of(indexes: usize) -> Self {
         Changed {
             rows: BTreeMap::new(),
@@ -52,11 +54,13 @@ impl Changed {
     }
 
     /// All of them.
+    #[inline]
     pub fn rows(&self) -> &BTreeMap<Key, Own> {
         &self.rows
     }
 
     /// The existing rows, in a part of an index by its number in the schema, or of the primary key.
+    #[inline]
     pub fn between(&self, index: Option<usize>, span: &Span) -> OwnRows<'_> {
         let Some((from, to)) = span.keys() else {
             return OwnRows::None;
@@ -73,6 +77,7 @@ impl Changed {
     }
 
     /// All of them behind a key, deleted ones included.
+    #[inline]
     pub fn behind<'c>(
         &'c self,
         key: Option<&Key>,
@@ -86,12 +91,14 @@ impl Changed {
     }
 
     /// Puts a row in the place of the previous one, which is returned; each with its [entries](entries_of).
+    #[inline]
     pub fn put(&mut self, key: Key, own: Own, old: &[Vec<u8>], new: Vec<Vec<u8>>) -> Option<Own> {
         self.replace_entries(&key, old, new);
         self.rows.insert(key, own)
     }
 
     /// Restores the previous content.
+    #[inline]
     pub fn put_back(&mut self, format: &RowFormat, key: Key, before: Option<Own>) {
         // Both were rows before.
         let new = entries_of(format, before.as_ref()).unwrap_or_default();
@@ -103,6 +110,7 @@ impl Changed {
         }
     }
 
+    #[inline]
     fn replace_entries(&mut self, key: &Key, old: &[Vec<u8>], new: Vec<Vec<u8>>) {
         for (entries, old) in self.entries.iter_mut().zip(old) {
             // A row that takes a key over may have it already.
@@ -127,11 +135,13 @@ pub(super) enum OwnRows<'c> {
 /// An index entry of a row, and its key.
 pub(super) type Entry<'c> = (&'c [u8], &'c Key);
 
+#[inline]
 fn entry_of_row<'c>((key, own): (&'c Key, &Own)) -> Option<Entry<'c>> {
     look();
     matches!(own, Own::Row(_)).then_some((&**key, key))
 }
 
+#[inline]
 fn entry<'c>((entry, key): (&'c Vec<u8>, &'c Key)) -> Entry<'c> {
     look();
     (entry, key)
@@ -140,6 +150,7 @@ fn entry<'c>((entry, key): (&'c Vec<u8>, &'c Key)) -> Entry<'c> {
 impl<'c> Iterator for OwnRows<'c> {
     type Item = Entry<'c>;
 
+    #[inline]
     fn next(&mut self) -> Option<Entry<'c>> {
         match self {
             OwnRows::None => None,
@@ -150,6 +161,7 @@ impl<'c> Iterator for OwnRows<'c> {
 }
 
 impl DoubleEndedIterator for OwnRows<'_> {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         match self {
             OwnRows::None => None,
@@ -169,6 +181,7 @@ fn look() {
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if the bytes are no row.
+#[inline]
 pub(super) fn entries_of(
     format: &RowFormat,
     own: Option<&Own>,

@@ -40,6 +40,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`TableError::Conflict`] with the first difference; [`TableError::SnapshotEnded`]; [`TableError::OtherDatabase`].
+    #[inline]
     pub(super) fn check_unchanged(&self, tx: &Transaction<'_>) -> Result<(), TableError> {
         if !tx.space.store.is_of(&self.snapshot.rows) {
             return Err(TableError::OtherDatabase);
@@ -66,6 +67,7 @@ impl OpenRows {
 
     /// Checks keys that were looked up. If they are many, only those of rows on changed pages are compared: rows of other
     /// pages are unchanged, and a key without a row has none there.
+    #[inline]
     fn check_keys(&self, table: u16, keys: &Keys, tx: &Transaction<'_>) -> Result<(), TableError> {
         let both = self.both(table, tx)?;
         if keys.len() <= MANY || !both.has_same_pages() {
@@ -85,6 +87,7 @@ impl OpenRows {
 
     /// Calls `each` with the keys that changed rows had, or have now. It ends early, and returns false, if that means
     /// more than `most` rows.
+    #[inline]
     fn each_changed_key(
         &self,
         shape: &KeyShape,
@@ -113,6 +116,7 @@ impl OpenRows {
 
     /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had
     /// its place, or has it now: the others are unchanged.
+    #[inline]
     fn check_ranges(&self, ranges: &[&RangeRead], tx: &Transaction<'_>) -> Result<(), TableError> {
         let Some(first) = ranges.first() else {
             return Ok(());
@@ -135,6 +139,7 @@ impl OpenRows {
     /// The ranges of one index in which a changed row had its place, or has it now. `None` if that means more rows than
     /// the ranges have: comparing these takes no longer. `None`, too, if more rows have changed than one list holds, and
     /// the ranges are many: each would be searched in several lists.
+    #[inline]
     fn touched(
         &self,
         both: &Both<'_>,
@@ -172,6 +177,7 @@ impl OpenRows {
     }
 
     /// True if nothing has changed at a row's place.
+    #[inline]
     pub(super) fn is_untouched(
         &self,
         table: u16,
@@ -181,6 +187,7 @@ impl OpenRows {
         Ok(self.both(table, tx)?.is_untouched(at))
     }
 
+    #[inline]
     fn both<'a>(&'a self, table: u16, tx: &'a Transaction<'_>) -> Result<Both<'a>, TableError> {
         let unknown = || TableError::UnknownHandle { number: table };
         let place = usize::from(table);
@@ -196,6 +203,7 @@ impl OpenRows {
     }
 
     /// Checks that a table is unchanged, and that the same tables refer to it.
+    #[inline]
     fn check_schema(&self, table: u16, tx: &Transaction<'_>) -> Result<(), TableError> {
         let schema_now = |number: u16| tx.space.schema(number);
         let is_same = |number: u16| match (self.snapshot.schema_of(number), schema_now(number)) {
@@ -224,26 +232,31 @@ impl Both<'_> {
         Conflict::new(&*self.known.name, with).into()
     }
 
+    #[inline]
     fn row_before(&self, at: Address) -> Result<RowRef<'_, PageSnapshot>, TableError> {
         RowRef::new(self.pages_before, &self.before.schema, &self.known.name, at)
     }
 
+    #[inline]
     fn row_now(&self, at: Address) -> Result<RowRef<'_>, TableError> {
         RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
     }
 
     /// True if the table was not emptied, and has the same content.
+    #[inline]
     fn has_same_pages(&self) -> bool {
         self.before.life == self.now.life
     }
 
     /// True if nothing has changed at a row's place, nor in its values elsewhere.
+    #[inline]
     fn is_untouched(&self, at: Address) -> bool {
         // A table that was emptied leaves its pages as they are.
         self.before.life == self.now.life && self.pages_before.is_as_live(at.page())
     }
 
     /// True if the row at an address then equals the one at an address now.
+    #[inline]
     fn is_same(&self, before: Address, now: Address) -> Result<bool, TableError> {
         if before == now && self.is_untouched(before) {
             return Ok(true);
@@ -253,6 +266,7 @@ impl Both<'_> {
     }
 
     /// Checks a row at a place, or the absence of a row with this key.
+    #[inline]
     fn check_key(
         &self,
         key: &[u8],
@@ -278,6 +292,7 @@ impl Both<'_> {
         }
     }
 
+    #[inline]
     fn check_range(
         &self,
         read: &RangeRead,
@@ -334,6 +349,7 @@ impl Both<'_> {
     }
 
     /// Checks the rows of the first pages, or of all.
+    #[inline]
     fn check_scan(&self, extent: Extent) -> Result<(), TableError> {
         let runs_before = crate::table::used_runs(&self.before.extents, self.before.fresh);
         let mut runs_now = self.now.used_runs().flatten();
@@ -376,6 +392,7 @@ impl Both<'_> {
     }
 
     /// The slots with rows in a page; none if it is no page of rows.
+    #[inline]
     fn slots(&self, content: &[u8], before: bool) -> Vec<usize> {
         if !PageLayout::has_rows(content) {
             return Vec::new();

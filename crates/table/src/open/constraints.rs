@@ -10,11 +10,13 @@ use sardonyx_rows::schema::{IndexDefinition, PRIMARY, ValueRef};
 use sardonyx_rows::{TableError, WriteRows};
 use std::sync::Arc;
 
+#[inline]
 fn columns_of(index: &IndexDefinition) -> impl Iterator<Item = usize> + '_ {
     index.key.iter().map(|part| part.column)
 }
 
 /// True if the first columns of an index are these, in their order.
+#[inline]
 fn begins_with(index: &IndexDefinition, columns: &[usize]) -> bool {
     let key = columns_of(index).take(columns.len());
     key.eq(columns.iter().copied())
@@ -22,6 +24,7 @@ fn begins_with(index: &IndexDefinition, columns: &[usize]) -> bool {
 
 impl OpenRows {
     /// The references with notes.
+    #[inline]
     pub fn held_references(&self) -> Vec<HeldReference> {
         self.held.references()
     }
@@ -36,6 +39,7 @@ impl OpenRows {
 }
 
 impl ConstrainedRows for OpenRows {
+    #[inline]
     fn row_there(&self, table: u16, at: Key) -> Result<OpenRow<'_>, TableError> {
         let row = self.row_with_key(table, &at)?;
         match row {
@@ -46,10 +50,12 @@ impl ConstrainedRows for OpenRows {
         }
     }
 
+    #[inline]
     fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError> {
         Ok(Arc::clone(&self.known(table)?.conditions))
     }
 
+    #[inline]
     fn row_with(
         &self,
         table: u16,
@@ -76,12 +82,14 @@ impl ConstrainedRows for OpenRows {
         Ok(range.step(false)?.map(|(key, _)| key.into()))
     }
 
+    #[inline]
     fn has_index_of(&self, table: u16, columns: &[usize]) -> bool {
         let schema = self.snapshot.schema_of(table);
         let mut indexes = schema.iter().flat_map(|schema| &schema.indexes);
         indexes.any(|index| begins_with(index, columns))
     }
 
+    #[inline]
     fn rows_with(
         &self,
         table: u16,
@@ -104,15 +112,18 @@ impl ConstrainedRows for OpenRows {
         Ok(Some(found))
     }
 
+    #[inline]
     fn last_by_key(&self, table: u16) -> Result<Option<Key>, TableError> {
         let mut range = self.index_named(table, PRIMARY)?.everything()?;
         Ok(range.step(true)?.map(|(key, _)| key.into()))
     }
 
+    #[inline]
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>> {
         self.snapshot.computes_defaults.clone()
     }
 
+    #[inline]
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Key, TableError>> {
         let mut scan = Some(OpenScan::of(self, table));
         std::iter::from_fn(move || {
@@ -129,6 +140,7 @@ impl ConstrainedRows for OpenRows {
         })
     }
 
+    #[inline]
     fn delete_alone(&mut self, table: u16, at: Key) -> Result<(), TableError> {
         let known = Arc::clone(self.known(table)?);
         self.put_own(table, &known, at, Own::Gone, -1)
@@ -149,10 +161,12 @@ impl ConstrainedRows for OpenRows {
         result
     }
 
+    #[inline]
     fn held(&self) -> &HeldReferences {
         &self.held
     }
 
+    #[inline]
     fn held_mut(&mut self) -> &mut HeldReferences {
         &mut self.held
     }

@@ -20,6 +20,7 @@ pub enum OwnRow<'r> {
 impl OpenRows {
     /// The tables in which it has changed rows, and the number of these rows.
     #[doc(hidden)]
+    #[inline]
     pub fn changed_tables(&self) -> Vec<(u16, usize)> {
         let tables = self.tables.iter().enumerate();
         let changed = tables.filter_map(|(number, table)| {
@@ -34,6 +35,7 @@ impl OpenRows {
     /// # Errors
     /// There is no such table, or the snapshot was ended.
     #[doc(hidden)]
+    #[inline]
     pub fn has_only_new(&self, table: u16) -> Result<bool, TableError> {
         for (key, _) in self.changed(table).into_iter().flat_map(Changed::rows) {
             if self.place_at_end(table, key)?.is_some() {
@@ -48,6 +50,7 @@ impl OpenRows {
     /// # Errors
     /// There is no such table, or these are no values of a key.
     #[doc(hidden)]
+    #[inline]
     pub fn own_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<OwnRow<'_>, TableError> {
         let known = self.known(table)?;
         let key = known.format.key(key)?;

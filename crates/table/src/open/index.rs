@@ -19,10 +19,12 @@ pub struct OpenIndex<'r> {
 }
 
 impl<'r> OpenIndex<'r> {
+    #[inline]
     pub(super) fn of(rows: &'r OpenRows, table: u16, index: &'r Secondary) -> Self {
         OpenIndex { rows, table, index }
     }
 
+    #[inline]
     fn schema(&self) -> Result<&'r Schema, TableError> {
         Ok(&self.rows.known(self.table)?.schema)
     }
@@ -47,10 +49,12 @@ impl<'r> OpenIndex<'r> {
         self.walk(&Span::of_beginning(&self.bytes(values)?))
     }
 
+    #[inline]
     fn walk(&self, span: &Span) -> Result<OpenRange<'r>, TableError> {
         OpenRange::of(self.rows, self.table, self.index, span)
     }
 
+    #[inline]
     pub(super) fn everything(&self) -> Result<OpenRange<'r>, TableError> {
         self.walk(&Span::default())
     }
@@ -111,6 +115,7 @@ impl<'r> OpenIndex<'r> {
     ///
     /// # Errors
     /// [`Error::Limit`] if the transaction keeps too much, or its snapshot was ended.
+    #[inline]
     pub fn all(&self) -> Result<OpenRange<'r>, Error> {
         Ok(self.everything()?)
     }
@@ -119,6 +124,7 @@ impl<'r> OpenIndex<'r> {
     ///
     /// # Errors
     /// The errors of [`OpenIndex::all`].
+    #[inline]
     pub fn first(&self) -> Result<Option<OpenRow<'r>>, Error> {
         self.all()?.next().transpose()
     }
@@ -127,6 +133,7 @@ impl<'r> OpenIndex<'r> {
     ///
     /// # Errors
     /// The errors of [`OpenIndex::all`].
+    #[inline]
     pub fn last(&self) -> Result<Option<OpenRow<'r>>, Error> {
         self.all()?.next_back().transpose()
     }
@@ -151,6 +158,7 @@ impl<'r> OpenIndex<'r> {
         }
     }
 
+    #[inline]
     fn count(&self, span: &Span) -> Result<u64, Error> {
         if self.rows.changed(self.table).is_some() {
             let rows = self.walk(span)?;
@@ -200,6 +208,7 @@ impl<'r> ReadIndex for OpenIndex<'r> {
         OpenIndex::starts_with(self, key)
     }
 
+    #[inline]
     fn all(&self) -> Result<OpenRange<'r>, Error> {
         OpenIndex::all(self)
     }
@@ -210,6 +219,7 @@ impl<'r> ReadIndex for OpenIndex<'r> {
 }
 
 impl fmt::Debug for OpenIndex<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenIndex {:?}", self.index.what.definition)
     }

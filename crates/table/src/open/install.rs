@@ -34,6 +34,7 @@ struct Change {
 }
 
 impl Change {
+    #[inline]
     fn of(table: u16) -> Self {
         Change {
             table,
@@ -74,6 +75,7 @@ impl OpenChanges {
     /// # Errors
     /// The errors of the changes.
     #[doc(hidden)]
+    #[inline]
     pub fn make(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         tx.hold_references(true);
         let done = apply(&self.0, tx);
@@ -91,6 +93,7 @@ impl OpenRows {
     /// # Errors
     /// [`Error::Conflict`] if something that it read has changed: it had no effect, and can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; the errors of the changes.
+    #[inline]
     pub fn install(self, tx: &mut Transaction<'_>, left: &mut LeftRows) -> Result<(), Error> {
         let changes = self.compared(tx, &[]);
         // Before pages change, so that none is copied for it.
@@ -100,6 +103,7 @@ impl OpenRows {
 
     /// Releases its snapshot. Only memory is left.
     #[doc(hidden)]
+    #[inline]
     pub fn let_go(mut self) -> LeftRows {
         if self.is_in_child() {
             return LeftRows::default();
@@ -124,6 +128,7 @@ impl OpenRows {
     /// # Errors
     /// As [`OpenRows::install`].
     #[doc(hidden)]
+    #[inline]
     pub fn compared(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<OpenChanges, Error> {
         self.check_life()?;
         self.check_unchanged(tx)?;
@@ -131,6 +136,7 @@ impl OpenRows {
     }
 
     /// The final change of each row.
+    #[inline]
     fn changes(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
         for (number, table) in self.tables.iter().enumerate() {
@@ -158,6 +164,7 @@ impl OpenRows {
     }
 
     /// The change of a row at its old place, which needs no further lookup.
+    #[inline]
     fn stored(
         &self,
         table: u16,
@@ -182,6 +189,7 @@ impl OpenRows {
         }))
     }
 
+    #[inline]
     fn change(
         &self,
         table: u16,
@@ -241,6 +249,7 @@ impl OpenRows {
 
 impl Known {
     /// True if a row is changed by its bytes alone: all of it is in its place, and it cannot collide with another row.
+    #[inline]
     fn is_flat(&self) -> bool {
         self.format.is_fixed()
             && self.schema.earlier_shapes.is_empty()
@@ -249,6 +258,7 @@ impl Known {
 }
 
 /// Makes changes: deletions first, then insertions.
+#[inline]
 fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
     for change in changes {
         if let Some(key) = &change.taken {
@@ -271,6 +281,7 @@ fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+#[inline]
 fn writer(values: &Values) -> RowWriter<'_> {
     let columns = values.iter().map(|(number, _)| number + 1).max();
     let mut writer = RowWriter::new(columns.unwrap_or_default());

@@ -4,8 +4,7 @@
 //! note each without memory of its own. Few are searched one after the other by their hashes, more in a table. Users
 //! choose keys, so the hash is that of a secret.
 
-use hashbrown::HashTable;
-use sardonyx_base::hash::SecretState;
+use sardonyx_base::hash::{IntegerMap, SecretState};
 use sardonyx_storage::page::Address;
 use std::hash::{BuildHasher, Hasher};
 
@@ -17,8 +16,8 @@ const FEW: usize = 16;
 pub(super) struct Keys {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
-    /// The numbers of all entries, once they are more than a few.
-    numbers: HashTable<usize>,
+    /// The newest entry of each hash, once they are more than a few.
+    newest: IntegerMap<u64, usize>,
     hasher: SecretState,
 }
 
@@ -31,6 +30,7 @@ struct Entry {
 }
 
 impl Keys {
+    #[inline]
     fn hash(&self, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         match <[u8; 8]>::try_from(key) {
@@ -40,6 +40,7 @@ impl Keys {
         hasher.finish()
     }
 
+    #[inline]
     fn key(&self, number: usize) -> &[u8] {
         let end = self.entries.get(number + 1);
         let end = end.map_or(self.bytes.len(), |next| next.start);
@@ -47,20 +48,32 @@ impl Keys {
     }
 
     /// The place of a key's row, if the key was looked up.
+    #[inline]
     pub fn get(&self, key: &[u8]) -> Option<Option<Address>> {
-        let hash = self.hash(key);
-        let is_it = |number: usize| self.entries[number].hash == hash && self.key(number) == key;
-        let number = match self.numbers.is_empty() {
-            true => (0..self.entries.len()).find(|number| is_it(*number)),
-            false => self.numbers.find(hash, |number| is_it(*number)).copied(),
+        self.get_hashed(self.hash(key), key)
+    }
+
+    #[inline]
+    fn get_hashed(&self, hash: u64, key: &[u8]) -> Option<Option<Address>> {
+        let is_it = |number: &usize| self.entries[*number].hash == hash && self.key(*number) == key;
+        let newest = match self.newest.is_empty() {
+            true => None,
+            false => Some(*self.newest.get(&hash)?).filter(is_it),
         };
-        Some(self.entries[number?].at)
+        // Few keys, or another key has the same hash of 64 bits.
+        let number = newest.or_else(|| (0..self.entries.len()).find(is_it))?;
+        Some(self.entries[number].at)
     }
 
     /// Notes a key that was not looked up before.
+    #[inline]
     pub fn insert(&mut self, key: &[u8], at: Option<Address>) {
-        let (hash, start) = (self.hash(key), self.bytes.len());
-        let number = self.entries.len();
+        self.insert_hashed(self.hash(key), key, at);
+    }
+
+    #[inline]
+    fn insert_hashed(&mut self, hash: u64, key: &[u8], at: Option<Address>) {
+        let (number, start) = (self.entries.len(), self.bytes.len());
         self.bytes.extend_from_slice(key);
         self.entries.push(Entry { hash, start, at });
         let first = match number {
@@ -68,20 +81,18 @@ impl Keys {
             FEW => 0,
             number => number,
         };
-        let Keys {
-            entries, numbers, ..
-        } = self;
         for number in first..=number {
-            let hash_of = |number: &usize| entries[*number].hash;
-            numbers.insert_unique(entries[number].hash, number, hash_of);
+            self.newest.insert(self.entries[number].hash, number);
         }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// All of them, in the order in which they were looked up.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<Address>)> {
         let entries = self.entries.iter().enumerate();
         entries.map(|(number, entry)| (self.key(number), entry.at))
@@ -121,6 +132,21 @@ mod tests {
                 keys.iter()
                     .eq(order.iter().map(|(key, at)| (&key[..], *at)))
             );
+        }
+    }
+    #[test]
+    fn keys_with_equal_hashes_are_distinguished() {
+        let mut keys = Keys::default();
+        let key = |number: u64| number.to_le_bytes();
+        for number in 0..3 * FEW as u64 {
+            // Three hashes, each of many keys.
+            let hash = number % 3;
+            assert_eq!(keys.get_hashed(hash, &key(number)), None, "{number}");
+            keys.insert_hashed(hash, &key(number), Some(Address(number)));
+            for earlier in 0..=number {
+                let found = keys.get_hashed(earlier % 3, &key(earlier));
+                assert_eq!(found, Some(Some(Address(earlier))), "{earlier} of {number}");
+            }
         }
     }
 }

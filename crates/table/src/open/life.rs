@@ -52,6 +52,7 @@ struct Running {
 
 impl Open {
     /// Ends one of them: it keeps its bytes until the program drops it.
+    #[inline]
     fn end(&mut self, number: u64, why: u8) {
         if let Some(ended) = self.running.remove(&number) {
             ended.state.store(why, Ordering::Release);
@@ -61,6 +62,7 @@ impl Open {
     }
 
     /// Removes a dropped one, with its bytes.
+    #[inline]
     fn leave(&mut self, number: u64, taken: usize) {
         match self.running.remove(&number) {
             Some(_) => self.bytes -= taken,
@@ -69,6 +71,7 @@ impl Open {
     }
 
     /// The oldest one with bytes, except a given one; and its bytes.
+    #[inline]
     fn oldest_but(&self, number: u64) -> Option<(u64, usize)> {
         let mut others = self.running.iter();
         let oldest = others.find(|(other, running)| **other != number && running.taken > 0);
@@ -78,6 +81,7 @@ impl Open {
 
 impl OpenTransactions {
     /// Begins empty, for a database that this process has open, with these bounds on number and bytes.
+    #[inline]
     pub fn new(process: Process, number_max: usize, bytes_max: usize) -> Arc<Self> {
         Arc::new(OpenTransactions {
             process,
@@ -89,25 +93,30 @@ impl OpenTransactions {
     }
 
     /// Ends them, since the database is closed.
+    #[inline]
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
     /// Bytes that one of them may keep.
+    #[inline]
     pub(super) fn bytes_of_one(&self) -> usize {
         self.bytes_max / 4
     }
 
     /// The most bytes that one takes at a time beyond its needs.
+    #[inline]
     fn at_once(&self) -> usize {
         (self.bytes_max / 64).clamp(1, TAKEN_AT_ONCE)
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins one more.
+    #[inline]
     pub(super) fn begin(self: &Arc<Self>) -> Life {
         let state = Arc::new(AtomicU8::new(RUNS));
         let mut open = self.lock();
@@ -134,6 +143,7 @@ impl OpenTransactions {
 
     /// Begins one that runs in the serial stage. There is one at a time, so it counts in no bound, and no other one ends
     /// it.
+    #[inline]
     pub(super) fn begin_in_stage(self: &Arc<Self>) -> Life {
         Life {
             all: Arc::clone(self),
@@ -189,11 +199,13 @@ impl Life {
     }
 
     /// True if this is the process that began it.
+    #[inline]
     pub fn is_here(&self) -> bool {
         self.all.process.is_current()
     }
 
     /// Releases its bytes beyond these, in whole parts.
+    #[inline]
     pub fn give(&mut self, bytes: usize) {
         let kept = bytes.next_multiple_of(self.all.at_once());
         let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {
@@ -216,6 +228,7 @@ impl Life {
     /// # Errors
     /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if ended ones that are not
     /// dropped have too many.
+    #[inline]
     pub fn take(&mut self, bytes: usize) -> Result<(), TableError> {
         let Some(number) = self.number else {
             return Ok(());
@@ -254,6 +267,7 @@ impl Life {
 }
 
 impl Drop for Life {
+    #[inline]
     fn drop(&mut self) {
         // In a forked child the parent's locks may stay locked for ever.
         if let Some(number) = self.number

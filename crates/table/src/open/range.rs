@@ -47,6 +47,7 @@ struct OwnAhead<'r> {
 }
 
 impl<'r> OwnAhead<'r> {
+    #[inline]
     fn of(rest: OwnRows<'r>) -> Self {
         OwnAhead {
             rest,
@@ -55,6 +56,7 @@ impl<'r> OwnAhead<'r> {
         }
     }
 
+    #[inline]
     fn peek(&mut self, from_back: bool) -> Option<Entry<'r>> {
         // The last one may have been looked at from the other end.
         match from_back {
@@ -72,6 +74,7 @@ impl<'r> OwnAhead<'r> {
         }
     }
 
+    #[inline]
     fn take(&mut self, from_back: bool) -> Option<Entry<'r>> {
         self.peek(from_back);
         match from_back {
@@ -85,6 +88,7 @@ impl<'r> OwnAhead<'r> {
 pub(super) type Keyed<'r> = (Vec<u8>, OpenRow<'r>);
 
 impl<'r> OpenRange<'r> {
+    #[inline]
     pub(super) fn of(
         rows: &'r OpenRows,
         table: u16,
@@ -118,6 +122,7 @@ impl<'r> OpenRange<'r> {
     }
 
     /// The next row of the snapshot that was not changed, from an end.
+    #[inline]
     fn frozen(&mut self, from_back: bool) -> Result<Option<Ahead<'r>>, TableError> {
         let (nodes, pages) = (&*self.rows.snapshot.indexes, &*self.rows.snapshot.rows);
         loop {
@@ -140,6 +145,7 @@ impl<'r> OpenRange<'r> {
         }
     }
 
+    #[inline]
     fn ahead(&self, at: Address) -> Result<Ahead<'r>, TableError> {
         let (rows, known): (&'r OpenRows, &'r Known) = (self.rows, self.known);
         let pages: &'r PageSnapshot = &rows.snapshot.rows;
@@ -159,6 +165,7 @@ impl<'r> OpenRange<'r> {
         Ok(Ahead { entry, key, row })
     }
 
+    #[inline]
     fn own_row(&self, key: &'r Key) -> Result<Keyed<'r>, TableError> {
         let known: &'r Known = self.known;
         let rows: &'r OpenRows = self.rows;
@@ -171,6 +178,7 @@ impl<'r> OpenRange<'r> {
     }
 
     /// The next row with its primary key, from an end.
+    #[inline]
     pub(super) fn step(&mut self, from_back: bool) -> Result<Option<Keyed<'r>>, TableError> {
         let mut next = match from_back {
             true => self.back.take(),
@@ -206,6 +214,7 @@ impl<'r> OpenRange<'r> {
         own.map(|(_, key)| self.own_row(key)).transpose()
     }
 
+    #[inline]
     fn give(&mut self, from_back: bool) -> Option<Result<OpenRow<'r>, Error>> {
         let found = self.step(from_back).transpose()?;
         if found.is_err() {
@@ -219,18 +228,21 @@ impl<'r> OpenRange<'r> {
 impl<'r> Iterator for OpenRange<'r> {
     type Item = Result<OpenRow<'r>, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.give(false)
     }
 }
 
 impl DoubleEndedIterator for OpenRange<'_> {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         self.give(true)
     }
 }
 
 impl Drop for OpenRange<'_> {
+    #[inline]
     fn drop(&mut self) {
         let mut reads = self.rows.reads.borrow_mut();
         reads.note_extent(self.note, self.extent);
@@ -238,6 +250,7 @@ impl Drop for OpenRange<'_> {
 }
 
 impl fmt::Debug for OpenRange<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenRange of {:?}", self.index.what.definition)
     }

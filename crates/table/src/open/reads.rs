@@ -36,6 +36,7 @@ pub(super) struct Span {
 
 impl Span {
     /// All keys that begin with these bytes.
+    #[inline]
     pub fn of_beginning(bytes: &[u8]) -> Span {
         Span {
             from: Some((bytes.to_vec(), false)),
@@ -44,17 +45,20 @@ impl Span {
     }
 
     /// Bytes of its keys.
+    #[inline]
     pub fn bytes(&self) -> usize {
         let places = self.from.iter().chain(&self.to);
         places.map(|(bytes, _)| bytes.len()).sum()
     }
 
     /// The places.
+    #[inline]
     pub fn edges(&self) -> (Option<Edge<'_>>, Option<Edge<'_>>) {
         (edge(&self.from), edge(&self.to))
     }
 
     /// True if one of these keys, which are in order, lies between them.
+    #[inline]
     pub fn has_one_of(&self, keys: &[Key]) -> bool {
         let is_before = |key: &Key, place: &(Vec<u8>, bool)| {
             let (bytes, behind) = place;
@@ -68,6 +72,7 @@ impl Span {
     }
 
     /// The first key that may lie between them, and the first one behind, if there is one; `None` if no key does.
+    #[inline]
     pub fn keys(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         let from = match &self.from {
             None => Vec::new(),
@@ -84,6 +89,7 @@ impl Span {
     }
 }
 
+#[inline]
 fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
     let (bytes, behind) = place.as_ref()?;
     Some(Edge {
@@ -102,6 +108,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
+    #[inline]
     fn add(&mut self, other: Extent) {
         self.front = self.front.max(other.front);
         self.back = self.back.max(other.back);
@@ -121,6 +128,7 @@ pub(super) struct RangeRead {
 
 impl RangeRead {
     /// The number of rows that are compared for it, and one for the look at its beginning.
+    #[inline]
     pub fn rows(&self) -> usize {
         let rows = self.extent.map_or(0, |extent| extent.front + extent.back);
         usize::try_from(rows)
@@ -131,16 +139,19 @@ impl RangeRead {
 
 impl Reads {
     /// The place of a key's row, which was looked up before.
+    #[inline]
     pub fn key(&self, table: u16, key: &[u8]) -> Option<Option<Address>> {
         self.tables.get(&table)?.keys.get(key)
     }
 
     /// Notes a key that was looked up for the first time.
+    #[inline]
     pub fn note_key(&mut self, table: u16, key: &[u8], at: Option<Address>) {
         self.table(table).keys.insert(key, at);
     }
 
     /// Notes a part of an index before it is read. Returns its number, to note the extent of the read.
+    #[inline]
     pub fn note_range(&mut self, table: u16, index: &str, span: &Span) -> usize {
         self.table(table);
         self.ranges.push(RangeRead {
@@ -153,6 +164,7 @@ impl Reads {
     }
 
     /// Notes a count of the rows in a part of an index.
+    #[inline]
     pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span) {
         self.table(table);
         self.ranges.push(RangeRead {
@@ -164,6 +176,7 @@ impl Reads {
     }
 
     /// Notes the extent of a read of a range.
+    #[inline]
     pub fn note_extent(&mut self, range: usize, extent: Extent) {
         if let Some(RangeRead {
             extent: Some(there),
@@ -175,33 +188,39 @@ impl Reads {
     }
 
     /// Notes the extent of a scan.
+    #[inline]
     pub fn note_scan(&mut self, table: u16, extent: Extent) {
         let scan = &mut self.table(table).scan;
         scan.get_or_insert_default().add(extent);
     }
 
     /// Notes a count of a table's rows.
+    #[inline]
     pub fn note_count(&mut self, table: u16) {
         self.table(table).counted = true;
     }
 
     /// Notes that a table was used.
+    #[inline]
     fn table(&mut self, table: u16) -> &mut OfTable {
         self.tables.entry(table).or_default()
     }
 
     /// All tables that were used in any way, with the keys that were looked up.
+    #[inline]
     pub fn keys(&self) -> impl Iterator<Item = (u16, &Keys)> {
         let tables = self.tables.iter();
         tables.map(|(table, read)| (*table, &read.keys))
     }
 
     #[cfg(test)]
+    #[inline]
     pub fn ranges(&self) -> &[RangeRead] {
         &self.ranges
     }
 
     /// The parts of each index.
+    #[inline]
     pub fn ranges_by_index(&self) -> impl Iterator<Item = Vec<&RangeRead>> {
         let mut indexes: BTreeMap<_, Vec<&RangeRead>> = BTreeMap::new();
         for range in &self.ranges {
@@ -211,11 +230,13 @@ impl Reads {
         indexes.into_values()
     }
 
+    #[inline]
     pub fn scans(&self) -> impl Iterator<Item = (u16, Extent)> + '_ {
         let tables = self.tables.iter();
         tables.filter_map(|(table, read)| Some((*table, read.scan?)))
     }
 
+    #[inline]
     pub fn counts(&self) -> impl Iterator<Item = u16> + '_ {
         let counted = self.tables.iter().filter(|(_, read)| read.counted);
         counted.map(|(table, _)| *table)

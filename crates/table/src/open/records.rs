@@ -21,6 +21,7 @@ impl OpenRows {
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`] if it was
     /// ended by a bound, a close or a fork ([`TransactionEnded`](sardonyx_rows::TransactionEnded)), as for all its verbs.
+    #[inline]
     pub fn rows(&mut self, table: &str) -> Result<Rows<&mut OpenRows>, Error> {
         self.check()?;
         Rows::named(self, table)
@@ -370,12 +371,14 @@ impl RecordRows for OpenRows {
 
 impl Known {
     /// True if the rows are plain records, and nothing more.
+    #[inline]
     fn is_all(&self, plain: &PlainLayout) -> bool {
         plain.bytes == self.schema.row_bytes
     }
 }
 
 /// Puts a plain record to the beginning of its row.
+#[inline]
 fn put_plain(row: &mut [u8], record: &[u8]) {
     let bytes = record.len().min(row.len());
     row[..bytes].copy_from_slice(&record[..bytes]);

@@ -16,10 +16,12 @@ enum Of<'r> {
 }
 
 impl<'r> OpenRow<'r> {
+    #[inline]
     pub(super) fn frozen(row: RowRef<'r, PageSnapshot>) -> Self {
         OpenRow(Of::Snapshot(row))
     }
 
+    #[inline]
     pub(super) fn own(row: RowRef<'r, OneRow>) -> Self {
         OpenRow(Of::Own(row))
     }
@@ -27,6 +29,7 @@ impl<'r> OpenRow<'r> {
 
 impl OpenRow<'_> {
     /// The row as bytes of its own.
+    #[inline]
     pub(super) fn to_bytes(&self, format: &RowFormat) -> Result<Arc<[u8]>, TableError> {
         match &self.0 {
             // The fixed part is the whole row, and has the same bytes in both.
@@ -50,6 +53,7 @@ impl RecordRow for OpenRow<'_> {
 }
 
 impl ReadRow for OpenRow<'_> {
+    #[inline]
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
         match &self.0 {
             Of::Snapshot(row) => row.get_at(column),
@@ -57,6 +61,7 @@ impl ReadRow for OpenRow<'_> {
         }
     }
 
+    #[inline]
     fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
         match &self.0 {
             Of::Snapshot(row) => row.get(column),
@@ -66,6 +71,7 @@ impl ReadRow for OpenRow<'_> {
 }
 
 impl fmt::Debug for OpenRow<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Of::Snapshot(row) => row.fmt(f),

@@ -24,6 +24,7 @@ pub struct OpenScan<'r> {
 }
 
 impl<'r> OpenScan<'r> {
+    #[inline]
     pub(super) fn of(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
         let mut scan = OpenScan::of_snapshot(rows, table)?;
         scan.own = rows.changed(table).map(|changed| changed.rows().iter());
@@ -31,6 +32,7 @@ impl<'r> OpenScan<'r> {
     }
 
     /// A scan of the snapshot's rows alone.
+    #[inline]
     pub(super) fn of_snapshot(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
         Ok(OpenScan {
             frozen: Some(rows.snapshot.scan_of(table)?),
@@ -43,6 +45,7 @@ impl<'r> OpenScan<'r> {
     }
 
     /// The next row of the snapshot.
+    #[inline]
     pub(super) fn next_frozen(&mut self) -> Result<Option<RowRef<'r, PageSnapshot>>, TableError> {
         if let Some(error) = self.refused.take() {
             return Err(error);
@@ -62,6 +65,7 @@ impl<'r> OpenScan<'r> {
     }
 
     /// The next row, with its primary key if that is wanted.
+    #[inline]
     pub(super) fn step(
         &mut self,
         with_key: bool,
@@ -91,6 +95,7 @@ impl<'r> OpenScan<'r> {
 impl<'r> Iterator for OpenScan<'r> {
     type Item = Result<OpenRow<'r>, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.step(false).transpose()?;
         if found.is_err() {
@@ -104,6 +109,7 @@ impl<'r> ScanRows for OpenScan<'r> {
     type Row = OpenRow<'r>;
 
     /// It is read to its end.
+    #[inline]
     fn place(&self) -> Option<ScanPlace> {
         None
     }
@@ -145,6 +151,7 @@ impl<'r> ScanRows for OpenScan<'r> {
 }
 
 impl Drop for OpenScan<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.rows
             .reads
@@ -154,6 +161,7 @@ impl Drop for OpenScan<'_> {
 }
 
 impl fmt::Debug for OpenScan<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenScan of table {}", self.table)
     }

@@ -27,14 +27,17 @@ impl ReadRows for OpenRows {
     where
         Self: 'r;
 
+    #[inline]
     fn definitions(&self) -> &[Definition] {
         self.snapshot.definitions()
     }
 
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         self.snapshot.schema_of(table)
     }
 
+    #[inline]
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         let before = self.snapshot.rows_in(table)?;
         self.reads.borrow_mut().note_count(table);
@@ -42,10 +45,12 @@ impl ReadRows for OpenRows {
         Ok(before.saturating_add_signed(more))
     }
 
+    #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         self.snapshot.rows_in(table).ok()
     }
 
+    #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OpenRow<'_>>, Error> {
         let known = self.known(table)?;
         let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
@@ -53,16 +58,19 @@ impl ReadRows for OpenRows {
         Ok(self.row_with_key(table, &bytes)?)
     }
 
+    #[inline]
     fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<OpenScan<'_>, Error> {
         Ok(OpenScan::of(self, table)?)
     }
 
+    #[inline]
     fn row_index(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, Error> {
         Ok(self.index_named(table, name)?)
     }
 }
 
 impl OpenRows {
+    #[inline]
     pub(super) fn index_named(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, TableError> {
         let known = self.known(table)?;
         let secondary = self.snapshot.secondary_of(table)?;
@@ -74,6 +82,7 @@ impl OpenRows {
     }
 
     /// True if there is a row with this key now.
+    #[inline]
     pub(super) fn has_key(&self, table: u16, key: &[u8]) -> Result<bool, TableError> {
         Ok(match self.own(table, key) {
             Some(own) => matches!(own, Own::Row(_)),
@@ -82,6 +91,7 @@ impl OpenRows {
     }
 
     /// Checks that indexes take this row's keys, and that no other row has its changed unique keys.
+    #[inline]
     fn check_unique(
         &self,
         table: u16,
@@ -124,6 +134,7 @@ impl OpenRows {
     }
 
     /// Inserts a row with the defaults that are computed.
+    #[inline]
     fn insert_complete(
         &mut self,
         table: u16,
@@ -134,6 +145,7 @@ impl OpenRows {
     }
 
     /// Inserts a row that meets the table's conditions.
+    #[inline]
     pub(super) fn insert_bytes(
         &mut self,
         table: u16,
@@ -149,6 +161,7 @@ impl OpenRows {
         constraints::check_references(self, table, key)
     }
 
+    #[inline]
     fn update_there(
         &mut self,
         table: u16,
@@ -162,6 +175,7 @@ impl OpenRows {
     }
 
     /// Changes a row into one that meets the table's conditions.
+    #[inline]
     pub(super) fn change_bytes(
         &mut self,
         table: u16,
@@ -190,6 +204,7 @@ impl OpenRows {
     }
 
     /// The keys of all rows of the snapshot, in order, which are noted as read.
+    #[inline]
     pub(super) fn frozen_keys(&self, table: u16) -> Result<&[Key], TableError> {
         let known = self.known(table)?;
         let there = &self.tables[usize::from(table)].keys;
@@ -214,24 +229,29 @@ impl OpenRows {
 impl WriteRows for OpenRows {
     type Place = Key;
 
+    #[inline]
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         let known = self.known(table)?;
         Ok((Arc::clone(&known.schema), Arc::clone(&known.name)))
     }
 
+    #[inline]
     fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Key>, TableError> {
         let bytes = self.known(table)?.format.key(key)?;
         Ok(self.has_key(table, &bytes)?.then(|| bytes.into()))
     }
 
+    #[inline]
     fn has_row(&self, table: u16, at: Key) -> Result<bool, TableError> {
         self.has_key(table, &at)
     }
 
+    #[inline]
     fn row_at(&self, table: u16, at: Key) -> Result<Option<OpenRow<'_>>, TableError> {
         self.row_with_key(table, &at)
     }
 
+    #[inline]
     fn computed_defaults(
         &mut self,
         table: u16,
@@ -242,6 +262,7 @@ impl WriteRows for OpenRows {
         constraints::computed_defaults(self, table, &known.schema, &known.name, is_unsaid)
     }
 
+    #[inline]
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {
         let known = Arc::clone(self.known(table)?);
         constraints::ConstrainedRows::whole(self, |this| {
@@ -257,19 +278,23 @@ impl WriteRows for OpenRows {
         })
     }
 
+    #[inline]
     fn update_row(&mut self, table: u16, at: Key, row: &RowWriter<'_>) -> Result<(), TableError> {
         let known = Arc::clone(self.known(table)?);
         constraints::ConstrainedRows::whole(self, |this| this.update_there(table, &known, &at, row))
     }
 
+    #[inline]
     fn delete_row(&mut self, table: u16, at: Key) -> Result<(), TableError> {
         constraints::delete_row(self, table, at)
     }
 
+    #[inline]
     fn take_row(&mut self, table: u16, at: Key) -> Result<(), TableError> {
         constraints::take_row(self, table, at)
     }
 
+    #[inline]
     fn row_behind(&self, table: u16, place: Option<Key>) -> Result<Option<Key>, TableError> {
         let frozen = self.frozen_keys(table)?;
         let from = match &place {

@@ -96,6 +96,7 @@ impl PlainKey {
         Ok(Some(encoded))
     }
 
+    #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self.length > KEY_BYTES {
             true => &mut self.long,
@@ -104,6 +105,7 @@ impl PlainKey {
     }
 
     /// Its bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         match self.length > KEY_BYTES {
             true => &self.long,

@@ -35,6 +35,7 @@ impl SpaceSnapshot {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows(&self, table: &str) -> Result<Rows<&SpaceSnapshot>, Error> {
         Rows::named(self, table)
     }
@@ -43,12 +44,14 @@ impl SpaceSnapshot {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows_of(&self, number: u16) -> Result<Rows<&SpaceSnapshot>, Error> {
         Rows::numbered(self, number)
     }
 
     /// The number of pages that a table uses; 0 if there is no such table. Parts of them can be scanned separately,
     /// from [`ScanPlace::at_page`] until [`ScanRows::place`] is on the next part's first page.
+    #[inline]
     pub fn pages_of(&self, number: u16) -> u64 {
         let state = self
             .tables
@@ -62,26 +65,31 @@ impl SpaceSnapshot {
     }
 
     /// The schema of a table.
+    #[inline]
     pub(crate) fn schema_of(&self, number: u16) -> Option<&Arc<Schema>> {
         let table = self.tables.get(usize::from(number))?.as_ref()?;
         Some(&table.schema)
     }
 
     /// The number of rows of a table.
+    #[inline]
     pub(crate) fn rows_in(&self, number: u16) -> Result<u64, TableError> {
         Ok(self.frozen(number)?.state.len)
     }
 
     /// The ordered indexes of a table.
+    #[inline]
     pub(crate) fn secondary_of(&self, number: u16) -> Result<&[Secondary], TableError> {
         Ok(&self.frozen(number)?.state.secondary)
     }
 
     /// All rows of a table, from its first page on.
+    #[inline]
     pub(crate) fn scan_of(&self, number: u16) -> Result<SnapshotScan<'_>, TableError> {
         SnapshotScan::new(self.frozen(number)?, ScanPlace::default())
     }
 
+    #[inline]
     pub(crate) fn frozen(&self, number: u16) -> Result<Table<'_>, TableError> {
         let place = usize::from(number);
         match (self.definitions().get(place), self.tables.get(place)) {
@@ -109,22 +117,27 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     where
         Self: 'r;
 
+    #[inline]
     fn definitions(&self) -> &[Definition] {
         SpaceSnapshot::definitions(self)
     }
 
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.frozen(table).ok()?.state.schema)
     }
 
+    #[inline]
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         Ok(self.frozen(table)?.state.len)
     }
 
+    #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         self.rows_in(table).ok()
     }
 
+    #[inline]
     fn get_row(
         &self,
         table: u16,
@@ -143,10 +156,12 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         Ok(found.map(|at| table.found(at).row()).transpose()?)
     }
 
+    #[inline]
     fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<SnapshotScan<'a>, Error> {
         Ok(SnapshotScan::new(self.frozen(table)?, from)?)
     }
 
+    #[inline]
     fn row_index(&self, table: u16, name: &str) -> Result<Index<'a, AnyRow, PageSnapshot>, Error> {
         Ok(self.frozen(table)?.index(name)?)
     }
@@ -193,6 +208,7 @@ impl<'a> Table<'a> {
     }
 
     /// The place of the row with this key, encoded as in the row.
+    #[inline]
     pub fn place_of_plain(&self, plain: &[u8]) -> Result<Option<Address>, TableError> {
         let (table, rows) = (self.state, &self.snapshot.rows);
         let (mut short, mut buffer) = ([0; SHORT_KEY_BYTES_MAX], Vec::new());

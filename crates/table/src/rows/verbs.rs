@@ -14,6 +14,7 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows(&mut self, table: &str) -> Result<Rows<&mut Transaction<'a>>, Error> {
         Rows::named(self, table)
     }
@@ -22,6 +23,7 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows_of(&mut self, number: u16) -> Result<Rows<&mut Transaction<'a>>, Error> {
         Rows::numbered(self, number)
     }
@@ -30,18 +32,22 @@ impl<'a> Transaction<'a> {
 impl WriteRows for Transaction<'_> {
     type Place = Address;
 
+    #[inline]
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         self.row_table(table)
     }
 
+    #[inline]
     fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Address>, TableError> {
         self.row_with_key(table, key)
     }
 
+    #[inline]
     fn has_row(&self, table: u16, at: Address) -> Result<bool, TableError> {
         self.has_row_at(table, at)
     }
 
+    #[inline]
     fn row_at(&self, table: u16, at: Address) -> Result<Option<RowRef<'_>>, TableError> {
         match self.has_row_at(table, at)? {
             true => Ok(Some(self.row_there(table, at)?)),
@@ -49,6 +55,7 @@ impl WriteRows for Transaction<'_> {
         }
     }
 
+    #[inline]
     fn computed_defaults(
         &mut self,
         table: u16,
@@ -59,10 +66,12 @@ impl WriteRows for Transaction<'_> {
         constraints::computed_defaults(self, table, &schema, &name, is_unsaid)
     }
 
+    #[inline]
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {
         self.insert_row_of(table, row).map(drop)
     }
 
+    #[inline]
     fn update_row(
         &mut self,
         table: u16,
@@ -72,10 +81,12 @@ impl WriteRows for Transaction<'_> {
         self.update_row_at(table, at, row)
     }
 
+    #[inline]
     fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
         self.delete_row_at(table, at)
     }
 
+    #[inline]
     fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(table)?.is_referenced {
             true => take_row(self, table, at),
@@ -83,6 +94,7 @@ impl WriteRows for Transaction<'_> {
         }
     }
 
+    #[inline]
     fn row_behind(
         &self,
         table: u16,

@@ -20,6 +20,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows(&self, table: &str) -> Result<Rows<View<'a>>, Error> {
         Rows::named(*self, table)
     }
@@ -28,17 +29,20 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
+    #[inline]
     pub fn rows_of(&self, number: u16) -> Result<Rows<View<'a>>, Error> {
         Rows::numbered(*self, number)
     }
 
     /// Rows of a table inserted, changed and deleted since the database was opened, also by transactions that were
     /// undone; 0 if there is no such table.
+    #[inline]
     pub fn changes_of(&self, number: u16) -> u64 {
         self.state_of(number).map_or(0, |state| state.changes)
     }
 
     /// Bytes of the pages that a table uses, for rows and for the values outside of them; 0 if there is no such table.
+    #[inline]
     pub fn bytes_of(&self, number: u16) -> u64 {
         let runs = self
             .state_of(number)
@@ -78,22 +82,27 @@ impl<'a> ReadRows for View<'a> {
     where
         Self: 'r;
 
+    #[inline]
     fn definitions(&self) -> &[Definition] {
         View::definitions(self)
     }
 
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.state_of(table)?.schema)
     }
 
+    #[inline]
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         Ok(self.table_state(table)?.len())
     }
 
+    #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         Some(self.state_of(table)?.len())
     }
 
+    #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         self.row_by_key(table, &*key)
@@ -109,10 +118,12 @@ impl<'a> ReadRows for View<'a> {
         Ok(found.map(|at| self.found(state, at).row()).transpose()?)
     }
 
+    #[inline]
     fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<ViewScan<'a>, Error> {
         Ok(ViewScan::new(*self, self.table_state(table)?)?)
     }
 
+    #[inline]
     fn row_index(&self, table: u16, name: &str) -> Result<Index<'a>, Error> {
         let state = self.table_state(table)?;
         let reader = Reader {
@@ -140,22 +151,27 @@ impl ReadRows for Transaction<'_> {
     where
         Self: 'r;
 
+    #[inline]
     fn definitions(&self) -> &[Definition] {
         self.space.definitions()
     }
 
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.view().state_of(table)?.schema)
     }
 
+    #[inline]
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         self.view().count_rows(table)
     }
 
+    #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         self.view().rows_about(table)
     }
 
+    #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'_>>, Error> {
         self.view().get_row(table, key)
     }
@@ -168,10 +184,12 @@ impl ReadRows for Transaction<'_> {
         self.view().row_by_key(table, key)
     }
 
+    #[inline]
     fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<ViewScan<'_>, Error> {
         self.view().scan_rows(table, from)
     }
 
+    #[inline]
     fn row_index(&self, table: u16, name: &str) -> Result<Index<'_>, Error> {
         self.view().row_index(table, name)
     }

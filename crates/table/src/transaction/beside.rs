@@ -32,15 +32,18 @@ pub struct Beside {
 
 impl Beside {
     /// The table whose content it is.
+    #[inline]
     pub fn table(&self) -> u16 {
         self.table
     }
 }
 
+#[inline]
 fn name_of(table: u16) -> String {
     format!("{RESERVED}next.{table}")
 }
 
+#[inline]
 fn is_next_content(name: &str) -> bool {
     let rest = name.strip_prefix(RESERVED);
     rest.is_some_and(|rest| rest.starts_with("next."))
@@ -49,6 +52,7 @@ fn is_next_content(name: &str) -> bool {
 impl View<'_> {
     /// True if a table has a next content, in progress or left by a dead process.
     #[doc(hidden)]
+    #[inline]
     pub fn has_next_contents(&self) -> bool {
         let mut definitions = self.definitions().iter();
         definitions.any(|definition| is_next_content(&definition.name))
@@ -62,10 +66,12 @@ impl Transaction<'_> {
     /// [`Error::Conflict`] if another one is being made; [`Error::Refused`] if there is no such table; [`Error::Limit`],
     /// [`Error::Full`]. Nothing is changed then.
     #[doc(hidden)]
+    #[inline]
     pub fn begin_beside(&mut self, table: u16) -> Result<Beside, Error> {
         Ok(self.whole(|tx| tx.try_begin_beside(table))?)
     }
 
+    #[inline]
     fn try_begin_beside(&mut self, table: u16) -> Result<Beside, TableError> {
         let state = self.row_state(table)?;
         if state.feed.is_some() {
@@ -127,6 +133,7 @@ impl Transaction<'_> {
     /// # Errors
     /// The errors of inserting into the table; [`Error::Conflict`] if it is not made any more.
     #[doc(hidden)]
+    #[inline]
     pub fn insert_beside(&mut self, beside: &Beside, row: RowWriter<'_>) -> Result<(), Error> {
         self.check_beside(beside)?;
         self.insert_row_of(beside.number, row)?;
@@ -138,6 +145,7 @@ impl Transaction<'_> {
     /// # Errors
     /// The errors of deleting from the table; [`Error::Conflict`] if it is not made any more.
     #[doc(hidden)]
+    #[inline]
     pub fn delete_beside(&mut self, beside: &Beside, key: &[ValueRef<'_>]) -> Result<bool, Error> {
         self.check_beside(beside)?;
         let Some(at) = WriteRows::find_row(self, beside.number, key)? else {
@@ -148,6 +156,7 @@ impl Transaction<'_> {
     }
 
     /// Returns true if a table is unchanged since its next content was begun.
+    #[inline]
     fn is_beside(&self, beside: &Beside) -> bool {
         self.row_state(beside.table).is_ok_and(|state| {
             state.life == beside.lives[0] && Arc::ptr_eq(&state.schema, &beside.schema)
@@ -160,6 +169,7 @@ impl Transaction<'_> {
     /// [`Error::Conflict`] if the table has changed but for its rows, or the content is not made any more;
     /// [`Error::Limit`]. Nothing has changed then.
     #[doc(hidden)]
+    #[inline]
     pub fn take_over(&mut self, beside: Beside) -> Result<(), Error> {
         self.check_beside(&beside)?;
         let Beside {
@@ -211,6 +221,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Limit`]; nothing has changed then.
     #[doc(hidden)]
+    #[inline]
     pub fn forget_beside(&mut self, table: u16) -> Result<(), Error> {
         match self.next_content(table) {
             Some(number) if !self.is_being_made(number) => {
@@ -225,6 +236,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Limit`]; nothing has changed then.
     #[doc(hidden)]
+    #[inline]
     pub fn forget_all_beside(&mut self) -> Result<(), Error> {
         Ok(self.whole(|tx| {
             for number in 0..tx.space.catalogue.definitions.len() as u16 {
@@ -238,11 +250,13 @@ impl Transaction<'_> {
     }
 
     /// The number under which a table's next content is made, or was.
+    #[inline]
     pub(super) fn next_content(&self, table: u16) -> Option<u16> {
         self.space.catalogue.table_named(&name_of(table)).ok()
     }
 
     /// Returns true if a content has an owner that builds it.
+    #[inline]
     fn is_being_made(&self, number: u16) -> bool {
         let state = self.space.tables.get(usize::from(number));
         let made = state.and_then(Option::as_ref);
@@ -250,6 +264,7 @@ impl Transaction<'_> {
         made.is_some_and(|made| made.owner.strong_count() > 0)
     }
 
+    #[inline]
     fn check_beside(&self, beside: &Beside) -> Result<(), TableError> {
         let state = self.space.tables.get(usize::from(beside.number));
         let made = state.and_then(Option::as_ref);

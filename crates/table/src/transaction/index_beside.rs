@@ -55,15 +55,18 @@ pub(crate) struct Noting<'n> {
 
 impl IndexBeside {
     /// Its table.
+    #[inline]
     pub fn table(&self) -> u16 {
         self.table
     }
 
+    #[inline]
     pub(crate) fn index(&self) -> &Secondary {
         &self.index
     }
 
     /// No changes, of at most so many rows.
+    #[inline]
     pub(crate) fn no_changes(&self, most: usize) -> Noting<'_> {
         Noting {
             of: self,
@@ -111,6 +114,7 @@ impl Noting<'_> {
         }
     }
 
+    #[inline]
     pub fn done(self) -> IndexChanges {
         self.changes
     }
@@ -122,6 +126,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or it cannot have the index. Nothing is changed then.
     #[doc(hidden)]
+    #[inline]
     pub fn begin_index_beside(
         &mut self,
         table: u16,
@@ -160,6 +165,7 @@ impl Transaction<'_> {
     /// table was changed other than its rows; [`Error::Full`]; an error if the snapshot was ended. The index is
     /// unusable then.
     #[doc(hidden)]
+    #[inline]
     pub fn load_index_beside(
         &mut self,
         beside: &IndexBeside,
@@ -223,6 +229,7 @@ impl Transaction<'_> {
     /// [`Error::Conflict`] if the table has changed but for its rows, or the index does not have a row; that the snapshot was
     /// ended. The index is not to be used any more then.
     #[doc(hidden)]
+    #[inline]
     pub fn unindex_beside(
         &mut self,
         beside: &IndexBeside,
@@ -253,6 +260,7 @@ impl Transaction<'_> {
     /// the snapshot; [`Error::Duplicate`] if the index is unique and rows have one key by now; [`Error::Full`]; an
     /// error if the snapshot was ended. The caller rolls the transaction back to before it then, or ends it.
     #[doc(hidden)]
+    #[inline]
     pub fn take_index_over(
         &mut self,
         beside: IndexBeside,
@@ -297,6 +305,7 @@ impl Transaction<'_> {
 
     /// Gives back the memory of indexes that are not built any more.
     #[doc(hidden)]
+    #[inline]
     pub fn forget_indexes_beside(&mut self) {
         let TableSpace {
             made_indexes,
@@ -313,6 +322,7 @@ impl Transaction<'_> {
     }
 
     /// The number of an index among those that are being built.
+    #[inline]
     fn made_index(&self, beside: &IndexBeside) -> Result<usize, TableError> {
         let state = self.row_state(beside.table)?;
         let is_table = state.life == beside.life && Arc::ptr_eq(&state.schema, &beside.schema);
@@ -325,6 +335,7 @@ impl Transaction<'_> {
 }
 
 /// Values read from a snapshot are valid only if it was not ended.
+#[inline]
 fn check_read(snapshot: &SpaceSnapshot) -> Result<(), Error> {
     match snapshot.is_ended() {
         true => Err(TableError::SnapshotEnded(SnapshotEnded).into()),

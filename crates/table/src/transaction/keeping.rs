@@ -72,6 +72,7 @@ impl Keeping {
     }
 
     /// The running transaction was rolled back to so many steps.
+    #[inline]
     pub fn go_back(&mut self, steps: usize) {
         self.describing.retain(|(_, at)| *at < steps);
     }
@@ -81,6 +82,7 @@ impl Keeping {
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if they are not sound.
+#[inline]
 pub(crate) fn kept_numbers(bytes: &[u8], catalogue: &Catalogue) -> Result<Vec<u16>, TableError> {
     let definition = definition_of_table::<KeptTable>();
     let Some(number) = catalogue.number_of(&definition)? else {
@@ -109,6 +111,7 @@ pub(crate) fn kept_numbers(bytes: &[u8], catalogue: &Catalogue) -> Result<Vec<u1
 
 impl TableSpace {
     /// Notes the tables whose changes are kept, read from the pages.
+    #[inline]
     pub(crate) fn note_kept(&mut self) -> Result<(), TableError> {
         for number in kept_numbers(self.store.bytes(), &self.catalogue)? {
             let state = self.tables.get_mut(usize::from(number));
@@ -120,11 +123,13 @@ impl TableSpace {
     }
 
     /// Sets the bytes of the newest journal rows that are kept: tables are described again within less than that.
+    #[inline]
     pub fn set_journal_bytes_kept(&mut self, bytes: u64) {
         self.keeping.described_bytes = Some((bytes / 8).min(DESCRIBED_BYTES));
     }
 
     /// The tables whose changes are kept, with their present descriptions.
+    #[inline]
     pub fn kept_tables(&self) -> Vec<(u64, Arc<Described>)> {
         let tables = self.tables.iter().flatten();
         let feeds = tables.filter_map(|state| state.feed.as_ref());
@@ -140,6 +145,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or the name is one of the engine's own; [`Error::Limit`],
     /// [`Error::Full`]. Nothing has changed then.
+    #[inline]
     pub fn keep_changes(&mut self, table: &str) -> Result<bool, Error> {
         let number = self.table_to_change(table)?;
         if self.state(number).feed.is_some() {
@@ -161,6 +167,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// The errors of [`Transaction::keep_changes`].
+    #[inline]
     pub fn forget_changes(&mut self, table: &str) -> Result<bool, Error> {
         let number = self.table_to_change(table)?;
         if self.state(number).feed.is_none() {
@@ -174,6 +181,7 @@ impl Transaction<'_> {
     }
 
     /// The table goes, or is to be kept no longer.
+    #[inline]
     pub(super) fn forget_kept(&mut self, number: u16) -> Result<(), Error> {
         let kept = self
             .space
@@ -186,6 +194,7 @@ impl Transaction<'_> {
     }
 
     /// Starts or stops keeping the changes of a table, under its present name and description.
+    #[inline]
     pub(crate) fn set_kept(&mut self, number: u16, is_kept: bool) -> Result<(), TableError> {
         let state = self.state(number);
         // A new one, so that a large statement that has begun with the table as it was runs again.
@@ -204,6 +213,7 @@ impl Transaction<'_> {
     }
 
     /// The same of one that is kept, whose name or schema has changed.
+    #[inline]
     pub(crate) fn refresh_kept(&mut self, number: u16) -> Result<(), TableError> {
         match self.state(number).feed.is_some() {
             true => self.set_kept(number, true),
@@ -212,6 +222,7 @@ impl Transaction<'_> {
     }
 
     /// The present row at an address, if changes of its table are kept.
+    #[inline]
     pub(crate) fn image(&self, number: u16, at: Address) -> Result<Option<Vec<u8>>, TableError> {
         match &self.state(number).feed {
             Some(feed) => Ok(Some(
@@ -248,6 +259,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`TableError::TransactionTooLarge`]: the change is to be undone.
+    #[inline]
     pub(crate) fn keep(
         &mut self,
         number: u16,
@@ -287,6 +299,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    #[inline]
     fn push_content(&mut self, content: &Content<'_>) -> Result<(), TableError> {
         self.check_room(content.redo_bytes() + OVERHEAD_BYTES)?;
         content.push_all(|piece| self.log.push_journal(CHANGES_JOURNAL, piece));

@@ -22,11 +22,13 @@ const SHORT_ROW_BYTES_MAX: usize = 256;
 
 impl Transaction<'_> {
     /// A table's schema, and its name.
+    #[inline]
     pub(crate) fn row_table(&self, number: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         let state = self.row_state(number)?;
         Ok((Arc::clone(&state.schema), Arc::clone(&state.name)))
     }
 
+    #[inline]
     pub(crate) fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
         let state = self.space.tables.get(usize::from(number));
         state
@@ -35,6 +37,7 @@ impl Transaction<'_> {
     }
 
     /// The row whose key columns have these values.
+    #[inline]
     pub(crate) fn row_with_key(
         &self,
         number: u16,
@@ -46,12 +49,14 @@ impl Transaction<'_> {
     }
 
     /// The row at an address, at which there is one.
+    #[inline]
     pub(crate) fn row_there(&self, number: u16, at: Address) -> Result<RowRef<'_>, TableError> {
         let state = self.row_state(number)?;
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
     }
 
     /// Returns true if a table has a row at an address.
+    #[inline]
     pub(crate) fn has_row_at(&self, number: u16, at: Address) -> Result<bool, TableError> {
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
@@ -72,6 +77,7 @@ impl Transaction<'_> {
     }
 
     /// Inserts a row: of columns that are not set, their defaults.
+    #[inline]
     pub(crate) fn insert_row_of(
         &mut self,
         number: u16,
@@ -93,6 +99,7 @@ impl Transaction<'_> {
     }
 
     /// The same of a table of this schema and name, with the defaults that are computed.
+    #[inline]
     fn insert_described<'v>(
         &mut self,
         number: u16,
@@ -131,6 +138,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`TableError::DuplicateKey`] if its hash finds a row. An ordered index finds one when it takes the row's entry.
+    #[inline]
     fn hash_of_new(
         &self,
         number: u16,
@@ -159,6 +167,7 @@ impl Transaction<'_> {
     }
 
     /// Changes the columns that are set of the row at an address.
+    #[inline]
     pub(crate) fn update_row_at(
         &mut self,
         number: u16,
@@ -226,6 +235,7 @@ impl Transaction<'_> {
 
     /// True if changing these columns of a row changes the columns alone: they are in no key, nothing is declared of the
     /// table's columns or depends on its rows, and each row has a place for them.
+    #[inline]
     fn is_alone(&self, number: u16, row: &RowWriter<'_>) -> Result<bool, TableError> {
         let state = self.row_state(number)?;
         let is_more = state.is_checked
@@ -241,6 +251,7 @@ impl Transaction<'_> {
     }
 
     /// Changes columns of a row that [change alone](Self::is_alone).
+    #[inline]
     fn update_alone(
         &mut self,
         number: u16,
@@ -287,6 +298,7 @@ impl Transaction<'_> {
     }
 
     /// Writes the columns that are set of a row with this fixed part, which these indexes had.
+    #[inline]
     pub(super) fn write_unindexed(
         &mut self,
         number: u16,
@@ -307,6 +319,7 @@ impl Transaction<'_> {
 
     /// Has snapshots see that the page of a row changed, also if only values outside of it did: those that compare with
     /// one look at changed pages alone (`crate::changed_rows`, `crate::open`).
+    #[inline]
     fn touch(&mut self, at: Address) {
         if self.space.store.lacks(at.page()) {
             let word = word_at(self.space.store.bytes(), at.0 as usize);
@@ -316,6 +329,7 @@ impl Transaction<'_> {
 
     /// Logs the references of long values that change in their cells and that an index may have. By this a follower of
     /// the log knows that the row has another key, although nothing else of it changes.
+    #[inline]
     fn log_references(
         &mut self,
         schema: &Schema,
@@ -343,6 +357,7 @@ impl Transaction<'_> {
 
     /// Changes a row by putting it into another place, which is returned. That is a page of the newest shape, or, if
     /// the index identifies rows by their whole content, one that is indexed anew.
+    #[inline]
     fn move_row(
         &mut self,
         number: u16,
@@ -415,6 +430,7 @@ impl Transaction<'_> {
     }
 
     /// Deletes the row at an address, with its values outside of it.
+    #[inline]
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(number)?.is_referenced {
             true => delete_row(self, number, at),
@@ -423,6 +439,7 @@ impl Transaction<'_> {
     }
 
     /// The same of a row to which no row refers that stays.
+    #[inline]
     pub(crate) fn delete_row_alone(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         let schema = self.row_table(number)?.0;
         let there = self.row_there(number, at)?;
@@ -478,6 +495,7 @@ impl Transaction<'_> {
     }
 
     /// Stores the columns that are set in a row's fixed part, and their values outside of it.
+    #[inline]
     fn fill(
         &mut self,
         number: u16,
@@ -495,6 +513,7 @@ impl Transaction<'_> {
     }
 
     /// Checks that a change leaves the key's columns as they are.
+    #[inline]
     fn check_key_stays(
         &self,
         number: u16,
@@ -515,12 +534,14 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    #[inline]
     fn name(&self, number: u16) -> String {
         self.space.name(number)
     }
 }
 
 /// The defaults of the columns that rows of a shape do not have.
+#[inline]
 fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
     let mut added = RowWriter::new(schema.columns.len());
     for (number, column) in schema.live_columns() {
@@ -532,6 +553,7 @@ fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
 }
 
 /// The values of a row's primary key, in its order.
+#[inline]
 fn key_of<'v>(schema: &Schema, row: &RowWriter<'v>) -> Vec<ValueRef<'v>> {
     let parts = schema.primary.key.iter();
     parts

@@ -24,11 +24,13 @@ pub struct Marked {
 
 impl Marked {
     /// The one with this number among those of an open transaction; `of` is 0 for the transaction of another store.
+    #[inline]
     pub fn numbered(number: u64, of: u64) -> Self {
         Marked { number, of }
     }
 
     /// Its number, if it is of this one.
+    #[inline]
     pub fn number(self, of: u64) -> Option<u64> {
         (self.of == of).then_some(self.number)
     }
@@ -36,6 +38,7 @@ impl Marked {
 
 impl Transaction<'_> {
     /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
+    #[inline]
     pub(crate) fn savepoint(&self) -> Savepoint {
         Savepoint {
             steps: self.space.undo.len(),
@@ -44,6 +47,7 @@ impl Transaction<'_> {
     }
 
     /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
+    #[inline]
     pub fn mark(&mut self) -> Marked {
         let savepoint = self.savepoint();
         let marks = self.space.undo.marks();
@@ -57,6 +61,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
     /// then nothing is undone.
+    #[inline]
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         let number = mark.number(0).ok_or(TableError::NoMark)?;
         let found = self.space.undo.marks().find(number);
@@ -71,6 +76,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more.
+    #[inline]
     pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
         let marks = self.space.undo.marks();
         let found = mark.number(0).and_then(|number| marks.find(number));

@@ -19,6 +19,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or another table refers to
     /// it; [`Error::Limit`] if the transaction is too large. Nothing is changed then.
+    #[inline]
     pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
@@ -36,6 +37,7 @@ impl Transaction<'_> {
     }
 
     /// Drops a table in the catalogue and in memory.
+    #[inline]
     pub(super) fn drop_numbered(&mut self, number: u16) -> Result<(), TableError> {
         let mut catalogue = self.space.catalogue.clone();
         let writes = catalogue.drop_table(number)?;
@@ -50,6 +52,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// As [`Transaction::drop_table`]; and [`Error::Limit`] after millions of times, until the database is compacted.
+    #[inline]
     pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
@@ -75,6 +78,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, something has the new name, or one of the names is the
     /// engine's own; [`Error::Limit`] if the name is too long, or the transaction too large. Nothing is changed then.
+    #[inline]
     pub fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
         check_name(to)?;
         let number = self.table_to_change(name)?;
@@ -100,6 +104,7 @@ impl Transaction<'_> {
     }
 
     /// Raises the catalogue's version, since programs of version 0.1 would misread the table.
+    #[inline]
     pub(crate) fn require_newer_catalogue(&mut self, table: u16) -> Result<(), TableError> {
         if self.space.catalogue.version() > 1 {
             return Ok(());
@@ -115,6 +120,7 @@ impl Transaction<'_> {
     }
 
     /// Gives a table free pages, if there are some that are worth taking.
+    #[inline]
     pub(super) fn extend_by_free(
         &mut self,
         table: u16,
@@ -138,6 +144,7 @@ impl Transaction<'_> {
     }
 
     /// Puts another state in a table's place.
+    #[inline]
     pub(super) fn replace_state(
         &mut self,
         table: u16,
@@ -151,6 +158,7 @@ impl Transaction<'_> {
     }
 
     /// Notes the former state of a table and the catalogue.
+    #[inline]
     pub(super) fn note(&mut self, table: u16, was: Was, catalogue: Catalogue) {
         self.space.undo.push_replaced(Replaced {
             catalogue,
@@ -180,17 +188,20 @@ impl Transaction<'_> {
     }
 
     /// Checks the room for writes to the catalogue, and for the rest of the operation.
+    #[inline]
     pub(super) fn check_room_for(&mut self, writes: &[CatalogueWrite]) -> Result<(), TableError> {
         let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
         self.check_room(bytes.sum::<usize>() + OVERHEAD_BYTES)
     }
 
+    #[inline]
     pub(super) fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
         check_name(name)?;
         Ok(self.space.catalogue.table_named(name)?)
     }
 
     /// Checks that no other table refers to this one's rows.
+    #[inline]
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
         for (other, state) in self.space.tables.iter().enumerate() {
             let refers = state.as_ref().and_then(|state| {

@@ -76,6 +76,7 @@ impl LogWriter {
     }
 
     /// Syncs the copy's groups until closed, or until that fails. The body of a thread.
+    #[cfg(feature = "hosts")]
     pub fn run_behind(&self) {
         let (Some(behind), Some(remote)) = (&self.behind, &self.remote) else {
             return;

@@ -131,6 +131,7 @@ impl LogWriter {
     }
 
     /// Appends groups to the copy elsewhere until closed, or until that fails. The body of a thread.
+    #[cfg(feature = "hosts")]
     pub fn run_remote(&self, copy: &mut dyn RemoteCopy) {
         let Some(remote) = &self.remote else { return };
         while let Some(groups) = self.groups_for(&remote.queue, || self.has_ended()) {

@@ -13,9 +13,9 @@
 use super::base::{check_base, newest_base};
 use super::claiming::{Claimed, claim};
 use super::lagging::may_begin_anew;
-use super::opening::{self, Ready, Writers};
-use super::{OpenError, RemoteLog, StorageOptions, marks};
 use crate::disk::Disk;
+use crate::engine::opening::{self, Ready, Writers};
+use crate::engine::{OpenError, RemoteLog, StorageOptions, marks};
 use crate::log::reader::LogReader;
 use crate::manifest::Manifest;
 use crate::places::{self, Hold};

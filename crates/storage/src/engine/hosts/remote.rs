@@ -1,9 +1,11 @@
 //! A database whose log is in a store, too: the options of that, and the thread that carries the log there.
 
 use super::claiming::{Claimed, impossible};
-use super::{OpenError, StorageOptions};
-use crate::checkpoint::CheckpointStage;
+use super::lacking::{check_may_begin_anew, claim_and_open};
+use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::Disk;
+use crate::engine::opening::Ready;
+use crate::engine::{OpenError, StorageOptions};
 use crate::log::segment::Segments;
 use crate::log::writer::LogWriter;
 use crate::remote_log::copy::{Closing, StoreCopy};
@@ -49,7 +51,11 @@ impl RemoteLog {
     }
 
     /// Checks that a database can be opened with these options and this store, before anything is done.
-    pub(super) fn check(&self, options: &StorageOptions) -> Result<(), OpenError> {
+    pub(in crate::engine) fn check(
+        &self,
+        home: &dyn Disk,
+        options: &StorageOptions,
+    ) -> Result<(), OpenError> {
         if !options.drive().has_threads() {
             return Err(impossible(
                 "a log in a store needs a thread that puts it there: open the database in a shape with threads",
@@ -57,19 +63,34 @@ impl RemoteLog {
         }
         let group_most = options.limits.group_bytes_most();
         let entry_most = self.store.entry_bytes_max();
-        match entry_most >= group_most {
-            true => Ok(()),
-            false => Err(impossible(format!(
+        if entry_most < group_most {
+            return Err(impossible(format!(
                 "{} takes entries of {entry_most} bytes, and a group may have {group_most}: choose smaller groups",
                 self.store.place()
-            ))),
+            )));
         }
+        match options.checkpoint {
+            CheckpointPlace::Followers => check_may_begin_anew(home, options),
+            CheckpointPlace::Local => Ok(()),
+        }
+    }
+
+    /// Has the directory and the store be one, claims the log, and recovers the database.
+    ///
+    /// # Errors
+    /// As [`claim_and_open`].
+    pub(in crate::engine) fn claim_and_open(
+        &self,
+        home: &Arc<dyn Disk>,
+        options: &StorageOptions,
+    ) -> Result<(Claimed, Ready), OpenError> {
+        claim_and_open(home, options, self)
     }
 }
 
 /// The copy in a store of an open database's log.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(in crate::engine) struct Remote {
     durable_at: DurableAt,
     /// Until its thread runs.
     copy: Option<StoreCopy>,

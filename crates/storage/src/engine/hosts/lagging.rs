@@ -24,8 +24,9 @@
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
 use super::base::{check_base, newest_base};
-use super::{OpenError, RemoteLog, StorageOptions, forks, marks};
+use super::forks;
 use crate::disk::Disk;
+use crate::engine::{OpenError, RemoteLog, StorageOptions, marks};
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;

@@ -10,8 +10,8 @@
 //! [`claiming`]: super::claiming
 
 use super::claiming::{impossible, publish};
-use super::{OpenError, RemoteLog, StorageOptions};
 use crate::disk::Disk;
+use crate::engine::{OpenError, RemoteLog, StorageOptions};
 use crate::log::group::GroupHeader;
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};

@@ -5,10 +5,10 @@
 
 use super::base::{create_empty, get_base, newest_base};
 use super::claiming::{impossible, stored_manifest};
-use super::opening::{exists, take_lock};
 use super::retention::oldest_kept;
-use super::{OpenError, RemoteLog, Replica, StorageOptions};
 use crate::disk::Disk;
+use crate::engine::opening::{exists, take_lock};
+use crate::engine::{OpenError, RemoteLog, Replica, StorageOptions};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::{Known, STORE_FILE};
 use crate::remote_log::shell::Follower;

@@ -9,10 +9,10 @@
 //! alone.
 
 use super::claiming::impossible;
-use super::opening::create_database;
-use super::{OpenError, RemoteLog, Replica, StorageOptions, marks};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
+use crate::engine::opening::create_database;
+use crate::engine::{OpenError, RemoteLog, Replica, StorageOptions, marks};
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
 use crate::log::{LogLayout, LogPosition};

@@ -5,11 +5,11 @@
 //! recorded known place on, so that it can be compared with the store's). I7 (after a failure nothing more is applied;
 //! the next opening compares).
 
-use super::kept::KeptCopy;
 use super::receiving::{BATCH_GROUPS_MAX, ReceivingEngine};
-use super::{AppendError, LOCK_FILE, OpenError, StorageOptions};
 use crate::checkpoint::CheckpointTotals;
 use crate::disk::{Disk, DiskLock};
+use crate::engine::kept::KeptCopy;
+use crate::engine::{AppendError, LOCK_FILE, OpenError, StorageOptions};
 use crate::log::group::GroupHeader;
 use crate::log::segment::LogPin;
 use crate::log::{LogError, LogPosition};

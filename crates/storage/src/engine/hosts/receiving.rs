@@ -11,11 +11,11 @@
 //!
 //! Source: TPK paper, section 3, configuration C.
 
-use super::background::Background;
-use super::opening::{self, Ready, Writers};
-use super::{OpenError, StorageOptions};
 use crate::checkpoint::{CheckpointStage, Checkpointer};
 use crate::disk::Disk;
+use crate::engine::background::Background;
+use crate::engine::opening::{self, Ready, Writers};
+use crate::engine::{OpenError, StorageOptions};
 use crate::log::pool::BufferPool;
 use crate::log::published::PublishedEnd;
 use crate::log::seal::SealedGroup;

@@ -5,17 +5,11 @@
 //! in the log. The file is durable before the first of them is cut. Its name has the number of the first group and its
 //! checksum. An interrupted cut finds the file that it had written, which is then longer than the rest.
 
-use super::OpenError;
 use crate::disk::{Access, Create, Disk, DiskError};
+use crate::engine::{FORK_NEW_FILE, FORK_PREFIX, OpenError};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
 use sardonyx_base::events;
-
-/// Begins the names of these files.
-pub const FORK_PREFIX: &str = "fork-";
-
-/// While one is written.
-pub const FORK_NEW_FILE: &str = "fork.new";
 
 /// A file of groups that were cut off.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 
 use super::base::{of_bases, read_base, remove_base};
 use super::claiming::{impossible, stored_manifest};
-use super::{OpenError, RemoteLog};
+use crate::engine::{OpenError, RemoteLog};
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::known::Known;
 use crate::remote_log::position::EntryPosition;

@@ -23,13 +23,14 @@
 
 use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
+use super::forks;
 use super::lacking::{self, is_in_store};
 use super::lagging::{GoingOn, go_on, may_begin_anew};
-use super::opening::new_manifest;
 use super::remote::RemoteLog;
-use super::{OpenError, Replica, StorageOptions, forks, marks};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
+use crate::engine::opening::new_manifest;
+use crate::engine::{OpenError, Replica, StorageOptions, marks};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
 use crate::log::segment::segment_file;
@@ -51,9 +52,16 @@ pub const MANIFEST_OBJECT: &str = "database/manifest";
 
 /// A log that is this process' now, and how far the directory has it: to its end.
 #[derive(Debug)]
-pub(super) struct Claimed {
+pub(in crate::engine) struct Claimed {
     pub writer: RemoteWriter,
     pub known: Known,
+}
+
+impl Claimed {
+    /// Records in the directory what the store has of its log.
+    pub fn record(&self, home: &dyn Disk) -> Result<(), OpenError> {
+        Ok(self.known.write(home)?)
+    }
 }
 
 /// Has the log here and the one in the store be the same, and claims that. The caller holds the directory's lock.
