@@ -1,5 +1,6 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+mod collations;
 pub(crate) mod comment;
 mod conflict;
 mod constraints;
@@ -12,6 +13,7 @@ mod signal;
 mod tables;
 mod type_command;
 
+pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub use fetch::Direction;
@@ -23,6 +25,7 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
@@ -253,7 +256,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
-    let tokens = with_truths(with_tables(tokens));
+    let tokens = with_collations(with_truths(with_tables(tokens)));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
 }
 
