@@ -10,6 +10,7 @@ use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::generated::generated_column;
+use super::identity;
 use super::options::skipped;
 use super::options::{check_storage, refuse};
 use super::rename;
@@ -20,7 +21,7 @@ use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
 use crate::names::{name_of, quoted_literal};
-use crate::parse::collated;
+use crate::parse::{collated, drops_identity};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
@@ -383,6 +384,17 @@ fn alter_column(
                 to = with_collation(to, collation)?;
             }
             return retype_column(tx, relation, column, (to, using.as_ref()), &names);
+        }
+        AlterColumnOperation::AddGenerated {
+            generated_as: Some(generated),
+            sequence_options,
+        } => {
+            let options = sequence_options.as_deref().unwrap_or_default();
+            return identity::add(tx, relation, column, (*generated, options));
+        }
+        AlterColumnOperation::GenericOptions { options } if drops_identity(options).is_some() => {
+            let if_exists = drops_identity(options) == Some(true);
+            return identity::drop(tx, relation, column, if_exists);
         }
         other => {
             return Err(SqlError::unsupported(format!(

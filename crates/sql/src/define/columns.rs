@@ -334,27 +334,31 @@ impl Declared {
         generated: &GeneratedAs,
         options: &[SequenceOptions],
     ) -> Result<(), SqlError> {
-        if !matches!(
-            self.spec.kind,
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8
-        ) {
-            return Err(SqlError::new(
-                code::INVALID_PARAMETER_VALUE,
-                "identity column type must be smallint, integer, or bigint",
-            ));
-        }
+        let letter = identity_of(self.spec.kind, *generated)?;
         self.not_null = true;
         self.sequence = Some(sequence_of(options, self.spec.kind)?);
-        self.notes.identity = Some(match generated {
-            GeneratedAs::Always => 'a',
-            GeneratedAs::ByDefault => 'd',
-            GeneratedAs::ExpStored => {
-                return Err(SqlError::unsupported(
-                    "columns that are computed of others are not supported",
-                ));
-            }
-        });
+        self.notes.identity = Some(letter);
         Ok(())
+    }
+}
+
+/// The letter of an identity in the catalogue: `a` always, `d` by default.
+///
+/// # Errors
+/// `22023` for a type without numbers.
+pub(super) fn identity_of(kind: SqlType, generated: GeneratedAs) -> Result<char, SqlError> {
+    if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
+        return Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            "identity column type must be smallint, integer, or bigint",
+        ));
+    }
+    match generated {
+        GeneratedAs::Always => Ok('a'),
+        GeneratedAs::ByDefault => Ok('d'),
+        GeneratedAs::ExpStored => Err(SqlError::unsupported(
+            "columns that are computed of others are not supported",
+        )),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::error::SqlError;
 use crate::names::{collation_of, name_of, parts_of};
-use crate::types::NamedCollation;
 use crate::operator_classes::OperatorClass;
+use crate::types::NamedCollation;
 use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 
 /// One element of an index's order.

@@ -82,8 +82,7 @@ impl Compiler<'_> {
         }
         let argument = argument.map(|argument| match kind {
             AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
-                spec: TypeSpec::plain(argument.spec.kind)
-                    .with_collation(argument.spec.collation),
+                spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
             },
             AggregateKind::Count if is_distinct => Typed {

@@ -1,10 +1,10 @@
 //! Operators of arrays: `||`, `ANY` and `ALL`, compiled.
 
+use super::coercion::no_order_of;
 use super::compile::Compiler;
 use super::functions::{COMPARED, concatenated, element_number};
 use super::operators::no_operator;
 use super::predicates::boolean;
-use super::coercion::no_order_of;
 use super::{Comparison, Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};

@@ -278,8 +278,8 @@ impl Compiler<'_> {
             return Ok(called);
         };
         match name {
-            // A range has an upper and a lower bound.
             _ if called.spec.kind != SqlType::Text => {}
+            _ if collation.has_own_cases() => return Err(no_order_of(collation, name)),
             "upper" => *function = Function(&UPPER),
             "lower" => *function = Function(&LOWER),
             _ => return Err(no_order_of(collation, "initcap")),

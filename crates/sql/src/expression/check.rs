@@ -205,7 +205,10 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
         columns.push(NamedColumn {
             number: column.number,
             name: &column.name,
-            spec: TypeSpec::new(kind.ok_or_else(|| SqlError::unknown_column(&column.name))?, column.modifier),
+            spec: TypeSpec::new(
+                kind.ok_or_else(|| SqlError::unknown_column(&column.name))?,
+                column.modifier,
+            ),
         });
     }
     Ok(columns)
@@ -302,7 +305,9 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
             && function.is(COLLATION_KEY.name)
             && let Some(Expr::Literal(Value::Int(number))) = parts.get(1)
         {
-            collation = i64::try_from(*number).ok().and_then(NamedCollation::of_number);
+            collation = i64::try_from(*number)
+                .ok()
+                .and_then(NamedCollation::of_number);
         }
     });
     if let Some(name) = collation.filter(|_| of != Use::Transform) {

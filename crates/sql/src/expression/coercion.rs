@@ -5,8 +5,8 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    COLLATION_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED,
-    TYPE_NUMBER, all, function_number,
+    COLLATION_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME,
+    TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};

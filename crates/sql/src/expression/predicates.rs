@@ -168,7 +168,10 @@ impl Compiler<'_> {
             escape,
             ignores_case,
         };
-        if ignores_case && self.collation.icu()?.is_some() {
+        if ignores_case && let Some(collation) = self.collation.icu()? {
+            if collation.has_own_cases() {
+                return Err(no_order_of(collation, "ILIKE"));
+            }
             // As PostgreSQL does it, by the language's letters.
             like.text = Expr::Call(Function(&LOWER), vec![like.text]);
             like.pattern = Expr::Call(Function(&LOWER), vec![like.pattern]);

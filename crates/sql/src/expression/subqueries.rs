@@ -142,9 +142,11 @@ impl Compiler<'_> {
     /// `ARRAY(SELECT …)`.
     pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
-        let [TypeSpec {
-            kind, collation, ..
-        }] = asked.columns[..]
+        let [
+            TypeSpec {
+                kind, collation, ..
+            },
+        ] = asked.columns[..]
         else {
             return Err(SqlError::syntax("subquery must return only one column"));
         };

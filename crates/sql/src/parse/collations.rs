@@ -110,6 +110,8 @@ pub(crate) fn collated(data_type: &DataType) -> Result<(DataType, Option<ObjectN
     let mut options = column.options.into_iter();
     match (options.next().map(|option| option.option), options.next()) {
         (Some(ColumnOption::Collation(name)), None) => Ok((column.data_type, Some(name))),
-        _ => Err(SqlError::syntax("a type and the name of its collation are expected")),
+        _ => Err(SqlError::syntax(
+            "a type and the name of its collation are expected",
+        )),
     }
 }

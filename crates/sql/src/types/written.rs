@@ -279,5 +279,8 @@ fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
             "numeric({precision},{scale}) is not supported: the scale is 0 to 38, and to the precision"
         )));
     }
-    Ok(TypeSpec::new(SqlType::Numeric, ((precision as i32) << 16 | scale as i32) + 4))
+    Ok(TypeSpec::new(
+        SqlType::Numeric,
+        ((precision as i32) << 16 | scale as i32) + 4,
+    ))
 }

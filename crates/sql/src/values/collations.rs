@@ -54,21 +54,22 @@ impl NamedCollation {
             _ => None,
         };
         let of_icu = || {
-            let found = NAMES.binary_search_by_key(&name, |known| known.0).ok()?;
+            let found = NAMES.binary_search(&name).ok()?;
             u16::try_from(found + FIRST_OF_ICU).ok()
         };
         bytes.or_else(of_icu).map(NamedCollation)
     }
 
-    /// The locale of ICU; `None` if texts are ordered by their bytes.
-    fn icu(self) -> Option<&'static (&'static str, &'static str)> {
-        NAMES.get(usize::from(self.0).checked_sub(FIRST_OF_ICU)?)
+    /// The name of one of ICU.
+    fn icu(self) -> Option<&'static str> {
+        let place = usize::from(self.0).checked_sub(FIRST_OF_ICU)?;
+        NAMES.get(place).copied()
     }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match (self.icu(), self.0) {
-            (Some((name, _)), _) => name,
+            (Some(name), _) => name,
             (None, 0) => "default",
             (None, 1) => "C",
             (None, 2) => "POSIX",
@@ -90,7 +91,13 @@ impl NamedCollation {
 
     /// The locale of ICU, as `pg_collation` has it.
     pub(crate) fn locale(self) -> Option<&'static str> {
-        self.icu().map(|(_, locale)| *locale)
+        self.icu()?.strip_suffix("-x-icu")
+    }
+
+    /// True if the language's letters change their case otherwise than Unicode's own table has it.
+    pub(crate) fn has_own_cases(self) -> bool {
+        let language = self.locale().and_then(|locale| locale.split('-').next());
+        language.is_some_and(|language| ["az", "el", "hy", "lt", "tr"].contains(&language))
     }
 
     /// True if texts are ordered by a language's rules.
@@ -111,7 +118,9 @@ impl NamedCollation {
 
     /// The one of such a number.
     pub(crate) fn of_number(number: i64) -> Option<NamedCollation> {
-        NamedCollation::all().find(|of| i64::from(of.0) == number)
+        let number = u16::try_from(number).ok()?;
+        let is_known = usize::from(number) < FIRST_OF_ICU + NAMES.len();
+        is_known.then_some(NamedCollation(number))
     }
 }
 
@@ -196,13 +205,23 @@ impl Collation {
 /// The bytes by which a text is ordered.
 ///
 /// # Errors
-/// `XX000` if there are no rules for the language, which the tests exclude.
+/// `0A000` for Chinese characters; `XX000` if there are no rules for the language, which the tests exclude.
 pub(crate) fn key(text: &str, collation: NamedCollation) -> Result<Vec<u8>, SqlError> {
     let mut key = Vec::with_capacity(3 * text.len() + 4);
     if collation.is_of_icu() {
+        if let Some(character) = text.chars().find(|one| is_han(*one)) {
+            let name = collation.name();
+            let message = format!(
+                "the order of \"{character}\" in the collation \"{name}\" is not supported"
+            );
+            return Err(SqlError::unsupported(message).hint("COLLATE \"C\" orders by bytes."));
+        }
         let collator = collator(collation).ok_or_else(|| {
             let name = collation.name();
-            SqlError::new(code::INTERNAL, format!("there are no rules for the collation {name}"))
+            SqlError::new(
+                code::INTERNAL,
+                format!("there are no rules for the collation {name}"),
+            )
         })?;
         let Ok(()) = collator.write_sort_key_to(text, &mut key);
         // No byte of a sort key is less than 1.
@@ -210,6 +229,11 @@ pub(crate) fn key(text: &str, collation: NamedCollation) -> Result<Vec<u8>, SqlE
     }
     key.extend(text.as_bytes());
     Ok(key)
+}
+
+/// True of Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
+fn is_han(character: char) -> bool {
+    matches!(u32::from(character), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
 /// The rules of a collation. Those that were asked for are kept: making them costs more than a comparison.
@@ -222,4 +246,59 @@ fn collator(collation: NamedCollation) -> Option<&'static CollatorBorrowed<'stat
         Collator::try_new((&locale).into(), CollatorOptions::default()).ok()
     });
     kept.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_order_and_have_rules() {
+        assert!(NAMES.is_sorted());
+        for collation in NamedCollation::all() {
+            assert_eq!(NamedCollation::named(collation.name()), Some(collation));
+            assert_eq!(
+                NamedCollation::of_number(collation.number().into()),
+                Some(collation)
+            );
+            let key = key("a", collation).expect("it has rules");
+            assert!(key.ends_with(b"a"), "{}", collation.name());
+        }
+    }
+
+    #[test]
+    fn a_key_is_of_one_text() {
+        let collation = NamedCollation::named("sv-x-icu").expect("it is there");
+        let of = |text| key(text, collation).expect("it has a key");
+        // Canonically equal, and equal but for what the rules ignore.
+        for (less, more) in [
+            ("a\u{308}", "ä"),
+            ("ab", "a\u{ad}b"),
+            ("z", "å"),
+            ("ä", "ö"),
+            ("a", "A"),
+        ] {
+            assert!(of(less) < of(more), "{less} {more}");
+        }
+        assert!(key("漢", collation).is_err());
+    }
+
+    #[test]
+    fn parts_decide_a_collation() {
+        let named = |name| NamedCollation::named(name).expect("it is there");
+        let (c, sv) = (named("C"), named("sv-x-icu"));
+        let (column, other) = (Collation::of_column(sv), Collation::of_column(c));
+        assert_eq!(Collation::Database.with(column), column);
+        assert_eq!(column.with(other), Collation::Undecided);
+        assert_eq!(
+            column.with(other).with(Collation::Explicit(c)),
+            Collation::Explicit(c)
+        );
+        assert_eq!(
+            Collation::Explicit(sv).with(Collation::Explicit(c)),
+            Collation::Contradicted(sv, c)
+        );
+        assert_eq!(Collation::Explicit(sv).implicit(), column);
+        assert_eq!(Collation::of_column(named("default")), Collation::Database);
+    }
 }

@@ -11,8 +11,8 @@ use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
 };
-use crate::types::{NamedCollation, TypeSpec};
 use crate::types::functions;
+use crate::types::{NamedCollation, TypeSpec};
 use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
 
