@@ -9,8 +9,8 @@ pub(crate) use pairs::Pair;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, SortKey, Typed};
-use crate::types::{SqlType, TypeSpec};
+use crate::expression::{Expr, SortKey, Typed, no_order_of};
+use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::values::arrays;
 use sqlparser::ast::Expr as Tree;
 use std::mem::{Discriminant, discriminant};
@@ -198,6 +198,8 @@ pub(crate) struct Aggregate {
     pub result: SqlType,
     /// Of the argument, which `min` and `max` keep.
     modifier: i32,
+    /// Of the argument.
+    collation: Collation,
     pub is_distinct: bool,
     pub filter: Option<Expr>,
     /// Of [`AggregateKind::Texts`].
@@ -230,6 +232,14 @@ impl Aggregate {
             }
             _ => -1,
         };
+        let collation = argument.as_ref().map(|argument| argument.spec.collation);
+        let collation = collation.unwrap_or_default();
+        if let AggregateKind::Minimum | AggregateKind::Maximum = kind
+            && let Some(name) = collation.icu()?
+            && of.element().is_some()
+        {
+            return Err(no_order_of(name, "arrays"));
+        }
         let takes_all = matches!(
             kind,
             AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum
@@ -288,6 +298,7 @@ impl Aggregate {
             of,
             result,
             modifier,
+            collation,
             is_distinct,
             filter,
             separator: None,
@@ -297,10 +308,16 @@ impl Aggregate {
 
     /// The type of the result.
     pub fn result_spec(&self) -> TypeSpec {
-        TypeSpec {
-            kind: self.result,
-            modifier: self.modifier,
+        let spec = TypeSpec::new(self.result, self.modifier);
+        match self.result.is_collatable() {
+            true => spec.with_collation(self.collation),
+            false => spec,
         }
+    }
+
+    /// The collation by which texts are compared.
+    pub fn collation(&self) -> NamedCollation {
+        self.collation.name()
     }
 
     /// The expressions over the rows.

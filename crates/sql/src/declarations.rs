@@ -323,10 +323,7 @@ impl Writing<'_> {
 
     fn procedure(&mut self, procedure: &ProcedureDefinition) {
         let parameters = procedure.parameters.iter().map(|(name, oid, modifier)| {
-            let spec = TypeSpec {
-                kind: SqlType::from_oid(*oid).unwrap_or(SqlType::Text),
-                modifier: *modifier,
-            };
+            let spec = TypeSpec::new(SqlType::from_oid(*oid).unwrap_or(SqlType::Text), *modifier);
             format!("{} {}", quoted(name), spec.to_sql())
         });
         let parameters: Vec<String> = parameters.collect();

@@ -124,10 +124,9 @@ fn of_column(
     noted: &ColumnNotes,
     types: &Arc<UserTypes>,
 ) -> Result<Declared, SqlError> {
-    let spec = types.numbered(noted.kind).map(|kind| TypeSpec {
-        kind,
-        modifier: noted.modifier,
-    });
+    let spec = types
+        .numbered(noted.kind)
+        .map(|kind| TypeSpec::new(kind, noted.modifier));
     let spec = spec.unwrap_or_else(|| SqlType::of_stored(column.kind));
     let default = match (&noted.sequence, &noted.default) {
         (Some(sequence), _) => {

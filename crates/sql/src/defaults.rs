@@ -69,10 +69,10 @@ impl Computing {
         let Some(DeclaredDefault::Sql(text)) = &declared.default else {
             return Ok(Value::Null);
         };
-        let spec = TypeSpec {
-            kind: SqlType::from_oid(declared.kind).unwrap_or(SqlType::Text),
-            modifier: declared.modifier,
-        };
+        let spec = TypeSpec::new(
+            SqlType::from_oid(declared.kind).unwrap_or(SqlType::Text),
+            declared.modifier,
+        );
         stored(self.expression(text, spec)?.constant(with)?, spec)
     }
 }

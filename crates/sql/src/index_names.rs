@@ -42,7 +42,7 @@ pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
         SqlError::new(code::DATA_CORRUPTED, message)
     })?;
     let modifier = declared.modifier;
-    Ok(TypeSpec { kind, modifier })
+    Ok(TypeSpec::new(kind, modifier))
 }
 
 /// The expression of a generated column, as it stands in the schema.

@@ -125,7 +125,7 @@ pub use sardonyx_base::memory::{Budget, Exhausted, Share};
 pub use sardonyx_base::waiting::{Interrupt, Reason};
 pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, record_error};
 pub use text::{decode_text, encode_text};
-pub use types::{SqlType, TypeSpec};
+pub use types::{Collation, NamedCollation, SqlType, TypeSpec};
 pub use underway::check_interrupted;
 pub use user_types::EnumLabels;
 pub use values::zones::SessionZone;

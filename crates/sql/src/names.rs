@@ -1,6 +1,7 @@
 //! Names as SQL has them: folded to lower case unless they are quoted.
 
 use crate::error::{SqlError, code};
+use crate::types::NamedCollation;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 /// The schema of names that say none.
@@ -108,28 +109,22 @@ pub(crate) fn quoted(name: &str) -> String {
     }
 }
 
-/// Checks that a collation is the one that there is: texts are ordered by their bytes.
+/// The collation of a name.
 ///
 /// # Errors
 /// `0A000` for others.
-pub(crate) fn check_collation(name: &ObjectName) -> Result<(), SqlError> {
-    const KNOWN: [&str; 7] = [
-        "default",
-        "c",
-        "posix",
-        "ucs_basic",
-        "c.utf8",
-        "c.utf-8",
-        "pg_c_utf8",
-    ];
-    let last = parts_of(name)?.pop().unwrap_or_default().to_lowercase();
-    match KNOWN.contains(&last.as_str()) {
-        true => Ok(()),
-        false => Err(
-            SqlError::unsupported(format!("the collation {name} is not supported"))
-                .hint("Texts are ordered by their bytes, as with COLLATE \"C\"."),
-        ),
-    }
+pub(crate) fn collation_of(name: &ObjectName) -> Result<NamedCollation, SqlError> {
+    let parts = parts_of(name)?;
+    let found = match parts.as_slice() {
+        [name] => NamedCollation::named(name),
+        [schema, name] if schema == "pg_catalog" => NamedCollation::named(name),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        SqlError::unsupported(format!("the collation {name} is not supported")).hint(
+            "Texts are ordered by their bytes, as with COLLATE \"C\", or by a collation of ICU in pg_collation.",
+        )
+    })
 }
 
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.

@@ -1,9 +1,11 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+mod collations;
 pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod fetch;
+mod identities;
 mod intervals;
 mod limits;
 mod locks;
@@ -12,10 +14,12 @@ mod signal;
 mod tables;
 mod type_command;
 
+pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
+pub(crate) use identities::drops_identity;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use tables::{LIKE, UNSAID};
 pub(crate) use type_command::{TypeChange, TypeCommand};
@@ -23,10 +27,12 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use identities::with_identities;
 use intervals::with_digits;
 use limits::with_limits;
 use locks::with_locks;
@@ -253,7 +259,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
-    let tokens = with_truths(with_tables(tokens));
+    let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
 }
 

@@ -52,10 +52,7 @@ impl Compiled {
                     format!("parameter {name} has an unknown type"),
                 )
             })?;
-            parameters.push(TypeSpec {
-                kind,
-                modifier: *modifier,
-            });
+            parameters.push(TypeSpec::new(kind, *modifier));
         }
         let names: Arc<[String]> = definition
             .parameters

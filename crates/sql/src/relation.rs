@@ -10,7 +10,7 @@ use crate::names::{COMMENT_OF_PUBLIC, comment_name};
 use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, local, schema_of, split, written};
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
@@ -147,6 +147,9 @@ pub(crate) struct ColumnNotes {
     /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
+    /// The collation that it was declared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collation: Option<String>,
 }
 
 /// A table.
@@ -253,7 +256,9 @@ impl Relation {
             let spec = noted.or(own.as_ref()).and_then(|noted| {
                 let kind = kind_of(noted.kind)?;
                 let modifier = noted.modifier;
-                Some(TypeSpec { kind, modifier })
+                let name = noted.collation.as_deref().and_then(NamedCollation::named);
+                let collation = Collation::of_column(name.unwrap_or_default());
+                Some(TypeSpec::new(kind, modifier).with_collation(collation))
             });
             let default = noted.and_then(|noted| noted.default.clone());
             RelationColumn {
@@ -312,7 +317,7 @@ impl Relation {
         {
             return Ok(written(name));
         }
-        Ok(column.spec.to_sql())
+        Ok(column.spec.declared())
     }
 
     /// Its name in its schema.

@@ -9,6 +9,8 @@ pub use enums::EnumType;
 pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
 pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 
+use crate::names::quoted;
+pub use crate::values::collations::{Collation, NamedCollation};
 use sardonyx::schema::{Limit, Type, Value};
 
 /// A type of values, as PostgreSQL has it.
@@ -135,6 +137,8 @@ pub struct TypeSpec {
     /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
     /// second's fraction.
     pub modifier: i32,
+    /// Of a text.
+    pub collation: Collation,
 }
 
 const ALL: [(SqlType, u32, &str, i16); 53] = [
@@ -403,6 +407,11 @@ impl SqlType {
         )
     }
 
+    /// True if values, or elements, have a collation.
+    pub(crate) fn is_collatable(self) -> bool {
+        self.element().unwrap_or(self).is_text()
+    }
+
     /// True if values are texts.
     pub fn is_text(self) -> bool {
         matches!(
@@ -492,14 +501,29 @@ impl SqlType {
             Type::Uuid => (SqlType::Uuid, -1),
             _ => (SqlType::Bytea, -1),
         };
-        TypeSpec { kind, modifier }
+        TypeSpec::new(kind, modifier)
     }
 }
 
 impl TypeSpec {
     /// A type without a length.
     pub fn plain(kind: SqlType) -> TypeSpec {
-        TypeSpec { kind, modifier: -1 }
+        TypeSpec::new(kind, -1)
+    }
+
+    /// A type with a modifier.
+    pub fn new(kind: SqlType, modifier: i32) -> TypeSpec {
+        let collation = Collation::Database;
+        TypeSpec {
+            kind,
+            modifier,
+            collation,
+        }
+    }
+
+    /// The same with another collation.
+    pub(crate) fn with_collation(self, collation: Collation) -> TypeSpec {
+        TypeSpec { collation, ..self }
     }
 
     /// The limit that it sets to values.
@@ -586,6 +610,15 @@ impl TypeSpec {
             SqlType::Timestamp | SqlType::Timestamptz => Type::Timestamp,
             SqlType::Uuid => Type::Uuid,
             _ => Type::Text,
+        }
+    }
+
+    /// How a column of it is declared in SQL: with its collation, if that is not the database's.
+    pub(crate) fn declared(self) -> String {
+        let written = self.to_sql();
+        match self.collation.name() {
+            name if name == NamedCollation::default() => written,
+            name => format!("{written} COLLATE {}", quoted(name.name())),
         }
     }
 

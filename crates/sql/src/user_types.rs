@@ -144,7 +144,7 @@ impl UserTypes {
             SqlError::new(code::DATA_CORRUPTED, text)
         })?;
         let modifier = domain.modifier;
-        Ok(TypeSpec { kind, modifier })
+        Ok(TypeSpec::new(kind, modifier))
     }
 
     /// So many free numbers, one behind the other.

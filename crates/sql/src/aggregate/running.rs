@@ -11,7 +11,7 @@ use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
-use crate::values::{arrays, json};
+use crate::values::{arrays, collations, json};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
@@ -248,6 +248,10 @@ impl Accumulator {
                     Ordering::Greater
                 };
                 Some(length(value).cmp(&length(best)).then(last))
+            }
+            (None, ValueRef::Text(value), Value::Text(best)) if of.collation().is_of_icu() => {
+                let key = |text: &str| collations::key(text, of.collation());
+                Some(key(value)?.cmp(&key(best)?))
             }
             _ => compare(value, self.value.as_ref()),
         };

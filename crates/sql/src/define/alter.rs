@@ -1,6 +1,6 @@
 //! `ALTER TABLE`.
 
-use super::columns::{Declared, check_column_name, declared, name_sequences};
+use super::columns::{Declared, check_column_name, declared, name_sequences, with_collation};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
@@ -10,6 +10,7 @@ use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::generated::generated_column;
+use super::identity;
 use super::options::skipped;
 use super::options::{check_storage, refuse};
 use super::rename;
@@ -20,6 +21,7 @@ use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
 use crate::names::{name_of, quoted_literal};
+use crate::parse::{collated, drops_identity};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
@@ -371,13 +373,28 @@ fn alter_column(
             data_type, using, ..
         } => {
             let names = TypeNames::of(tx.view(), path)?;
+            let (data_type, collation) = &collated(data_type)?;
             if names.domain(data_type).is_some() || column.domain.is_some() {
                 return Err(SqlError::unsupported(
                     "ALTER COLUMN TYPE to or from a domain is not supported",
                 ));
             }
-            let to = TypeSpec::of_data_type(data_type, &names)?;
+            let mut to = TypeSpec::of_data_type(data_type, &names)?;
+            if let Some(collation) = collation {
+                to = with_collation(to, collation)?;
+            }
             return retype_column(tx, relation, column, (to, using.as_ref()), &names);
+        }
+        AlterColumnOperation::AddGenerated {
+            generated_as: Some(generated),
+            sequence_options,
+        } => {
+            let options = sequence_options.as_deref().unwrap_or_default();
+            return identity::add(tx, relation, column, (*generated, options));
+        }
+        AlterColumnOperation::GenericOptions { options } if drops_identity(options).is_some() => {
+            let if_exists = drops_identity(options) == Some(true);
+            return identity::drop(tx, relation, column, if_exists);
         }
         other => {
             return Err(SqlError::unsupported(format!(

@@ -3,13 +3,13 @@
 use super::default::default_of;
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
-use crate::names::{check_collation, name_of};
+use crate::names::{collation_of, name_of};
 use crate::relation::{ColumnNotes, ReferenceNotes, UpdateAction};
 use crate::search_path::SearchPath;
 use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{Collation, SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
@@ -134,6 +134,20 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
     Ok(declared)
 }
 
+/// The type of a column with the collation that is named.
+///
+/// # Errors
+/// `42804` if its values have none; `0A000` for unknown ones.
+pub(super) fn with_collation(spec: TypeSpec, name: &ast::ObjectName) -> Result<TypeSpec, SqlError> {
+    match spec.kind.is_collatable() {
+        true => Ok(spec.with_collation(Collation::of_column(collation_of(name)?))),
+        false => Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!("collations are not supported by type {}", spec.kind.name()),
+        )),
+    }
+}
+
 /// Checks that a column's name is not reserved for the columns of indexes.
 ///
 /// # Errors
@@ -254,16 +268,8 @@ impl Declared {
             ColumnOption::Null => {}
             ColumnOption::NotNull => self.not_null = true,
             ColumnOption::Collation(collation) => {
-                if !self.spec.kind.is_text() {
-                    return Err(SqlError::new(
-                        code::DATATYPE_MISMATCH,
-                        format!(
-                            "collations are not supported by type {}",
-                            self.spec.kind.name()
-                        ),
-                    ));
-                }
-                check_collation(collation)?;
+                self.spec = with_collation(self.spec, collation)?;
+                self.notes.collation = self.spec.collation.noted();
             }
             ColumnOption::Default(tree) => {
                 let (value, text) = default_of(tree, self.spec, names)?;
@@ -328,27 +334,31 @@ impl Declared {
         generated: &GeneratedAs,
         options: &[SequenceOptions],
     ) -> Result<(), SqlError> {
-        if !matches!(
-            self.spec.kind,
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8
-        ) {
-            return Err(SqlError::new(
-                code::INVALID_PARAMETER_VALUE,
-                "identity column type must be smallint, integer, or bigint",
-            ));
-        }
+        let letter = identity_of(self.spec.kind, *generated)?;
         self.not_null = true;
         self.sequence = Some(sequence_of(options, self.spec.kind)?);
-        self.notes.identity = Some(match generated {
-            GeneratedAs::Always => 'a',
-            GeneratedAs::ByDefault => 'd',
-            GeneratedAs::ExpStored => {
-                return Err(SqlError::unsupported(
-                    "columns that are computed of others are not supported",
-                ));
-            }
-        });
+        self.notes.identity = Some(letter);
         Ok(())
+    }
+}
+
+/// The letter of an identity in the catalogue: `a` always, `d` by default.
+///
+/// # Errors
+/// `22023` for a type without numbers.
+pub(super) fn identity_of(kind: SqlType, generated: GeneratedAs) -> Result<char, SqlError> {
+    if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
+        return Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            "identity column type must be smallint, integer, or bigint",
+        ));
+    }
+    match generated {
+        GeneratedAs::Always => Ok('a'),
+        GeneratedAs::ByDefault => Ok('d'),
+        GeneratedAs::ExpStored => Err(SqlError::unsupported(
+            "columns that are computed of others are not supported",
+        )),
     }
 }
 

@@ -276,6 +276,7 @@ pub(super) fn notes_of_column<'n>(
         .or_insert_with(|| ColumnNotes {
             kind: column.spec.kind.oid(),
             modifier: column.spec.modifier,
+            collation: column.spec.collation.noted(),
             ..ColumnNotes::default()
         })
 }

@@ -23,6 +23,7 @@ use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::schemas::is_there;
 use crate::search_path::SearchPath;
+use crate::sequences::Sequence;
 use crate::types::SqlType;
 use crate::user_types::TypeNames;
 use crate::values::zones::SessionZone;
@@ -232,13 +233,23 @@ pub(super) fn add_sequence(
     column: &mut Declared,
 ) -> Result<(), SqlError> {
     if let Some(sequence) = &column.sequence {
-        tx.check_sequences()?;
-        let name = free_name(tx, table, &[&column.name], "seq", &[])?;
-        let name = beside(table, &name);
-        put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
-        column.notes.sequence = Some(name);
+        column.notes.sequence = Some(add_sequence_of(tx, table, &column.name, sequence)?);
     }
     Ok(())
+}
+
+/// Creates a sequence for a column. Returns its name.
+pub(super) fn add_sequence_of(
+    tx: &mut dyn DefineTarget,
+    table: &str,
+    column: &str,
+    sequence: &Sequence,
+) -> Result<String, SqlError> {
+    tx.check_sequences()?;
+    let name = free_name(tx, table, &[column], "seq", &[])?;
+    let name = beside(table, &name);
+    put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
+    Ok(name)
 }
 
 /// A name made of a table and its columns that is not taken in the table's schema.

@@ -13,7 +13,7 @@ use super::type_names::{check_new_name, columns_of_type};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{Expr, Typed, with_names};
-use crate::names::{DOMAIN_NOT_NULL, check_collation, domain_check_of, name_of, quoted};
+use crate::names::{DOMAIN_NOT_NULL, collation_of, domain_check_of, name_of, quoted};
 use crate::parse::{TypeChange, parse_expression};
 use crate::path::{local, written};
 use crate::relation::Relation;
@@ -61,7 +61,15 @@ pub(super) fn create(
         match option {
             ColumnOption::NotNull => made.not_null = true,
             ColumnOption::Null => is_null = true,
-            ColumnOption::Collation(collation) => check_collation(collation)?,
+            ColumnOption::Collation(collation) => {
+                let name = collation_of(collation)?;
+                if name.is_of_icu() {
+                    return Err(SqlError::unsupported(format!(
+                        "a domain with the collation \"{}\" is not supported: columns of it can have one",
+                        name.name()
+                    )));
+                }
+            }
             ColumnOption::Default(tree) => {
                 if std::mem::replace(&mut is_set, true) {
                     return Err(SqlError::syntax("multiple default expressions"));
@@ -297,10 +305,7 @@ pub(super) fn alter(
     let domain = domain.and_then(|there| there.domain.as_mut());
     let domain = domain.ok_or_else(not_one)?;
     let base = UserTypes::of(tx.view())?.numbered(domain.base);
-    let spec = TypeSpec {
-        kind: base.unwrap_or(SqlType::Text),
-        modifier: domain.modifier,
-    };
+    let spec = TypeSpec::new(base.unwrap_or(SqlType::Text), domain.modifier);
     let unknown = |constraint: &str| {
         SqlError::new(
             code::UNKNOWN_OBJECT,

@@ -219,6 +219,8 @@ impl WrittenIndex {
             elements.push(KeyElement {
                 by,
                 descending: part.descending,
+                // The column's own.
+                collation: None,
                 class: class.and_then(|name| OperatorClass::named(name)),
             });
         }
@@ -290,6 +292,31 @@ impl WrittenIndex {
     }
 }
 
+/// Refuses the order of a language that the column does not have.
+///
+/// # Errors
+/// `0A000`; `42804` if values have no collation.
+fn check_collation(element: &KeyElement, spec: TypeSpec) -> Result<(), SqlError> {
+    let Some(name) = element.collation else {
+        return Ok(());
+    };
+    if !spec.kind.is_collatable() {
+        return Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!("collations are not supported by type {}", spec.kind.name()),
+        ));
+    }
+    let own = spec.collation.name();
+    match own == name || !own.is_of_icu() && !name.is_of_icu() {
+        true => Ok(()),
+        false => Err(SqlError::unsupported(format!(
+            "an index with the collation \"{}\" is not supported: the column has \"{}\"",
+            name.name(),
+            own.name()
+        ))),
+    }
+}
+
 /// The part of an index's name that comes from one of its columns.
 fn name_of_element(element: &KeyElement) -> String {
     match &element.by {
@@ -340,6 +367,7 @@ impl Making<'_> {
             KeyBy::Column(name) => {
                 let column = self.relation.column(name)?;
                 check_in_key(name, column.spec.kind)?;
+                check_collation(element, column.spec)?;
                 let name = key_name(self.relation, column.number);
                 self.push(column.number, element.descending, name);
                 self.note_class(element, column.spec.kind)?;
@@ -348,6 +376,7 @@ impl Making<'_> {
                 let (spec, expression) =
                     index_expression(self.relation, tree, Use::IndexKey, self.zone)?;
                 check_expression(&expression, spec)?;
+                check_collation(element, spec)?;
                 let column = self.column(INDEX_KEY, spec, &expression);
                 let text = expression.text;
                 let name = match &**tree {

@@ -1,14 +1,18 @@
 //! Declared keys: the columns and expressions of indexes and unique constraints.
 
 use crate::error::SqlError;
-use crate::names::{check_collation, name_of, parts_of};
+use crate::names::{collation_of, name_of, parts_of};
 use crate::operator_classes::OperatorClass;
+use crate::types::NamedCollation;
 use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 
 /// One element of an index's order.
 pub(super) struct KeyElement {
     pub by: KeyBy,
     pub descending: bool,
+    /// The operator class, if one is named.
+    /// The collation that `COLLATE` names.
+    pub collation: Option<NamedCollation>,
     /// The operator class, if one is named.
     pub class: Option<OperatorClass>,
 }
@@ -51,12 +55,9 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
             options: _,
             with_fill,
         } = order;
-        let expr = match expr {
-            Tree::Collate { expr, collation } => {
-                check_collation(collation)?;
-                expr
-            }
-            expr => expr,
+        let (expr, collation) = match expr {
+            Tree::Collate { expr, collation } => (&**expr, Some(collation_of(collation)?)),
+            expr => (expr, None),
         };
         if with_fill.is_some() {
             return Err(SqlError::unsupported("WITH FILL is not supported"));
@@ -83,6 +84,7 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
         elements.push(KeyElement {
             by,
             descending,
+            collation,
             class,
         });
     }

@@ -163,7 +163,7 @@ pub(super) fn columns_for(
                 format!("column \"{name}\" specified more than once"),
             ));
         }
-        columns.push(format!("{} {}", quoted(name), item.typed.spec.to_sql()));
+        columns.push(format!("{} {}", quoted(name), item.typed.spec.declared()));
     }
     check_no_parameters(&parameters)?;
     let text = format!("create table made ({})", columns.join(", "));

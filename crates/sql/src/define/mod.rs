@@ -13,6 +13,7 @@ mod drop;
 mod drop_column;
 mod extension;
 mod generated;
+mod identity;
 mod index;
 mod keys;
 mod like;

@@ -65,6 +65,7 @@ pub(super) fn retype_column(
         let of = notes_of_column(&mut notes, column);
         of.kind = to.kind.oid();
         of.modifier = to.modifier;
+        of.collation = to.collation.noted();
         let checks = checks::take(tx, relation, column.number)?;
         put_notes(tx, relation.number, &notes)?;
         return checks::put(tx, relation.number, checks);
@@ -103,6 +104,7 @@ pub(super) fn retype_column(
     let of = notes.columns.entry(new).or_default();
     of.kind = to.kind.oid();
     of.modifier = to.modifier;
+    of.collation = to.collation.noted();
     of.default = default;
     put_notes(tx, relation.number, &notes)?;
     put(tx, relation, (column.number, new), taken)?;

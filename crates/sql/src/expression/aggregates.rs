@@ -65,7 +65,7 @@ impl Compiler<'_> {
         let kind = named.kind;
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
         let (argument, separator) = self.aggregate_arguments(kind, function, list)?;
-        let order = self.aggregate_order(function, list)?;
+        let order = self.beside(|compiler| compiler.aggregate_order(function, list))?;
         let filter = match &function.filter {
             Some(filter) => Some(self.condition(filter, "FILTER")?),
             None => None,
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         }
         let argument = argument.map(|argument| match kind {
             AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
-                spec: TypeSpec::plain(argument.spec.kind),
+                spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
             },
             AggregateKind::Count if is_distinct => Typed {

@@ -1,12 +1,13 @@
 //! Operators of arrays: `||`, `ANY` and `ALL`, compiled.
 
+use super::coercion::no_order_of;
 use super::compile::Compiler;
 use super::functions::{COMPARED, concatenated, element_number};
 use super::operators::no_operator;
 use super::predicates::boolean;
 use super::{Comparison, Expr, Function, Typed};
 use crate::error::{SqlError, code};
-use crate::types::SqlType;
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::Expr as Tree;
 
@@ -44,7 +45,15 @@ impl Compiler<'_> {
                 "op ANY/ALL (array) requires array on right side",
             ));
         };
-        let of_array = Typed::new(Expr::Literal(Value::Null), element);
+        let of_array = Typed {
+            expr: Expr::Literal(Value::Null),
+            spec: TypeSpec::plain(element).with_collation(array.spec.collation),
+        };
+        if comparison.orders()
+            && let Some(name) = value.spec.collation.with(array.spec.collation).icu()?
+        {
+            return Err(no_order_of(name, "ANY and ALL of an array"));
+        }
         let (value, _) = self.comparable(value, of_array, comparison.symbol())?;
         let symbol = Expr::Literal(Value::Text(comparison.symbol().into()));
         let is_all = Expr::Literal(Value::Bool(is_all));

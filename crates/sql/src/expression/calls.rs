@@ -1,14 +1,15 @@
 //! Calls of functions, and what looks like one, compiled.
 
 use super::cast::{Coercion, can_cast};
+use super::coercion::no_order_of;
 use super::compile::Compiler;
-use super::functions::{GREATEST, LEAST, resolve};
+use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::{Case, Comparison, Expr, Function, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
 use crate::names::{parts_of, qualified};
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
     self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -108,6 +109,11 @@ impl Compiler<'_> {
         }
         if spec.kind == SqlType::Unknown {
             spec = TypeSpec::plain(SqlType::Text);
+        }
+        let collations = parts.iter().map(|part| part.spec.collation);
+        spec.collation = collations.fold(Collation::Database, Collation::with);
+        if let Collation::Contradicted(..) = spec.collation {
+            spec.collation.decided()?;
         }
         let has_length = |part: &Typed| {
             part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
@@ -242,6 +248,9 @@ impl Compiler<'_> {
             "greatest" | "least" => {
                 let (parts, spec) = self.unified(arguments, name)?;
                 check_extreme(spec.kind)?;
+                if let Some(name) = spec.collation.icu()? {
+                    return Err(no_order_of(name, "GREATEST and LEAST"));
+                }
                 let function = match name {
                     "least" => Function(&LEAST),
                     _ => Function(&GREATEST),
@@ -254,8 +263,28 @@ impl Compiler<'_> {
                     spec,
                 })
             }
+            "upper" | "lower" | "initcap" => self.in_case(name, arguments),
             _ => resolve(self, name, arguments),
         }
+    }
+
+    /// A text in another case, which the language of its collation decides.
+    fn in_case(&mut self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
+        let collations = arguments.iter().map(|argument| argument.spec.collation);
+        let collation = collations.fold(Collation::Database, Collation::with);
+        let mut called = resolve(self, name, arguments)?;
+        let (Some(collation), Expr::Call(function, _)) = (collation.icu()?, &mut called.expr)
+        else {
+            return Ok(called);
+        };
+        match name {
+            _ if called.spec.kind != SqlType::Text => {}
+            _ if collation.has_own_cases() => return Err(no_order_of(collation, name)),
+            "upper" => *function = Function(&UPPER),
+            "lower" => *function = Function(&LOWER),
+            _ => return Err(no_order_of(collation, "initcap")),
+        }
+        Ok(called)
     }
 
     /// With the type text, if nothing else says.

@@ -9,6 +9,8 @@
 //! not be done; here it is refused, as rows are tested wherever they are written.
 
 use super::calls::function_name;
+use super::coercion::no_order_of;
+use super::functions::COLLATION_KEY;
 use super::shown::with_names;
 use super::{
     Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, kept_expression,
@@ -19,11 +21,11 @@ use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::path::split;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
 use crate::values::cast::Coercion;
 use crate::values::zones::SessionZone;
-use sardonyx::schema::Schema;
+use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
     self, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
@@ -203,10 +205,10 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
         columns.push(NamedColumn {
             number: column.number,
             name: &column.name,
-            spec: TypeSpec {
-                kind: kind.ok_or_else(|| SqlError::unknown_column(&column.name))?,
-                modifier: column.modifier,
-            },
+            spec: TypeSpec::new(
+                kind.ok_or_else(|| SqlError::unknown_column(&column.name))?,
+                column.modifier,
+            ),
         });
     }
     Ok(columns)
@@ -295,6 +297,21 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     if expr.any(&of_rows) {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
+    }
+    // What is kept would depend on the release of the languages' rules.
+    let mut collation = None;
+    expr.walk(&mut |part| {
+        if let Expr::Call(function, parts) = part
+            && function.is(COLLATION_KEY.name)
+            && let Some(Expr::Literal(Value::Int(number))) = parts.get(1)
+        {
+            collation = i64::try_from(*number)
+                .ok()
+                .and_then(NamedCollation::of_number);
+        }
+    });
+    if let Some(name) = collation.filter(|_| of != Use::Transform) {
+        return Err(no_order_of(name, all));
     }
     let is_mutable =
         |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());

@@ -5,8 +5,8 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED,
-    TYPE_NUMBER, all, function_number,
+    COLLATION_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME,
+    TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -16,7 +16,7 @@ use crate::parse::parse_expression;
 use crate::path::written;
 use crate::text::datetime::asks_clock;
 use crate::text::{decode_text, decode_text_in};
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{NamedCollation, SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
@@ -258,8 +258,30 @@ pub(super) fn padded(typed: Typed) -> Expr {
 }
 
 /// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
-/// an array bytes, of an interval its length, of a `jsonb` bytes.
+/// an array bytes, of an interval its length, of a `jsonb` bytes, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
+    let collation = typed.spec.collation.name();
+    match collation.is_of_icu() && typed.kind().is_text() {
+        true => collated(by_value(typed), collation),
+        false => by_value(typed),
+    }
+}
+
+/// The key by which a text is ordered in a collation of ICU.
+pub(super) fn collated(expr: Expr, collation: NamedCollation) -> Expr {
+    let number = Expr::Literal(Value::Int(collation.number().into()));
+    Expr::Call(Function(&COLLATION_KEY), vec![expr, number])
+}
+
+/// That something does not know a collation of ICU.
+#[cold]
+pub(crate) fn no_order_of(collation: NamedCollation, of: &str) -> SqlError {
+    let name = collation.name();
+    SqlError::unsupported(format!("the collation \"{name}\" is not supported by {of}"))
+        .hint("COLLATE \"C\" orders by bytes.")
+}
+
+fn by_value(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
         let kind = Expr::Literal(Value::Int(element.number().into()));
         return Expr::Call(Function(&KEY), vec![typed.expr, kind]);
@@ -285,7 +307,11 @@ pub(crate) fn ordered(typed: Typed) -> Expr {
 /// `42883` for a type without an order.
 pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
     check_comparable(typed.kind(), "ordering")?;
-    Ok(ordered(typed))
+    let collation = typed.spec.collation.icu()?;
+    match collation.filter(|_| typed.kind().element().is_some()) {
+        Some(name) => Err(no_order_of(name, "arrays")),
+        None => Ok(ordered(typed)),
+    }
 }
 
 /// [`ordered`] of a value by which rows are told apart.

@@ -7,10 +7,10 @@ use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::window::Windows;
-use crate::names::{check_collation, name_of};
+use crate::names::{collation_of, name_of};
 use crate::position::position_of;
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, CastKind, CeilFloorKind, Expr as Tree, TrimWhereField};
 
@@ -33,6 +33,8 @@ pub(crate) struct Compiler<'a> {
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
+    /// Of the parts of the expression that is compiled.
+    pub(super) collation: Collation,
 }
 
 /// What subqueries are planned with.
@@ -53,6 +55,7 @@ impl<'a> Compiler<'a> {
             is_trying: false,
             crosses_zone: false,
             depth: 0,
+            collation: Collation::Database,
         }
     }
 
@@ -71,8 +74,24 @@ impl<'a> Compiler<'a> {
     /// # Errors
     /// What is wrong with it, with the code that PostgreSQL has for that; `0A000` for what is not supported.
     pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        let around = std::mem::take(&mut self.collation);
         let compiled = self.deeper(1, |compiler| compiler.compile_or_group(tree));
-        compiled.map_err(|error| error.at(position_of(tree)))
+        let of_parts = std::mem::replace(&mut self.collation, around);
+        let derived = compiled.and_then(|typed| derived(tree, typed, of_parts));
+        let typed = derived.map_err(|error| error.at(position_of(tree)))?;
+        self.collation = self.collation.with(typed.spec.collation);
+        Ok(typed)
+    }
+
+    /// Compiles parts from which the expression does not derive its collation.
+    pub(super) fn beside<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let collation = self.collation;
+        let compiled = act(self);
+        self.collation = collation;
+        compiled
     }
 
     /// Compiles what makes expressions so many levels deeper.
@@ -298,12 +317,14 @@ impl<'a> Compiler<'a> {
                     None => self.call_with(name, &[expr]),
                 }
             }
-            // All texts are ordered by their bytes, whatever collation is named.
             Tree::Collate { expr, collation } => {
-                check_collation(collation)?;
-                let typed = self.compile(expr)?;
-                match typed.kind().is_text() {
-                    true => Ok(typed),
+                let name = collation_of(collation)?;
+                let mut typed = self.compile(expr)?;
+                match typed.kind().is_collatable() {
+                    true => {
+                        typed.spec.collation = Collation::Explicit(name);
+                        Ok(typed)
+                    }
                     false => Err(SqlError::new(
                         code::DATATYPE_MISMATCH,
                         format!(
@@ -421,5 +442,25 @@ impl<'a> Compiler<'a> {
             return Ok(Typed::new(Expr::Parameter(number), kind));
         }
         literal_value(literal)
+    }
+}
+
+/// An expression with the collation that it derives from its parts, if it does not say which.
+///
+/// # Errors
+/// `42P21` if its parts name two.
+fn derived(tree: &Tree, mut typed: Typed, of_parts: Collation) -> Result<Typed, SqlError> {
+    let own = typed.spec.collation;
+    typed.spec.collation = match (typed.kind().is_collatable(), tree) {
+        (false, _) => Collation::Database,
+        // Its results have decided it.
+        (true, Tree::Case { .. }) => own,
+        (true, _) if own != Collation::Database => own,
+        (true, Tree::Subquery(_)) => own,
+        (true, _) => of_parts,
+    };
+    match typed.spec.collation {
+        Collation::Contradicted(..) => typed.spec.collation.decided().map(|_| typed),
+        _ => Ok(typed),
     }
 }

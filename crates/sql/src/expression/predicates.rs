@@ -2,12 +2,13 @@
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};
-use super::coercion::ordered;
+use super::coercion::{collated, no_order_of, ordered};
 use super::compile::Compiler;
+use super::functions::LOWER;
 use super::operators::no_operator;
-use super::{Comparison, Expr, Like, List, Typed};
+use super::{Comparison, Expr, Function, Like, List, Typed};
 use crate::error::SqlError;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
 
@@ -161,12 +162,21 @@ impl Compiler<'_> {
             let like = self.call("bytealike", vec![text, pattern])?;
             return Ok(boolean(like.expr, negated));
         }
-        let like = Like {
+        let mut like = Like {
             text: self.matched_value(text, "~~")?,
             pattern: self.text(pattern, "~~")?,
             escape,
             ignores_case,
         };
+        if ignores_case && let Some(collation) = self.collation.icu()? {
+            if collation.has_own_cases() {
+                return Err(no_order_of(collation, "ILIKE"));
+            }
+            // As PostgreSQL does it, by the language's letters.
+            like.text = Expr::Call(Function(&LOWER), vec![like.text]);
+            like.pattern = Expr::Call(Function(&LOWER), vec![like.pattern]);
+            like.ignores_case = false;
+        }
         Ok(boolean(Expr::Like(Box::new(like)), negated))
     }
 
@@ -286,6 +296,22 @@ impl Compiler<'_> {
         Ok((ordered(left), ordered(right)))
     }
 
+    /// Both sides of a comparison by an order of ICU, as their keys.
+    fn comparable_texts(
+        &mut self,
+        mut left: Typed,
+        mut right: Typed,
+        (operator, collation): (&str, NamedCollation),
+    ) -> Result<(Expr, Expr), SqlError> {
+        if left.kind().element().is_some() || right.kind().element().is_some() {
+            return Err(no_order_of(collation, "arrays"));
+        }
+        left.spec.collation = Collation::Database;
+        right.spec.collation = Collation::Database;
+        let (left, right) = self.comparable(left, right, operator)?;
+        Ok((collated(left, collation), collated(right, collation)))
+    }
+
     /// Both sides of a comparison, as values that can be compared.
     ///
     /// # Errors
@@ -297,6 +323,13 @@ impl Compiler<'_> {
         operator: &str,
     ) -> Result<(Expr, Expr), SqlError> {
         let (a, b) = (left.kind(), right.kind());
+        if a.is_collatable() || b.is_collatable() {
+            let orders = Comparison::of_symbol(operator).is_some_and(Comparison::orders);
+            let collation = left.spec.collation.with(right.spec.collation).decided()?;
+            if orders && collation.is_of_icu() {
+                return self.comparable_texts(left, right, (operator, collation));
+            }
+        }
         let both = |kind| (TypeSpec::plain(kind), TypeSpec::plain(kind));
         let (to_a, to_b) = match (a, b) {
             (SqlType::Unknown, SqlType::Unknown) => both(SqlType::Text),

@@ -25,7 +25,7 @@ impl ScopeColumn {
     pub fn new(name: &str, spec: TypeSpec, place: usize) -> ScopeColumn {
         ScopeColumn {
             name: name.to_string(),
-            spec,
+            spec: spec.with_collation(spec.collation.implicit()),
             place,
             origin: None,
             merged: None,

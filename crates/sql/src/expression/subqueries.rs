@@ -32,7 +32,7 @@ impl Compiler<'_> {
         };
         Ok(Typed {
             expr: asked.expr(Question::Value),
-            spec,
+            spec: spec.with_collation(spec.collation.implicit()),
         })
     }
 
@@ -133,17 +133,26 @@ impl Compiler<'_> {
         let kind = Expr::Literal(Value::Int(spec.kind.number().into()));
         parts.insert(0, kind);
         let array = array_kind(spec.kind);
-        Ok(Typed::new(Expr::Call(Function(&MADE), parts), array))
+        Ok(Typed {
+            expr: Expr::Call(Function(&MADE), parts),
+            spec: TypeSpec::plain(array).with_collation(spec.collation),
+        })
     }
 
     /// `ARRAY(SELECT …)`.
     pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
-        let [TypeSpec { kind, .. }] = asked.columns[..] else {
+        let [
+            TypeSpec {
+                kind, collation, ..
+            },
+        ] = asked.columns[..]
+        else {
             return Err(SqlError::syntax("subquery must return only one column"));
         };
-        let array = array_kind(kind);
-        Ok(Typed::new(asked.expr(Question::Array(kind)), array))
+        let spec = TypeSpec::plain(array_kind(kind)).with_collation(collation.implicit());
+        let expr = asked.expr(Question::Array(kind));
+        Ok(Typed { expr, spec })
     }
 
     /// An element of an array.

@@ -113,7 +113,9 @@ impl<'a> Compiler<'a> {
         };
         let window = match over {
             WindowType::NamedWindow(name) => named_window(&name_of(name), named)?.clone(),
-            WindowType::WindowSpec(spec) => self.window_of(spec, named)?,
+            WindowType::WindowSpec(spec) => {
+                self.beside(|compiler| compiler.window_of(spec, named))?
+            }
         };
         let call = WindowCall {
             function: kind,

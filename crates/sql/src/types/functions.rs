@@ -2,6 +2,7 @@
 //! them in `pg_type` and `pg_proc` to find out how values are sent; statements cannot call them.
 
 use super::SqlType::{self, Bytea, Int4, Oid};
+use super::{NamedCollation, TypeSpec};
 
 /// `cstring`, `internal` and `cstring[]`, which have no values here.
 const CSTRING: u32 = 2275;
@@ -219,8 +220,12 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     (matches!(kind.size(), 1 | 2 | 4 | 8), align, storage)
 }
 
-/// The collation of a type: the database's own of texts, C of names.
-pub(crate) fn collation(kind: SqlType) -> u32 {
+/// The number of a type's collation: without another one the database's own of texts, C of names.
+pub(crate) fn collation(spec: TypeSpec) -> u32 {
+    let (kind, name) = (spec.kind, spec.collation.name());
+    if name != NamedCollation::default() {
+        return name.oid();
+    }
     match kind.element().filter(|_| !kind.is_vector()).unwrap_or(kind) {
         SqlType::Text | SqlType::Varchar | SqlType::Char => 100,
         SqlType::Name => 950,

@@ -118,10 +118,7 @@ impl TypeSpec {
                         "{data_type} is no type: these fields have no digits"
                     ))
                 })?;
-                Ok(TypeSpec {
-                    kind: SqlType::Interval,
-                    modifier,
-                })
+                Ok(TypeSpec::new(SqlType::Interval, modifier))
             }
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
@@ -145,10 +142,7 @@ impl TypeSpec {
                         )))
                     }
                     // The length, or the digits, of its elements.
-                    false => Ok(TypeSpec {
-                        kind: element.kind.array(),
-                        modifier: element.modifier,
-                    }),
+                    false => Ok(TypeSpec::new(element.kind.array(), element.modifier)),
                 }
             }
             DataType::Custom(name, modifiers) => named(name, modifiers, data_type, names),
@@ -172,7 +166,7 @@ fn no_modifier(of: &DataType) -> SqlError {
 /// A time with as many digits of a second's fraction as there are, at most six.
 fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
     let modifier = digits.map_or(-1, |digits| digits.min(6) as i32);
-    Ok(TypeSpec { kind, modifier })
+    Ok(TypeSpec::new(kind, modifier))
 }
 
 fn named(
@@ -250,10 +244,7 @@ fn text(
     };
     match length {
         None => Ok(TypeSpec::plain(kind)),
-        Some(length @ 1..=LENGTH_MAX) => Ok(TypeSpec {
-            kind,
-            modifier: length as i32 + 4,
-        }),
+        Some(length @ 1..=LENGTH_MAX) => Ok(TypeSpec::new(kind, length as i32 + 4)),
         Some(length) => {
             let name = match kind {
                 SqlType::Char => "char",
@@ -288,8 +279,8 @@ fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
             "numeric({precision},{scale}) is not supported: the scale is 0 to 38, and to the precision"
         )));
     }
-    Ok(TypeSpec {
-        kind: SqlType::Numeric,
-        modifier: ((precision as i32) << 16 | scale as i32) + 4,
-    })
+    Ok(TypeSpec::new(
+        SqlType::Numeric,
+        ((precision as i32) << 16 | scale as i32) + 4,
+    ))
 }

@@ -97,10 +97,7 @@ pub(crate) fn cast(
     if let (Some(of), Some(element), ValueRef::Text(text)) =
         (from.element(), to.kind.element(), value)
     {
-        let to = TypeSpec {
-            kind: element,
-            modifier: to.modifier,
-        };
+        let to = TypeSpec::new(element, to.modifier);
         return super::arrays::cast(text, of, to, explicit || to.modifier < 0, None);
     }
     if let (SqlType::Interval, ValueRef::Text(text)) = (to.kind, value) {
@@ -244,10 +241,7 @@ pub(crate) fn cast_in(
     use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
         if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
-            let to = TypeSpec {
-                kind: element,
-                modifier: to.modifier,
-            };
+            let to = TypeSpec::new(element, to.modifier);
             return super::arrays::cast(text, of, to, explicit || to.modifier < 0, zone);
         }
         let value = decode_text_in(to.kind, text, zone)?;
@@ -284,10 +278,7 @@ pub(crate) fn cast_in(
         (_, _, ValueRef::Text(text))
             if let (Some(of), Some(element)) = (from.element(), to.kind.element()) =>
         {
-            let to = TypeSpec {
-                kind: element,
-                modifier: to.modifier,
-            };
+            let to = TypeSpec::new(element, to.modifier);
             super::arrays::cast(text, of, to, explicit || to.modifier < 0, zone)
         }
         _ => cast(value, from, to, explicit),
@@ -465,7 +456,7 @@ mod tests {
     use super::*;
 
     fn spec(kind: SqlType, modifier: i32) -> TypeSpec {
-        TypeSpec { kind, modifier }
+        TypeSpec::new(kind, modifier)
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Comparison {
         }
     }
 
+    /// True if it asks which value is less.
+    pub fn orders(self) -> bool {
+        !matches!(self, Comparison::Equal | Comparison::Unequal)
+    }
+
     /// The same with the sides exchanged.
     pub fn reversed(self) -> Comparison {
         match self {

@@ -6,6 +6,8 @@ pub(crate) mod arithmetic;
 pub(crate) mod arrays;
 pub(crate) mod big;
 pub(crate) mod cast;
+mod collation_names;
+pub(crate) mod collations;
 mod comparison;
 pub(crate) mod exact;
 pub(crate) mod infinity;

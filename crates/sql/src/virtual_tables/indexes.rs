@@ -12,7 +12,7 @@ use crate::path::beside;
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
-use crate::types::functions;
+use crate::types::{TypeSpec, functions};
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -229,9 +229,10 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 .collect();
             let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
             let collations = index.columns.iter().map(|(column, _)| {
-                let name = key_name(&relation, *column);
-                name.map_or(0, |name| functions::collation(name.kind))
-                    .to_string()
+                let own = relation.numbered_column(*column).map(|column| column.spec);
+                let name = || key_name(&relation, *column);
+                let spec = own.or_else(|| Some(TypeSpec::plain(name()?.kind)));
+                spec.map_or(0, functions::collation).to_string()
             });
             rows.push(vec![
                 oid(index.oid),

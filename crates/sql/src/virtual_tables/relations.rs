@@ -359,7 +359,7 @@ fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<
         Value::Bool(false),
         Value::Bool(true),
         Value::Int(0),
-        oid(functions::collation(spec.kind)),
+        oid(functions::collation(spec)),
         Value::Null,
         Value::Null,
         Value::Null,

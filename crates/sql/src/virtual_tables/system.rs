@@ -11,8 +11,8 @@ use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
 };
-use crate::types::TypeSpec;
 use crate::types::functions;
+use crate::types::{NamedCollation, TypeSpec};
 use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
 
@@ -290,7 +290,7 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
         oid(0),
         Value::Int(-1),
         Value::Int(0),
-        oid(functions::collation(kind)),
+        oid(functions::collation(TypeSpec::plain(kind))),
         Value::Null,
         Value::Null,
         Value::Null,
@@ -359,16 +359,16 @@ fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError
 }
 
 fn collations(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let all = [
-        (100, "default", "d", None),
-        (950, "C", "c", Some("C")),
-        (951, "POSIX", "c", Some("POSIX")),
-    ];
-    let rows = all.map(|(number, name, provider, locale)| {
+    let rows = NamedCollation::all().map(|collation| {
+        let (provider, locale) = match (collation.is_of_icu(), collation.oid()) {
+            (true, _) => ("i", None),
+            (false, 100) => ("d", None),
+            (false, _) => ("c", Some(collation.name())),
+        };
         let locale = locale.map_or(Value::Null, text);
         vec![
-            oid(number),
-            text(name),
+            oid(collation.oid()),
+            text(collation.name()),
             oid(PG_CATALOG),
             oid(OWNER),
             text(provider),
@@ -376,9 +376,9 @@ fn collations(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
             Value::Int(-1),
             locale.clone(),
             locale,
-            Value::Null,
+            collation.locale().map_or(Value::Null, text),
             Value::Null,
         ]
     });
-    Ok(rows.into())
+    Ok(rows.collect())
 }

@@ -210,7 +210,7 @@ fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return text("???");
     };
     let modifier = a.given_int(1).map_or(-1, |modifier| modifier as i32);
-    text(TypeSpec { kind, modifier }.to_sql())
+    text(TypeSpec::new(kind, modifier).to_sql())
 }
 
 fn size_pretty(mut size: i64) -> Answer {

@@ -4,6 +4,8 @@ use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::names::quoted;
 use crate::text::text_of;
+use crate::types::NamedCollation;
+use crate::values::collations;
 use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -52,6 +54,36 @@ pub(crate) static TRIMMED: Definition = Definition::new(
     &[TEXT],
     TEXT,
     |a, _| text(a.text(0).trim_end_matches(' ')),
+    "",
+);
+
+/// `upper` of a text with a collation of ICU: a letter may become several.
+pub(crate) static UPPER: Definition = Definition::new(
+    "upper",
+    &[TEXT],
+    TEXT,
+    |a, _| text(a.text(0).to_uppercase()),
+    "",
+);
+
+/// `lower` of a text with a collation of ICU.
+pub(crate) static LOWER: Definition = Definition::new(
+    "lower",
+    &[TEXT],
+    TEXT,
+    |a, _| text(a.text(0).to_lowercase()),
+    "",
+);
+
+/// The key of a text in a collation, whose number is behind it.
+pub(crate) static COLLATION_KEY: Definition = Definition::new(
+    "collation_key",
+    &[TEXT, INT4],
+    BYTEA,
+    |a, _| {
+        let collation = NamedCollation::of_number(a.int(1)).unwrap_or_default();
+        Ok(Value::Bytes(collations::key(a.text(0), collation)?))
+    },
     "",
 );
 

@@ -579,10 +579,10 @@ pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, Sql
     if precision == 0 || precision > 1000 || scale > 38 {
         return Err(overflow());
     }
-    let spec = TypeSpec {
-        kind: SqlType::Numeric,
-        modifier: ((precision as i32) << 16 | scale as i32) + 4,
-    };
+    let spec = TypeSpec::new(
+        SqlType::Numeric,
+        ((precision as i32) << 16 | scale as i32) + 4,
+    );
     let number = cast(number.as_ref(), SqlType::Numeric, spec, false)?;
     Ok(Some(match picture.is_shifted {
         true => shifted_back(number, picture.shift)?,

@@ -1,0 +1,117 @@
+//! `ALTER COLUMN … TYPE t COLLATE c`, which the parser does not know, as a type that it knows: `"sql.collated"('t', 'c')`.
+//! It is read where the column is changed.
+
+use super::parse_kept;
+use crate::error::{SqlError, code};
+use sqlparser::ast::{ColumnOption, DataType, ObjectName, Statement, TypeModifier};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+/// The name of such a type.
+const COLLATED: &str = "sql.collated";
+
+fn is_word(token: &TokenWithSpan, known: &str) -> bool {
+    matches!(&token.token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+}
+
+/// The places behind the type and behind the collation's name, if a type begins here that has one.
+fn ends(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
+    let mut depth = 0_usize;
+    let mut rest = tokens.iter().enumerate().skip(from);
+    let collate = loop {
+        let (at, token) = rest.next()?;
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.checked_sub(1)?,
+            Token::Comma | Token::SemiColon | Token::EOF if depth == 0 => return None,
+            _ if depth == 0 && is_word(token, "using") => return None,
+            _ if depth == 0 && is_word(token, "collate") => break at,
+            _ => {}
+        }
+    };
+    // Names with points between them.
+    let mut end = None;
+    let mut wants_name = true;
+    for (at, token) in rest {
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::Word(_) if wants_name => end = Some(at + 1),
+            Token::Period if !wants_name => {}
+            _ => break,
+        }
+        wants_name = !wants_name;
+    }
+    end.map(|end| (collate, end))
+}
+
+/// Writes it so.
+pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let has = |word| tokens.iter().any(|token| is_word(token, word));
+    if !(has("alter") && has("type") && has("collate")) {
+        return tokens;
+    }
+    let text = |tokens: Option<&[TokenWithSpan]>| {
+        let tokens = tokens.unwrap_or_default().iter();
+        let text: String = tokens.map(|token| token.token.to_string()).collect();
+        Token::SingleQuotedString(text.trim().to_string())
+    };
+    let mut written = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        written.push(token.clone());
+        at += 1;
+        if !is_word(token, "type") {
+            continue;
+        }
+        let Some((collate, end)) = ends(&tokens, at) else {
+            continue;
+        };
+        let name = Token::Word(Word {
+            value: COLLATED.into(),
+            quote_style: Some('"'),
+            keyword: sqlparser::keywords::Keyword::NoKeyword,
+        });
+        let parts = [
+            name,
+            Token::LParen,
+            text(tokens.get(at..collate)),
+            Token::Comma,
+            text(tokens.get(collate + 1..end)),
+            Token::RParen,
+        ];
+        written.extend(parts.map(|part| TokenWithSpan::new(part, token.span)));
+        at = end;
+    }
+    written
+}
+
+/// A type, and the collation that `COLLATE` names behind it.
+///
+/// # Errors
+/// `42601` if the type cannot be read.
+pub(crate) fn collated(data_type: &DataType) -> Result<(DataType, Option<ObjectName>), SqlError> {
+    let plain = || (data_type.clone(), None);
+    let DataType::Custom(name, parts) = data_type else {
+        return Ok(plain());
+    };
+    let is_it = name.0.last().and_then(|part| part.as_ident());
+    if is_it.is_none_or(|name| name.value != COLLATED) {
+        return Ok(plain());
+    }
+    let [TypeModifier::String(kind), TypeModifier::String(collation)] = parts.as_slice() else {
+        return Ok(plain());
+    };
+    let text = format!("create table made (made {kind} collate {collation})");
+    let Some(Statement::CreateTable(mut made)) = parse_kept(&text)?.pop() else {
+        return Err(SqlError::new(code::INTERNAL, "a CREATE TABLE was expected"));
+    };
+    let column = made.columns.pop().filter(|_| made.columns.is_empty());
+    let column = column.ok_or_else(|| SqlError::syntax("a type is expected"))?;
+    let mut options = column.options.into_iter();
+    match (options.next().map(|option| option.option), options.next()) {
+        (Some(ColumnOption::Collation(name)), None) => Ok((column.data_type, Some(name))),
+        _ => Err(SqlError::syntax(
+            "a type and the name of its collation are expected",
+        )),
+    }
+}
