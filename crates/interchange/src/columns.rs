@@ -33,7 +33,11 @@ pub(crate) fn column_of(
     let column = || name.to_string();
     match schema.column(name) {
         None => {
-            let names: Vec<_> = schema.columns.iter().map(|column| column.name.as_str()).collect();
+            let names: Vec<_> = schema
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
             Err(InterchangeError::UnknownColumn {
                 column: column(),
                 there_are: names.join(", "),

@@ -12,7 +12,9 @@ pub enum InterchangeError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The file has a column that the table has not.
-    #[error("the file has a column {column:?}, which is no column of the table; the table has {there_are}")]
+    #[error(
+        "the file has a column {column:?}, which is no column of the table; the table has {there_are}"
+    )]
     UnknownColumn {
         /// The name.
         column: String,
