@@ -32,7 +32,17 @@ pub(crate) fn column_of(
 ) -> Result<usize, InterchangeError> {
     let column = || name.to_string();
     match schema.column(name) {
-        None => Err(InterchangeError::UnknownColumn { column: column() }),
+        None => {
+            let names: Vec<_> = schema
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
+            Err(InterchangeError::UnknownColumn {
+                column: column(),
+                there_are: names.join(", "),
+            })
+        }
         Some(number) if before.contains(&number) => {
             Err(InterchangeError::ColumnTwice { column: column() })
         }

@@ -12,10 +12,14 @@ pub enum InterchangeError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The file has a column that the table has not.
-    #[error("the file has a column {column:?}, which is no column of the table")]
+    #[error(
+        "the file has a column {column:?}, which is no column of the table; the table has {there_are}"
+    )]
     UnknownColumn {
         /// The name.
         column: String,
+        /// The table's columns.
+        there_are: String,
     },
     /// The file has a column twice.
     #[error("the file has the column {column:?} twice")]

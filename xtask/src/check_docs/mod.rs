@@ -8,9 +8,11 @@
 //! - paths in `code` of a missing file of the repository (CHANGELOG may name former files), and paths in `code` that
 //!   begin with a crate and name none of its items;
 //! - names of invariants' tests (`i7_…`) that no test has;
-//! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list.
+//! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
+//! - directories of tests that the index in docs/testing.md does not have.
 
 mod habits;
+mod index;
 mod links;
 mod names;
 mod page;
@@ -96,6 +98,9 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
         links::check_source(root, file, text, &pages, &mut findings);
     }
     summary::check(&pages, &mut findings);
+    if let Some(page) = pages.get(Path::new(index::PAGE)) {
+        index::check(page, &sources, &mut findings);
+    }
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))
 }

@@ -147,3 +147,31 @@ fn a_page_that_the_table_of_contents_lacks_is_found() {
         ]
     );
 }
+
+#[test]
+fn a_directory_of_tests_that_the_index_lacks_is_found() {
+    let found = |index: &str| {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("docs/testing.md", index);
+        write("docs/SUMMARY.md", "- [Tests](testing.md)\n");
+        write("crates/one/tests/all/main.rs", "");
+        write("crates/two/tests/all/tests/more.rs", "");
+        write("crates/two/src/part/tests/unit.rs", "");
+        let (_, findings) = check(root.path()).expect("read");
+        let findings = findings.iter().map(ToString::to_string);
+        findings.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        found("`crates/one/tests/`, `crates/two/tests/all/main.rs`\n"),
+        ["docs/testing.md:1: crates/two/tests/all/main.rs is not there"]
+    );
+    assert_eq!(
+        found("`crates/two/tests/`\n"),
+        ["docs/testing.md:1: the index has no line for crates/one/tests"]
+    );
+}

@@ -225,7 +225,7 @@ fn columns_that_do_not_fit_are_refused_with_both_types() {
     );
     assert_eq!(
         refused(&[("d", Type::Text)]),
-        "the file has a column \"c\", which is no column of the table"
+        "the file has a column \"c\", which is no column of the table; the table has d, key"
     );
     let empty = Schema::new().column("key", Type::I64).primary_key(["key"]);
     let none = RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));

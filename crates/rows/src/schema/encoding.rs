@@ -26,6 +26,9 @@ const VERSION: u16 = 5;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
+/// The fewest bytes of a column: length of the name (4), type, flags, shape (3), offset (4), the default's tag (1).
+const COLUMN_BYTES_MIN: usize = 12;
+
 const COLUMN_DROPPED: u8 = 1;
 const COLUMN_NULLABLE: u8 = 2;
 const DECLARED_NOT_NULL: u8 = 1;
@@ -123,7 +126,7 @@ impl Schema {
         let schema = Schema {
             row_bytes: from.u32()?,
             earlier_shapes: from.list(4, Reader::u32)?,
-            columns: from.list(16, Reader::column)?,
+            columns: from.list(COLUMN_BYTES_MIN, Reader::column)?,
             primary: from.index()?,
             indexes: from.list(4, Reader::index)?,
             foreign_keys: from.list(8, Reader::foreign_key)?,
@@ -576,6 +579,24 @@ mod tests {
         assert_eq!(declared[..2], [2, 0]);
         let entry = [1, 0, 1, 0, 0, 0, 0, 0, 255, 255, 255, 255, 1, 0];
         assert_eq!(declared[declared.len() - entry.len()..], entry);
+    }
+
+    #[test]
+    fn schemas_of_the_shortest_names_read_as_they_were_written() {
+        // One letter each, and two when these are used up.
+        let letters = || ('a'..='z').chain('A'..='Z');
+        let pairs = letters().flat_map(|one| letters().map(move |two| format!("{one}{two}")));
+        let names: Vec<_> = letters().map(String::from).chain(pairs).take(512).collect();
+        for count in (1..=64).chain([names.len()]) {
+            let columns = names[..count].iter();
+            let schema = columns.fold(Schema::new(), |to, name| to.column(name, Type::I8));
+            let schema = schema.primary_key(["a"]).build().expect("a schema");
+            assert_eq!(
+                Schema::decode(&schema.encode()),
+                Ok(schema),
+                "{count} columns"
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The commands of the documents, tried with the programs that are built.
+
+    bench/clients/documents.py [--programs target/debug] [--only parse,readme]
+
+`parse`: each command line of `sardonyx`, `sardonyx-lab` and `cargo xtask` in a document is given to its program with
+`--help` behind it. So its verbs and options must exist, and its values must be of their types; nothing is run.
+`readme`: the lines of README.md under "Try it" and "A server" are run as written, in an empty directory. Cargo and the
+program's path are replaced by the built program. Each line of output that the page shows must appear, with other numbers.
+The server takes its usual ports; psql and redis-cli are left out, with a sentence, if they are not installed.
+
+Ends with 0 if all is as the documents say.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ["sardonyx", "sardonyx-lab", "xtask"]
+# It gives its options to a program of its own, which it compiles first.
+PASSES_ON = "torture-power"
+# The error of a word that a reader or a shell replaces, such as VERB, TIME or $n.
+PLACEHOLDER = re.compile(r"error: (unrecognized subcommand|unexpected argument|invalid value) '([A-Z|]+|\$\w+)'")
+# Texts that look like commands: a name in the files, and a verb of earlier versions.
+NO_COMMANDS = ["sardonyx record restore", "sardonyx standby DIR --listen ADDR"]
+
+
+def documents():
+    """The pages with commands; the changelog has those of earlier states, too."""
+    found = [page for page in ROOT.glob("*.md") if page.name != "CHANGELOG.md"]
+    for folder in ["docs", "bindings", "tools", "observability"]:
+        found += (ROOT / folder).rglob("*.md")
+    return sorted(found)
+
+
+def snippets(page):
+    """The command lines of blocks of code, and the spans of code in prose, with their lines."""
+    block, fence, joined = None, "", ""
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if block is None:
+            found = re.match(r"\s*(```+)(\S*)", line)
+            if found:
+                fence, block = found.groups()
+                continue
+            for span in re.findall(r"`([^`]+)`", line):
+                yield number, span
+            continue
+        if line.strip() == fence:
+            block, joined = None, ""
+            continue
+        if block in ("", "sh", "text", "console", "ini"):
+            joined += line.removesuffix("\\")
+            if not line.endswith("\\"):
+                text, joined = joined.strip(), ""
+                if block in ("text", "console", "") and not text.startswith("$ "):
+                    continue
+                yield number, text.removeprefix("$ ").removeprefix("ExecStart=")
+
+
+def commands(text):
+    """The programs of a line with their arguments: of each part of a pipeline or list."""
+    try:
+        reader = shlex.shlex(text, posix=True, punctuation_chars="|&;<>()")
+        reader.whitespace_split = True
+        words = list(reader)
+    except ValueError:
+        return
+    part, skipped = [], False
+    for word in words + [";"]:
+        if set(word) <= set("|&;()"):
+            yield from command(part)
+            part, skipped = [], False
+        elif set(word) <= set("<>"):
+            skipped = True
+        elif skipped:
+            skipped = False
+        else:
+            part.append(word)
+
+
+def command(words):
+    while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+        words = words[1:]
+    if words[:1] == ["taskset"]:
+        words = words[3:]
+    if not words or any("…" in word for word in words):
+        return
+    program = words[0].rsplit("/", 1)[-1]
+    if words[:2] == ["cargo", "xtask"]:
+        yield "xtask", words[2:]
+    elif words[:2] == ["cargo", "run"] and "--" in words and "--example" not in words:
+        at = words.index("--")
+        package = words[words.index("-p") + 1] if "-p" in words[:at] else "sardonyx"
+        if package in PROGRAMS:
+            yield package, words[at + 1 :]
+    elif program in PROGRAMS and len(words) > 1:
+        yield program, words[1:]
+
+
+def parse(programs):
+    """Gives each command line to its program, once."""
+    tried, faults, missing = set(), [], set()
+    programs = programs.resolve()
+    for page in documents():
+        for number, text in snippets(page):
+            for program, arguments in commands(text) if text not in NO_COMMANDS else []:
+                key = (program, *arguments)
+                if key in tried or PASSES_ON in arguments or "--" in arguments:
+                    continue
+                tried.add(key)
+                path = programs / program
+                if not path.exists():
+                    missing.add(program)
+                    continue
+                done = subprocess.run([path, *arguments, "--help"], capture_output=True, text=True, timeout=60)
+                if done.returncode and not PLACEHOLDER.search(done.stderr):
+                    said = done.stderr.strip().splitlines()[:1]
+                    faults.append(f"{page.relative_to(ROOT)}:{number}: {shlex.join(key)}: {' '.join(said)}")
+    for program in sorted(missing):
+        print(f"left out: {program} is not built in {programs}")
+    print(f"{len(tried)} command lines of the documents tried")
+    return faults
+
+
+def shape(line):
+    """A line of output without its numbers, columns and remarks."""
+    return re.sub(r"[\d.,]+", "0", " ".join(line.split()))
+
+
+def readme(programs):
+    """Runs README's consoles in an empty directory."""
+    page = (ROOT / "README.md").read_text()
+    faults, server = [], None
+    program = shlex.quote(str((programs / "sardonyx").resolve()))
+    with tempfile.TemporaryDirectory(prefix="readme-") as directory:
+        try:
+            for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
+                for run in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                    line, *expected = run.rstrip().split("\n")
+                    text = re.sub(r"cargo run --release[^|;&]*? --(?= )|target/release/sardonyx\b", program, line)
+                    first = text.split()[0]
+                    if not text.startswith(program) and not shutil.which(first):
+                        print(f"left out: {first} is not installed")
+                        continue
+                    if " serve " in text:
+                        server = subprocess.Popen(
+                            ["sh", "-c", f"exec {text}"], cwd=directory, text=True, stdout=subprocess.PIPE
+                        )
+                        printed = [server.stdout.readline() for _ in expected]
+                    else:
+                        began = time.monotonic()
+                        done = subprocess.run(
+                            ["sh", "-c", text],
+                            cwd=directory,
+                            env=os.environ | {"FAKETTY": "1"},  # redis-cli prints as at a terminal
+                            text=True,
+                            capture_output=True,
+                            timeout=600,
+                        )
+                        print(f"{time.monotonic() - began:6.1f} s  {line}")
+                        printed = done.stdout.splitlines()
+                        if done.returncode:
+                            faults.append(f"README.md: {line}: exit code {done.returncode}: {done.stderr.strip()}")
+                            continue
+                    shapes = {shape(each) for each in printed}
+                    for each in expected:
+                        # A remark behind the figures may differ in its size; the label of a figure may not.
+                        label = re.split(r"\s{2,}", each.strip())[0]
+                        if shape(each) not in shapes and not any(shape(label) in found for found in shapes):
+                            faults.append(f"README.md: {line}: printed no line {each.strip()!r}")
+        finally:
+            if server:
+                server.terminate()
+                server.wait(60)
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "target" / "debug")
+    parser.add_argument("--only", default="parse,readme")
+    arguments = parser.parse_args()
+    faults = []
+    for name in arguments.only.split(","):
+        faults += {"parse": parse, "readme": readme}[name](arguments.programs)
+    for fault in faults:
+        print(fault)
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
