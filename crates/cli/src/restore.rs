@@ -117,7 +117,8 @@ fn check_empty(path: &Path) -> Result<(), UsageError> {
     match is_taken {
         false => Ok(()),
         true => Err(UsageError::Arguments(format!(
-            "{} is not empty: a database is restored into a new or empty directory",
+            "{} is not empty: a database is restored into a new or empty directory; name another, or stop the program \
+             that has this one open, and move it away",
             path.display()
         ))),
     }

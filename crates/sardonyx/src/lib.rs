@@ -56,6 +56,7 @@
 //! | journals, and how long their rows are kept | [`journals`] |
 //! | changes of rows, in the order of their commits | [`changes`] |
 //! | reading beside the program that has a database open | `follower` |
+//! | backups of an open database ([`Tables::backup`]), each a database | [`backup`] |
 //! | figures, and the results of recovery | [`reports`] |
 //!
 //! # Errors

@@ -12,7 +12,10 @@ pub enum ServerError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// An address cannot be bound.
-    #[error("cannot listen at {endpoint}: {source}")]
+    #[error(
+        "cannot listen at {endpoint}: {source}; other addresses, or `off`, are given by --postgres, --redis, --http, or in \
+         the configuration"
+    )]
     Listen {
         /// The endpoint.
         endpoint: Endpoint,

@@ -300,7 +300,7 @@ impl Engine {
                 return None;
             }
         }
-        // Where followers make the checkpoints, a close does not make one, nor this.
+        // If followers make the checkpoints, a close makes neither a checkpoint nor this.
         let has_time = !within.is_zero() && self.options.checkpoint == CheckpointPlace::Local;
         has_time.then(|| ClosedAt::of(&self.manifest).until(until))
     }

@@ -15,7 +15,7 @@ pub fn check(page: &Page, sources: &[(PathBuf, String)], findings: &mut Vec<Find
     let tests: BTreeSet<&Path> = sources.iter().filter_map(|(file, _)| tests(file)).collect();
     for directory in tests {
         let has = |span: &&str| Path::new(span).starts_with(directory);
-        if !named.iter().any(|span| has(span)) {
+        if !named.iter().any(has) {
             findings.push(Finding {
                 file: PathBuf::from(PAGE),
                 line: 1,

@@ -77,7 +77,7 @@ impl Changing<'_> {
             let record = &view.record;
             self.check_names(record, change)?;
             self.check_left(record, &change.removed)?;
-            // What was found out holds as long as these are the same.
+            // The checks hold as long as these are the same.
             let basis = (record.places(), last_life(record, &change.removed));
             let added = match prepared.take() {
                 Some((before, added)) if before == basis => added,

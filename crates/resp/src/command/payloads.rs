@@ -103,7 +103,7 @@ fn restore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     // Times of tables count microseconds.
     let expires = expires.map(|at| at.min(i64::MAX / 1000));
     let (value, taken) = rdb::measured(line.part(3)).map_err(|error| refused(&error))?;
-    // What payloads make is bounded for all of an `EXEC` or a script together: a short one may make much.
+    // The memory that payloads take is bounded for an `EXEC` or a script as a whole: a short payload may take much.
     let elements = taken.elements;
     data.room
         .take(taken.bytes.saturating_add(elements * ELEMENT_BYTES));

@@ -104,7 +104,7 @@ fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
         let text = "set statement_timeout = 20; update t set v = 3";
         let late = client.batch_execute(text).unwrap_err();
         assert_eq!(late.code().unwrap().code(), "57014");
-        // What comes next takes its time on a busy machine.
+        // The next statement takes long on a busy machine.
         client.batch_execute("reset statement_timeout").unwrap();
     }
     // Others wait at the gate; readers do not.

@@ -2,7 +2,7 @@
 
 use crate::disk::{Faults, SimulatedDisk};
 
-/// How a life ends. Steps and syncs of the disk count from 1.
+/// The end of a life. Steps and syncs of the disk count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// By itself; then the machine loses its power.

@@ -120,7 +120,7 @@ impl<C> History<C> {
     /// Judges a content that was looked at: nothing is more durable by that.
     ///
     /// # Panics
-    /// Where [`History::find`] returns an error.
+    /// If [`History::find`] returns an error.
     pub fn judge<F: PartialEq + Debug>(&self, found: &F, expected: impl Fn(&[C]) -> F) -> usize {
         let there = self.find(found, expected);
         there.unwrap_or_else(|lost| panic!("{lost}"))

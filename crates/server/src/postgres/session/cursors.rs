@@ -30,7 +30,7 @@ pub(super) struct Cursor {
     is_held: bool,
     /// It stays after the transaction.
     is_kept: bool,
-    /// Where it is, if it goes back and forth.
+    /// Its position, if it goes back and forth.
     scrolling: Option<Scrolling>,
     /// Known when its query has run.
     columns: Arc<[ResultColumn]>,

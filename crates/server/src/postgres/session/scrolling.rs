@@ -1,4 +1,4 @@
-//! Where a cursor is that goes back and forth, and the rows that a direction means from there.
+//! The position of a cursor that goes back and forth, and the rows that a direction means from there.
 //!
 //! Its rows stay when they were given, so that none is computed twice. They are read as far as a direction asks.
 //!
