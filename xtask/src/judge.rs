@@ -75,9 +75,9 @@ impl MultilevelJudge {
     /// As [`Judge::run`]; the workers continue after the found transactions.
     pub fn run(&mut self) -> anyhow::Result<()> {
         let (mut counts, workers) = self.told.counts()?;
-        let (counts, met) = ((&mut counts, workers), &mut Met::default());
-        multilevel_torture::check(&self.path, self.life, self.strategy, counts, met)?;
-        self.told.acknowledged = counts.0.first(workers);
+        let (judged, met) = ((&mut counts, workers), &mut Met::default());
+        multilevel_torture::check(&self.path, self.life, self.strategy, judged, met)?;
+        self.told.acknowledged = counts.first(workers);
         self.told.print()
     }
 }

@@ -96,6 +96,40 @@ impl Hear for Heard {
     }
 }
 
+/// Waits until one of these hosts acknowledges more than the counts in `before`; returns the host.
+fn wait_for(
+    witness: &Witness<Heard>,
+    before: &BTreeMap<u64, u64>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> anyhow::Result<u64> {
+    let found = wait_until(witness, Instant::now() + PATIENCE, before, is_wanted)?;
+    found.with_context(|| {
+        let told = told(witness);
+        format!("no host continued within {PATIENCE:?}; the hosts had acknowledged {before:?} numbers, and now {told:?}")
+    })
+}
+
+/// As [`wait_for`]; `None` if none does before this moment.
+fn wait_until(
+    witness: &Witness<Heard>,
+    until: Instant,
+    before: &BTreeMap<u64, u64>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> anyhow::Result<Option<u64>> {
+    let came = witness.wait_until(until, |heard| {
+        let new = heard.told.iter().find(|(host, told)| {
+            is_wanted(**host) && **told > before.get(host).copied().unwrap_or(0)
+        });
+        new.map(|(host, _)| *host)
+    });
+    Ok(came?)
+}
+
+/// The count of each host.
+fn told(witness: &Witness<Heard>) -> BTreeMap<u64, u64> {
+    witness.with(|heard| heard.told.clone())
+}
+
 /// The hosts of one database.
 struct Arena<'a> {
     torture: &'a TakeoverTorture,
@@ -134,7 +168,7 @@ impl<'a> Arena<'a> {
             let host = arena.spawn(host)?;
             arena.hosts.push(host);
         }
-        arena.wait_for(&BTreeMap::new(), |_| true)?;
+        wait_for(&arena.witness, &BTreeMap::new(), |_| true)?;
         Ok(arena)
     }
 
@@ -142,40 +176,6 @@ impl<'a> Arena<'a> {
         self.torture
             .directory
             .join(format!("{}.sdx", name_of(host)))
-    }
-
-    /// Waits until one of these hosts acknowledges more than the counts in `before`; returns the host.
-    fn wait_for(
-        &self,
-        before: &BTreeMap<u64, u64>,
-        is_wanted: impl Fn(u64) -> bool,
-    ) -> anyhow::Result<u64> {
-        let found = self.wait_until(Instant::now() + PATIENCE, before, is_wanted)?;
-        found.with_context(|| {
-            let told = self.told();
-            format!("no host continued within {PATIENCE:?}; the hosts had acknowledged {before:?} numbers, and now {told:?}")
-        })
-    }
-
-    /// As [`Arena::wait_for`]; `None` if none does before this moment.
-    fn wait_until(
-        &self,
-        until: Instant,
-        before: &BTreeMap<u64, u64>,
-        is_wanted: impl Fn(u64) -> bool,
-    ) -> anyhow::Result<Option<u64>> {
-        let came = self.witness.wait_until(until, |heard| {
-            let new = heard.told.iter().find(|(host, told)| {
-                is_wanted(**host) && **told > before.get(host).copied().unwrap_or(0)
-            });
-            new.map(|(host, _)| *host)
-        });
-        Ok(came?)
-    }
-
-    /// The count of each host.
-    fn told(&self) -> BTreeMap<u64, u64> {
-        self.witness.with(|heard| heard.told.clone())
     }
 
     fn spawn(&self, host: u64) -> anyhow::Result<Victim> {
@@ -226,43 +226,43 @@ impl<'a> Arena<'a> {
         match event {
             Event::KillServing => {
                 self.kill(serving)?;
-                let (killed, before) = (Instant::now(), self.told());
-                self.wait_for(&before, |host| host != serving)?;
+                let (killed, before) = (Instant::now(), told(&self.witness));
+                wait_for(&self.witness, &before, |host| host != serving)?;
                 time = Some(killed.elapsed());
                 self.start_again(serving)?;
             }
             Event::KillOther => {
                 self.kill(other)?;
-                let before = self.told();
-                self.wait_for(&before, |_| true)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |_| true)?;
                 self.start_again(other)?;
             }
             Event::KillAll => {
                 (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
-                let before = self.told();
+                let before = told(&self.witness);
                 (0..self.torture.hosts).try_for_each(|host| self.start_again(host))?;
-                self.wait_for(&before, |_| true)?;
+                wait_for(&self.witness, &before, |_| true)?;
             }
             Event::StopServing => {
                 self.signal(serving, Signal::STOP)?;
-                let before = self.told();
-                let outcome = self.wait_for(&before, |host| host != serving);
+                let before = told(&self.witness);
+                let outcome = wait_for(&self.witness, &before, |host| host != serving);
                 // It continues in the middle of its work, and finds itself superseded.
                 self.signal(serving, Signal::CONT)?;
                 outcome?;
                 std::thread::sleep(Duration::from_millis(random.below(1000)));
-                let before = self.told();
-                self.wait_for(&before, |_| true)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |_| true)?;
             }
             Event::Promote => {
                 let mut asked = Instant::now();
-                let before = self.told();
+                let before = told(&self.witness);
                 for attempt in 0..PROMOTIONS {
                     // A host that does not take over within the wait is no longer wanted, and must be requested again.
                     promote(&self.remote, &name_of(other))?;
                     asked = Instant::now();
                     let until = asked + PATIENCE / PROMOTIONS;
-                    let came = self.wait_until(until, &before, |host| host == other)?;
+                    let came = wait_until(&self.witness, until, &before, |host| host == other)?;
                     if came.is_some() {
                         break;
                     }
@@ -275,8 +275,8 @@ impl<'a> Arena<'a> {
             }
             Event::Drain => {
                 promote(&self.remote, ANY_OTHER)?;
-                let before = self.told();
-                self.wait_for(&before, |host| host != serving)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |host| host != serving)?;
             }
             Event::Terminate | Event::StoreAway => bail!("no event of these hosts"),
             Event::KillStoreServer | Event::KillStore => self.kill_store(event, random)?,
@@ -291,15 +291,15 @@ impl<'a> Arena<'a> {
         let server = random.below(servers.count() as u64) as usize;
         servers.signal(server, Signal::STOP)?;
         std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
-        let before = self.told();
+        let before = told(&self.witness);
         let outcome = match servers.bears_a_loss() {
-            true => self.wait_for(&before, |_| true).map(drop),
+            true => wait_for(&self.witness, &before, |_| true).map(drop),
             false => Ok(()),
         };
         servers.signal(server, Signal::CONT)?;
         outcome?;
-        let before = self.told();
-        self.wait_for(&before, |_| true)?;
+        let before = told(&self.witness);
+        wait_for(&self.witness, &before, |_| true)?;
         Ok(())
     }
 
@@ -318,14 +318,14 @@ impl<'a> Arena<'a> {
         // Earlier answers are read now.
         std::thread::sleep(Duration::from_millis(100 + random.below(3000)));
         if killed.len() < servers.count() && servers.bears_a_loss() {
-            let before = self.told();
-            self.wait_for(&before, |_| true)?;
+            let before = told(&self.witness);
+            wait_for(&self.witness, &before, |_| true)?;
         }
         for server in killed {
             servers.start_server(server)?;
         }
-        let before = self.told();
-        self.wait_for(&before, |_| true)?;
+        let before = told(&self.witness);
+        wait_for(&self.witness, &before, |_| true)?;
         Ok(())
     }
 
