@@ -103,7 +103,7 @@ fn bank(mechanism: MechanismKind, name: &str) -> Shared {
 }
 
 /// The sum is right, and a process has done the transfers that it reported, or one more.
-fn check(segment: &Segment, number: u64, mut counts: Counts) {
+fn check(segment: &Segment, number: u64, mut reported: Counts) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
         sum(&snapshot, ACCOUNTS),
@@ -128,7 +128,7 @@ fn check(segment: &Segment, number: u64, mut counts: Counts) {
             "a large transaction is there in part: {done} transactions, {value}"
         );
     }
-    counts.settle(number, done, 1).unwrap();
+    reported.settle(number, done, 1).unwrap();
 }
 
 /// A process that moves money, and its witness.
