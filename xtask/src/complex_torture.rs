@@ -8,18 +8,18 @@
 //! acknowledged changes and all changes of a subset of those few: nothing half, nothing twice, nothing of an aborted
 //! transaction.
 
-use crate::witness;
-use anyhow::{Context, bail};
+use crate::kill_loop::{Tortured, torture};
+use crate::torture::remove;
+use anyhow::bail;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::disk::GroupLimits;
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Counts, Life, Subject, acknowledge};
 use sardonyx_lab::complex_objects::workload::{Generator, Mix, References, Scale, Transaction};
 use sardonyx_lab::complex_objects::{ComplexObjects, Handling, Setting};
 use sardonyx_multilevel::{PageLog, Strategy};
 use sardonyx_storage::engine::StorageOptions;
-use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -143,7 +143,7 @@ impl ComplexVictim {
                 } else {
                     objects.transact(&transaction)?;
                 }
-                tell(thread, number + 1)?;
+                acknowledge(thread, number + 1)?;
             }
             Ok(())
         };
@@ -164,93 +164,104 @@ impl ComplexVictim {
     }
 }
 
-/// One line of 16 bytes; pipes take up to 4096 bytes whole.
-fn tell(thread: u64, ended: u64) -> std::io::Result<()> {
-    let mut line = [0u8; 16];
-    line[..8].copy_from_slice(&thread.to_le_bytes());
-    line[8..].copy_from_slice(&ended.to_le_bytes());
-    let mut out = std::io::stdout().lock();
-    out.write_all(&line)?;
-    out.flush()
-}
-
 /// Values by the subobjects' identity.
 type Values = BTreeMap<u64, i64>;
 
 impl ComplexTorture {
     /// Runs the loop; ends with an error at the first value that differs from the committed one.
     pub fn run(&self) -> anyhow::Result<()> {
-        self.remove()?;
+        remove(&self.directory)?;
         let references = references(self.seed);
         ComplexObjects::make(&self.directory, &references, &setting(0))?.close()?;
-        let mut random = Random::new(self.seed);
-        let mut expected = Values::new();
-        let style = "{bar:30} {pos}/{len} kills, {msg} acknowledged";
-        let progress =
-            ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(style)?);
-        let (mut told, mut recoveries_killed, mut unacknowledged) = (0, 0, 0);
-        for life in 0..self.kills {
-            let ended = self.live_and_die(life, &mut random)?;
-            while random.chance(40) {
-                self.recover_and_die(life, &mut random)?;
-                recoveries_killed += 1;
-            }
-            unacknowledged += self
-                .check(life, &references, &ended, &mut expected)
-                .with_context(|| format!("after kill {} of seed {}", life + 1, self.seed))?;
-            told += ended.iter().sum::<u64>();
-            progress.inc(1);
-            progress.set_message(told.to_string());
-        }
-        progress.finish_and_clear();
-        self.remove()?;
+        let mut lives = Lives {
+            torture: self,
+            references,
+            life: 0,
+            expected: Values::new(),
+            acknowledged: 0,
+            unacknowledged: 0,
+        };
+        let killed = torture(&mut lives, self.kills, self.seed)?;
+        remove(&self.directory)?;
         println!(
-            "{} kills and {recoveries_killed} killed recoveries; {told} acknowledged transactions, \
-             each committed one there once and each aborted one not at all; {unacknowledged} more \
+            "{} kills and {} killed recoveries; {} acknowledged transactions, \
+             each committed one there once and each aborted one not at all; {} more \
              committed without an acknowledgement",
-            self.kills
+            killed.lives, killed.recoveries, lives.acknowledged, lives.unacknowledged
         );
         Ok(())
     }
+}
 
-    fn victim(&self, life: u64) -> anyhow::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("complex-victim").arg(&self.directory);
-        command.args(["--life", &life.to_string()]);
-        command.args(["--seed", &self.seed.to_string()]);
-        command.args(["--threads", &self.threads.to_string()]);
+/// The lives of the database.
+struct Lives<'a> {
+    torture: &'a ComplexTorture,
+    references: References,
+    /// The number of this life.
+    life: u64,
+    expected: Values,
+    acknowledged: u64,
+    unacknowledged: u32,
+}
+
+impl Subject for Lives<'_> {
+    type Error = anyhow::Error;
+
+    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
+        Ok(Life {
+            command: self.victim(self.life)?,
+            reports: random.below(600),
+        })
+    }
+
+    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Command> {
+        // The next life's strategy: any strategy can recover the files of another.
+        let mut command = self.victim(self.life + 1)?;
+        command.arg("--recover-only");
         Ok(command)
     }
 
-    /// Starts a process, reads its reports, and kills it after a random number of transactions. Returns the number of
-    /// acknowledged transactions of each thread.
-    fn live_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<Vec<u64>> {
-        let until_kill = random.below(600);
-        let mut ended = vec![0; self.threads as usize];
-        let mut command = self.victim(life)?;
-        witness::live_and_die(&mut command, life, until_kill, random, &mut ended)?;
-        Ok(ended)
+    fn observe(&mut self, _: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
+        self.unacknowledged += self.check(&counts.first(self.torture.threads))?;
+        self.acknowledged += counts.total();
+        // A life's transactions follow from its seed, and are counted from 1 on.
+        counts.clear();
+        self.life += 1;
+        Ok(())
     }
+}
 
-    /// Starts a recovery and kills it at a random point; it may also end before.
-    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
-        // The next life's strategy: any strategy can recover the files of another.
-        let mut command = self.victim(life + 1)?;
-        witness::recover_and_die(command.arg("--recover-only"), random)
+impl Tortured for Lives<'_> {
+    const RECOVERIES_PERCENT: u64 = 40;
+
+    fn progress(&self) -> String {
+        format!("{} acknowledged", self.acknowledged)
+    }
+}
+
+impl Lives<'_> {
+    fn victim(&self, life: u64) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("complex-victim").arg(&self.torture.directory);
+        command.args(["--life", &life.to_string()]);
+        command.args(["--seed", &self.torture.seed.to_string()]);
+        command.args(["--threads", &self.torture.threads.to_string()]);
+        Ok(command)
     }
 
     /// Compares all values; returns the number of found transactions that were not acknowledged.
-    fn check(
-        &self,
-        life: u64,
-        references: &References,
-        ended: &[u64],
-        expected: &mut Values,
-    ) -> anyhow::Result<u32> {
-        let scale = references.scale();
+    fn check(&mut self, ended: &[u64]) -> anyhow::Result<u32> {
+        let Lives {
+            torture,
+            references,
+            life,
+            expected,
+            ..
+        } = self;
+        let (life, scale) = (*life, references.scale());
         let mut last = Vec::new();
         for (thread, &ended) in ended.iter().enumerate() {
-            let mut generator = generator(references, self.seed, life, thread as u64);
+            let mut generator = generator(references, torture.seed, life, thread as u64);
             for number in 0..=ended {
                 let transaction = generator.transaction();
                 if is_aborted(number) {
@@ -264,7 +275,7 @@ impl ComplexTorture {
             }
         }
         let objects = ComplexObjects::open(
-            &self.directory,
+            &torture.directory,
             references,
             &setting(life + 1),
             strategy(life + 1),
@@ -296,13 +307,6 @@ impl ComplexTorture {
             wrong.count(),
             strategy(life),
         );
-    }
-
-    fn remove(&self) -> anyhow::Result<()> {
-        match std::fs::remove_dir_all(&self.directory) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
-        }
     }
 }
 

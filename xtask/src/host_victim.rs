@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::Args;
 use sardonyx::hosts::{Host, HostOptions, RemoteLog, StopHost, Term};
 use sardonyx::{Error, Options, Table, Tables, record};
+use sardonyx_base::victims::acknowledge;
 use sardonyx_remote::{RemoteOptions, open};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,7 +99,8 @@ impl HostVictim {
                 scope.spawn(|| {
                     while !term.is_over() {
                         match count(&bank, counter, numbers, self.host) {
-                            Ok(number) => tell(self.host, number),
+                            // If the receiver was dropped, the end is near.
+                            Ok(number) => _ = acknowledge(self.host, number),
                             Err(error) => return drop(ended(self.host, &error)),
                         }
                     }
@@ -152,16 +153,6 @@ fn count(
         )?;
         Ok(number)
     })
-}
-
-/// Reports an acknowledged number.
-fn tell(host: u64, number: u64) {
-    let mut line = [0; 16];
-    line[..8].copy_from_slice(&host.to_le_bytes());
-    line[8..].copy_from_slice(&number.to_le_bytes());
-    let mut out = std::io::stdout().lock();
-    // The receiver was dropped: the end is near.
-    let _ = out.write_all(&line).and_then(|()| out.flush());
 }
 
 /// The hosts of all numbers in a directory, which is opened with the store; and the counter's value.

@@ -10,6 +10,7 @@ use crate::multilevel_victim::StrategyName;
 use crate::torture;
 use crate::victim;
 use clap::Args;
+use sardonyx_base::victims::Counts;
 use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::PathBuf;
 
@@ -73,9 +74,10 @@ impl Judge {
 impl MultilevelJudge {
     /// As [`Judge::run`]; the workers continue after the found transactions.
     pub fn run(&mut self) -> anyhow::Result<()> {
-        let acknowledged = &mut self.told.acknowledged;
-        let met = &mut Met::default();
-        multilevel_torture::check(&self.path, self.life, self.strategy, acknowledged, met)?;
+        let (mut counts, workers) = self.told.counts()?;
+        let (judged, met) = ((&mut counts, workers), &mut Met::default());
+        multilevel_torture::check(&self.path, self.life, self.strategy, judged, met)?;
+        self.told.acknowledged = counts.first(workers);
         self.told.print()
     }
 }
@@ -83,12 +85,23 @@ impl MultilevelJudge {
 impl MappedJudge {
     /// As [`Judge::run`].
     pub fn run(&self) -> anyhow::Result<()> {
-        self.setting.judge(&self.told.acknowledged)?;
+        let (mut counts, workers) = self.told.counts()?;
+        self.setting.judge(&mut counts, workers)?;
         self.told.print()
     }
 }
 
 impl Told {
+    /// The counts, and the number of workers.
+    fn counts(&self) -> anyhow::Result<(Counts, u64)> {
+        let (mut counts, mut workers) = (Counts::default(), 0);
+        for &count in &self.acknowledged {
+            counts.settle(workers, count, count)?;
+            workers += 1;
+        }
+        Ok((counts, workers))
+    }
+
     fn print(&self) -> anyhow::Result<()> {
         let words: Vec<_> = self.acknowledged.iter().map(u64::to_string).collect();
         println!("{}", words.join(","));

@@ -3,18 +3,18 @@
 
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use sardonyx_base::victims::Victim;
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Servers that end when this is dropped, and their data with them.
 #[derive(Debug)]
 pub struct KeptStores {
     program: PathBuf,
     directory: PathBuf,
-    servers: Vec<Child>,
+    servers: Vec<Victim>,
     /// The address of each, which does not change.
     addresses: Vec<String>,
     place: String,
@@ -59,8 +59,8 @@ impl KeptStores {
             place: String::new(),
         };
         for server in 0..count {
-            let (child, address) = stores.spawn(server, "127.0.0.1:0")?;
-            stores.servers.push(child);
+            let (victim, address) = stores.spawn(server, "127.0.0.1:0")?;
+            stores.servers.push(victim);
             stores.addresses.push(address);
         }
         stores.place = place(&stores.addresses);
@@ -68,31 +68,25 @@ impl KeptStores {
     }
 
     /// Starts a server at this address. Returns the address at which it listens.
-    fn spawn(&self, server: usize, address: &str) -> anyhow::Result<(Child, String)> {
+    fn spawn(&self, server: usize, address: &str) -> anyhow::Result<(Victim, String)> {
         let log = self.directory.join(format!("store-{server}.err"));
         let log = OpenOptions::new().create(true).append(true).open(log)?;
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(["store", "serve", "--json", "--until-input-ends"])
             .args(["--listen", address])
             .arg(self.directory.join(format!("store-{server}")))
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .with_context(|| format!("starting {}", self.program.display()))?;
-        let output = child.stdout.take().context("its output")?;
-        let mut said = String::new();
-        BufReader::new(output).read_line(&mut said)?;
+            .stderr(log);
+        let victim = Victim::start(&mut command);
+        let mut victim = victim.with_context(|| format!("starting {}", self.program.display()))?;
+        let said = victim.line().unwrap_or_default();
+        victim.listen(drop)?;
         let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
-        match said["listening"].as_str() {
-            Some(address) => Ok((child, address.into())),
-            None => {
-                // It has ended, or its output is not as expected.
-                let _ = child.kill();
-                let _ = child.wait();
-                bail!("a server of the store did not start")
-            }
-        }
+        // Else it has ended, or its output is not as expected.
+        let address = said["listening"].as_str();
+        let address = address.context("a server of the store did not start")?;
+        Ok((victim, address.into()))
     }
 
     /// The number of servers.
@@ -102,41 +96,27 @@ impl KeptStores {
 
     /// Kills a server, which must be running.
     pub fn kill(&mut self, server: usize) -> anyhow::Result<()> {
-        if let Some(status) = self.servers[server].try_wait()? {
+        if let Some(status) = self.servers[server].ended()? {
             bail!("server {server} of the store ended by itself: {status}");
         }
-        self.servers[server].kill()?;
-        self.servers[server].wait()?;
+        self.servers[server].end()?;
         Ok(())
     }
 
     /// Restarts a killed server, at its address and with its data.
     pub fn start_again(&mut self, server: usize) -> anyhow::Result<()> {
-        let (child, _) = self.spawn(server, &self.addresses[server])?;
-        self.servers[server] = child;
+        let (victim, _) = self.spawn(server, &self.addresses[server])?;
+        self.servers[server] = victim;
         Ok(())
     }
 
     /// Stops or continues a server by a signal.
     pub fn signal(&self, server: usize, signal: Signal) -> anyhow::Result<()> {
-        Ok(kill_process(
-            Pid::from_child(&self.servers[server]),
-            signal,
-        )?)
+        Ok(self.servers[server].signal(signal)?)
     }
 
     /// The place of the log.
     pub fn place(&self) -> &str {
         &self.place
-    }
-}
-
-impl Drop for KeptStores {
-    fn drop(&mut self) {
-        for server in &mut self.servers {
-            // It may have ended.
-            let _ = server.kill();
-            let _ = server.wait();
-        }
     }
 }

@@ -18,6 +18,7 @@ mod fuzz;
 mod host_victim;
 mod judge;
 mod kept_stores;
+mod kill_loop;
 mod mapped_torture;
 mod multilevel_operations;
 mod multilevel_torture;
@@ -43,7 +44,6 @@ mod tools;
 mod torture;
 mod victim;
 mod victim_follower;
-mod witness;
 
 use clap::{Parser, Subcommand};
 

@@ -7,20 +7,17 @@
 //! before it.
 
 use crate::multilevel_torture::verify_sound;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::disk::GroupLimits;
+use sardonyx_base::victims::{Counts, Victim, Witness, acknowledge};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_workload::random::Random;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 const PAGE: u64 = 4096;
 const ACCOUNTS: std::ops::Range<u64> = 480..544;
@@ -117,18 +114,15 @@ impl Setting {
         })
     }
 
-    /// `verify` finds nothing, and each process' acknowledged transactions are found.
-    pub fn judge(&self, acknowledged: &[u64]) -> anyhow::Result<()> {
+    /// `verify` finds nothing, and the acknowledged transactions of each of so many processes are found.
+    pub fn judge(&self, counts: &mut Counts, processes: u64) -> anyhow::Result<()> {
         // Killed during its creation, it may be less than a database.
-        if acknowledged.iter().any(|told| *told > 0) {
+        if counts.total() > 0 {
             verify_sound(&self.place)?;
         }
         let segment = self.open()?;
         prepare(&segment)?;
-        for (number, told) in acknowledged.iter().enumerate() {
-            check(&segment, number as u64, *told)?;
-        }
-        Ok(())
+        (0..processes).try_for_each(|number| check(&segment, number, counts))
     }
 }
 
@@ -160,11 +154,9 @@ impl MappedVictim {
             return Ok(());
         }
         let mut random = Random::new(self.seed);
-        let mut out = std::io::stdout().lock();
         loop {
             let count = transfer(&segment, self.number, &mut random)?;
-            out.write_all(&count.to_le_bytes())?;
-            out.flush()?;
+            acknowledge(self.number, count)?;
         }
     }
 }
@@ -196,38 +188,10 @@ fn transfer(segment: &Segment, number: u64, random: &mut Random) -> anyhow::Resu
     Ok(count)
 }
 
-/// A victim, and its acknowledged transactions.
+/// A victim, and the number of its worker.
 struct Worker {
     number: u64,
-    child: Child,
-    told: Arc<AtomicU64>,
-    listener: JoinHandle<()>,
-}
-
-impl Worker {
-    fn goes_on(&self, more: u64) -> anyhow::Result<()> {
-        let until = self.told.load(Ordering::SeqCst) + more;
-        let began = Instant::now();
-        while self.told.load(Ordering::SeqCst) < until {
-            ensure!(
-                !self.listener.is_finished(),
-                "process {} ended by itself",
-                self.number
-            );
-            ensure!(began.elapsed() < PATIENCE, "process {} hangs", self.number);
-            std::thread::yield_now();
-        }
-        Ok(())
-    }
-
-    fn end(mut self) -> anyhow::Result<(u64, u64)> {
-        self.child.kill()?;
-        self.child.wait()?;
-        if self.listener.join().is_err() {
-            bail!("the listener panicked");
-        }
-        Ok((self.number, self.told.load(Ordering::SeqCst)))
-    }
+    victim: Victim,
 }
 
 /// One segment under torture.
@@ -237,6 +201,7 @@ struct Arena<'a> {
     place: PathBuf,
     random: Random,
     started: u64,
+    witness: Witness,
 }
 
 impl MappedTorture {
@@ -254,13 +219,14 @@ impl MappedTorture {
                 place,
                 random: Random::new(self.seed.wrapping_add(mechanism)),
                 started: 0,
+                witness: Witness::default(),
             };
             arena.remove()?;
             let done = arena.torture();
             arena.remove()?;
-            let told = done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
+            let found = done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
             println!(
-                "{kind:?}: {} kills; {told} transactions acknowledged, each found",
+                "{kind:?}: {} kills; {found} transactions found, each acknowledged one among them",
                 self.kills
             );
         }
@@ -306,22 +272,24 @@ impl Arena<'_> {
         if self.durable() {
             command.arg("--durable");
         }
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut out = child.stdout.take().context("a pipe")?;
-        let told = Arc::new(AtomicU64::new(0));
-        let heard = told.clone();
-        let listener = std::thread::spawn(move || {
-            let mut count = [0; 8];
-            while out.read_exact(&mut count).is_ok() {
-                heard.store(u64::from_le_bytes(count), Ordering::SeqCst);
-            }
-        });
-        Ok(Worker {
-            number,
-            child,
-            told,
-            listener,
-        })
+        let victim = self.witness.start(&mut command)?;
+        Ok(Worker { number, victim })
+    }
+
+    /// Returns when a worker has acknowledged so many more.
+    fn goes_on(&self, worker: &Worker, more: u64) -> anyhow::Result<()> {
+        let goes_on = self
+            .witness
+            .goes_on(&worker.victim, [worker.number], more, PATIENCE);
+        goes_on.with_context(|| format!("process {}", worker.number))
+    }
+
+    /// Judges the transactions of a worker that was killed.
+    fn judge(&self, segment: &Segment, mut worker: Worker) -> anyhow::Result<()> {
+        worker.victim.end()?;
+        self.witness.verdict()?;
+        self.witness
+            .with(|counts| check(segment, worker.number, counts))
     }
 
     fn torture(&mut self) -> anyhow::Result<u64> {
@@ -331,22 +299,23 @@ impl Arena<'_> {
         for _ in 0..self.options.processes {
             workers.push(self.start()?);
         }
-        let mut told = 0;
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} kills")?;
         let progress = ProgressBar::new(self.options.kills).with_style(style);
         for kill in 0..self.options.kills {
             let victim = self.random.below(workers.len() as u64) as usize;
-            workers[victim].goes_on(self.random.below(300))?;
+            let more = self.random.below(300);
+            self.goes_on(&workers[victim], more)?;
             std::thread::sleep(Duration::from_micros(self.random.below(500)));
             let all = self.random.chance(10);
             let mut dead = Vec::new();
             if all {
                 // As many as possible before they notice.
                 for worker in &mut workers {
-                    worker.child.kill()?;
+                    worker.victim.kill()?;
                 }
-                for worker in workers.drain(..) {
-                    dead.push(worker.end()?);
+                for mut worker in workers.drain(..) {
+                    worker.victim.wait()?;
+                    dead.push(worker);
                 }
                 if self.durable() {
                     drop(segment);
@@ -354,14 +323,14 @@ impl Arena<'_> {
                     segment = self.open()?;
                 }
             } else {
-                dead.push(workers.swap_remove(victim).end()?);
+                dead.push(workers.swap_remove(victim));
             }
-            for (number, said) in dead {
-                told += said;
-                check(&segment, number, said).with_context(|| format!("after kill {kill}"))?;
+            for worker in dead {
+                let judged = self.judge(&segment, worker);
+                judged.with_context(|| format!("after kill {kill}"))?;
             }
             for survivor in &workers {
-                survivor.goes_on(1)?;
+                self.goes_on(survivor, 1)?;
             }
             while (workers.len() as u64) < self.options.processes {
                 workers.push(self.start()?);
@@ -369,16 +338,14 @@ impl Arena<'_> {
             progress.inc(1);
         }
         for worker in workers {
-            let (number, said) = worker.end()?;
-            told += said;
-            check(&segment, number, said)?;
+            self.judge(&segment, worker)?;
         }
         progress.finish_and_clear();
-        Ok(told)
+        Ok(self.witness.with(|counts| counts.total()))
     }
 }
 
-fn check(segment: &Segment, number: u64, told: u64) -> anyhow::Result<()> {
+fn check(segment: &Segment, number: u64, counts: &mut Counts) -> anyhow::Result<()> {
     let snapshot = segment.snapshot()?;
     let mut sum = 0;
     for page in ACCOUNTS {
@@ -396,9 +363,5 @@ fn check(segment: &Segment, number: u64, told: u64) -> anyhow::Result<()> {
         count == second,
         "a transaction of process {number} is there in part"
     );
-    ensure!(
-        count == told || count == told + 1,
-        "{told} transactions of process {number} were acknowledged, and {count} were found"
-    );
-    Ok(())
+    Ok(counts.settle(number, count, 1)?)
 }

@@ -7,15 +7,16 @@
 //! whole, and no other has left a trace. Every life has its own strategy, unless one is given: the format on disk is
 //! the same for all.
 
+use crate::kill_loop::{Tortured, torture};
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
-use crate::witness;
-use anyhow::{Context, ensure};
+use crate::torture::remove;
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Counts, Life, Subject};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::verify::verify;
-use sardonyx_workload::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -43,10 +44,9 @@ pub struct MultilevelTorture {
     acknowledgements: u64,
 }
 
-/// The counts of a run.
+/// What recoveries undid in a run.
 #[derive(Default)]
 pub struct Met {
-    recoveries_killed: u64,
     undone_transactions: u64,
     undone_operations: u64,
 }
@@ -55,82 +55,97 @@ impl MultilevelTorture {
     /// Runs the loop; ends with an error at the first transaction that is missing, found twice, or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
         remove(&self.directory)?;
-        let mut random = Random::new(self.seed);
-        let mut acknowledged = [0; WORKERS_MAX as usize];
-        let progress = ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(
-            "{bar:30} {pos}/{len} kills, {msg} journaled",
-        )?);
-        let mut met = Met::default();
-        let mut journaled = 0;
-        for kill in 0..self.kills {
-            self.live_and_die(random.next_u64(), &mut random, &mut acknowledged)?;
-            while random.chance(35) {
-                self.recover_and_die(random.next_u64(), &mut random)?;
-                met.recoveries_killed += 1;
-            }
-            let life = random.next_u64();
-            journaled = self
-                .check(life, &mut acknowledged, &mut met)
-                .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
-            progress.inc(1);
-            progress.set_message(journaled.to_string());
-        }
-        progress.finish_and_clear();
+        let mut lives = Lives {
+            torture: self,
+            journaled: 0,
+            met: Met::default(),
+        };
+        let killed = torture(&mut lives, self.kills, self.seed)?;
         remove(&self.directory)?;
         println!(
-            "{} kills and {} killed recoveries; {journaled} transactions, each there once and \
+            "{} kills and {} killed recoveries; {} transactions, each there once and \
              whole; {} unfinished ones undone by {} compensations",
-            self.kills, met.recoveries_killed, met.undone_transactions, met.undone_operations
+            killed.lives,
+            killed.recoveries,
+            lives.journaled,
+            lives.met.undone_transactions,
+            lives.met.undone_operations
         );
         Ok(())
     }
+}
 
+/// The lives of the database.
+struct Lives<'a> {
+    torture: &'a MultilevelTorture,
+    journaled: u64,
+    met: Met,
+}
+
+impl Lives<'_> {
     fn victim(&self, life: u64) -> anyhow::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("multilevel-victim").arg(&self.directory);
+        command
+            .arg("multilevel-victim")
+            .arg(&self.torture.directory);
         command.args(["--life", &life.to_string()]);
-        command.args(["--workers", &self.workers.to_string()]);
-        if let Some(strategy) = self.strategy.and_then(|s| s.to_possible_value()) {
+        command.args(["--workers", &self.torture.workers.to_string()]);
+        let strategy = self.torture.strategy.and_then(|s| s.to_possible_value());
+        if let Some(strategy) = strategy {
             command.args(["--strategy", strategy.get_name()]);
         }
         Ok(command)
     }
+}
 
-    /// Starts a process, reads its reports, and kills it after a random number of acknowledgements.
-    fn live_and_die(
-        &self,
-        life: u64,
-        random: &mut Random,
-        acknowledged: &mut [u64],
-    ) -> anyhow::Result<()> {
-        let until_kill = random.below(self.acknowledgements);
-        let mut command = self.victim(life)?;
-        witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
+impl Subject for Lives<'_> {
+    type Error = anyhow::Error;
+
+    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
+        Ok(Life {
+            command: self.victim(random.next())?,
+            reports: random.below(self.torture.acknowledgements),
+        })
     }
 
-    /// Starts a recovery and kills it at a random point; it may also end before.
-    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
-        let mut command = self.victim(life)?;
+    fn recover(&mut self, random: &mut Random) -> anyhow::Result<Command> {
+        let mut command = self.victim(random.next())?;
         command.arg("--recover-only");
-        witness::recover_and_die(&mut command, random)
+        Ok(command)
     }
 
-    fn check(&self, life: u64, acknowledged: &mut [u64], met: &mut Met) -> anyhow::Result<u64> {
-        check(&self.directory, life, self.strategy, acknowledged, met)
+    fn observe(&mut self, random: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
+        let MultilevelTorture {
+            directory,
+            strategy,
+            ..
+        } = self.torture;
+        let (life, workers) = (random.next(), WORKERS_MAX);
+        let met = &mut self.met;
+        self.journaled = check(directory, life, *strategy, (counts, workers), met)?;
+        Ok(())
     }
 }
 
-/// Checks everything. Returns the number of transactions. From then on the found ones count as acknowledged: each
-/// worker continues after its last.
+impl Tortured for Lives<'_> {
+    const RECOVERIES_PERCENT: u64 = 35;
+
+    fn progress(&self) -> String {
+        format!("{} journaled", self.journaled)
+    }
+}
+
+/// Checks everything, for so many workers. Returns the number of transactions. From then on the found ones count as
+/// acknowledged: each worker continues after its last.
 pub fn check(
     directory: &Path,
     life: u64,
     strategy: Option<StrategyName>,
-    acknowledged: &mut [u64],
+    (counts, workers): (&mut Counts, u64),
     met: &mut Met,
 ) -> anyhow::Result<u64> {
     // A process killed while it created the database has left less than one.
-    if acknowledged.iter().any(|told| *told > 0) {
+    if counts.total() > 0 {
         verify_sound(directory)?;
     }
     let opened = open(directory, life, strategy)?;
@@ -138,11 +153,11 @@ pub fn check(
     met.undone_operations += opened.database.undone().operations;
     let (mut balances, mut stock) = (vec![0; ACCOUNTS as usize], 0);
     let mut journaled = 0;
-    for (worker, told) in acknowledged.iter_mut().enumerate() {
-        let journal = opened.journal(worker as u64)?;
-        *told = check_journal(worker as u64, &journal, *told)?;
+    for worker in 0..workers {
+        let journal = opened.journal(worker)?;
+        check_journal(worker, &journal, counts)?;
         for &(number, change) in &journal {
-            for (from, to, amount) in Plan::of(worker as u64, number).transfers {
+            for (from, to, amount) in Plan::of(worker, number).transfers {
                 balances[from as usize] -= amount;
                 balances[to as usize] += amount;
             }
@@ -168,8 +183,8 @@ pub fn verify_sound(directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A journal has all transactions that commit, up to the last acknowledged one or the one after. Returns the last one.
-fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Result<u64> {
+/// A journal has all transactions that commit, up to the last acknowledged one or the one after.
+fn check_journal(worker: u64, journal: &[(u64, i64)], counts: &mut Counts) -> anyhow::Result<()> {
     let commit = (1..).filter(|number| !Plan::of(worker, *number).aborts);
     let mut commit = commit.peekable();
     for (nth, (number, change)) in journal.iter().enumerate() {
@@ -182,21 +197,8 @@ fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Resu
         ensure!(*change == stock || *change == 0, "{number}: {change}");
     }
     let last = journal.last().map_or(0, |(number, _)| *number);
-    ensure!(
-        told <= last,
-        "{told} transactions of worker {worker} were acknowledged, but its journal ends at {last}"
-    );
-    let after_told = (told + 1..).find(|number| !Plan::of(worker, *number).aborts);
-    ensure!(
-        last == told || Some(last) == after_told,
-        "only {told} transactions of worker {worker} were acknowledged, but its journal ends at {last}"
-    );
-    Ok(last)
-}
-
-fn remove(directory: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
+    let acknowledged = counts.of(worker);
+    let after = (acknowledged + 1..).find(|number| !Plan::of(worker, *number).aborts);
+    let open = after.map_or(0, |after| after - acknowledged);
+    Ok(counts.settle(worker, last, open)?)
 }

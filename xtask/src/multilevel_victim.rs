@@ -6,13 +6,13 @@ use crate::multilevel_operations::{
 };
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
+use sardonyx_base::victims::acknowledge;
 use sardonyx_multilevel::{
     CallError, CommitError, Database, Options, PageLog, Release, Stop, Strategy, Transaction,
 };
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_workload::random::Random;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Options of the process that is killed.
@@ -166,7 +166,7 @@ impl Opened {
                 .database
                 .run(|tx| self.transaction(tx, worker, number, &plan));
             match ended {
-                Ok(()) => tell(worker, number)?,
+                Ok(()) => acknowledge(worker, number)?,
                 Err(Ended::OnPurpose) => ensure!(plan.aborts),
                 Err(error) => die(&error.to_string()),
             }
@@ -248,14 +248,4 @@ impl Opened {
             .run(|tx| Ok((tx.call(&Audit { accounts })?, tx.call(&self.restock(0))?)));
         Ok(found?)
     }
-}
-
-/// Writes a line of 16 bytes; pipes take up to 4096 bytes whole.
-fn tell(worker: u64, number: u64) -> std::io::Result<()> {
-    let mut line = [0u8; 16];
-    line[..8].copy_from_slice(&worker.to_le_bytes());
-    line[8..].copy_from_slice(&number.to_le_bytes());
-    let mut out = std::io::stdout().lock();
-    out.write_all(&line)?;
-    out.flush()
 }

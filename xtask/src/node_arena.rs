@@ -4,8 +4,8 @@
 use crate::node_faults::stopped_wait;
 use crate::node_torture::NodeTorture;
 use crate::node_victim::{SHUT_OUT, STALE, told_file};
-use crate::witness::Listener;
 use anyhow::{Context, bail, ensure};
+use sardonyx_base::victims::{Victim, Witness};
 use sardonyx_cluster::ClusterError;
 use sardonyx_cluster::bank::Bank;
 use sardonyx_cluster::coupled::CoupledNode;
@@ -15,9 +15,7 @@ use sardonyx_cluster::setting::{Scale, Setting, Update};
 use sardonyx_sharing::node::NodeError;
 use sardonyx_workload::random::Random;
 use std::fs::File;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Clients of each node that the witness reads, and one reader.
@@ -26,19 +24,13 @@ const CLIENTS: u16 = 3;
 /// The time without any acknowledgement that counts as a failure.
 pub(crate) const STANDSTILL: Duration = Duration::from_secs(30);
 
-/// A node's process.
-pub(crate) struct Victim {
-    pub child: Child,
-    listener: Listener,
-}
-
 /// One database and the processes that share it.
 pub(crate) struct Arena<'a> {
     pub options: &'a NodeTorture,
     cluster: Cluster,
     pub victims: Vec<Option<Victim>>,
-    pub server: Option<Child>,
-    told: Arc<[AtomicU64]>,
+    pub server: Option<Victim>,
+    witness: Witness,
     started: u64,
     too_slow: u64,
     /// Connections that were cut.
@@ -46,9 +38,9 @@ pub(crate) struct Arena<'a> {
 }
 
 /// The clients of a slot that the witness reads.
-pub(crate) fn clients(slot: usize) -> std::ops::Range<usize> {
-    let first = slot * CLIENTS as usize;
-    first..first + CLIENTS as usize - 1
+pub(crate) fn clients(slot: usize) -> std::ops::Range<u64> {
+    let first = slot as u64 * u64::from(CLIENTS);
+    first..first + u64::from(CLIENTS) - 1
 }
 
 impl<'a> Arena<'a> {
@@ -69,7 +61,6 @@ impl<'a> Arena<'a> {
             ..Setting::new(options.nodes)
         };
         let cluster = Cluster::make(&options.directory, &setting)?;
-        let workers = options.nodes * CLIENTS;
         let told = vec![0; 8 * options.nodes as usize];
         std::fs::write(told_file(&options.directory), told)?;
         let mut arena = Arena {
@@ -77,7 +68,7 @@ impl<'a> Arena<'a> {
             cluster,
             victims: (0..options.nodes).map(|_| None).collect(),
             server: None,
-            told: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            witness: Witness::default(),
             started,
             too_slow: 0,
             cut: 0,
@@ -98,23 +89,20 @@ impl<'a> Arena<'a> {
     }
 
     pub(crate) fn all_told(&self) -> u64 {
-        self.told_to(0..self.told.len())
+        self.witness.with(|counts| counts.total())
     }
 
-    pub(crate) fn told_to(&self, workers: impl IntoIterator<Item = usize>) -> u64 {
-        let told = workers
-            .into_iter()
-            .map(|worker| self.told[worker].load(Ordering::SeqCst));
-        told.sum()
+    pub(crate) fn told_to(&self, workers: impl IntoIterator<Item = u64>) -> u64 {
+        self.witness.with(|counts| counts.sum(workers))
     }
 
     /// Returns true if a client has nearly as many records as its part of HISTORY keeps.
     pub(crate) fn is_full(&self) -> bool {
         let scale = self.cluster.setting().scale.history_blocking;
         let most = u64::from(self.cluster.setting().history_pages * scale);
-        self.told
-            .iter()
-            .any(|told| told.load(Ordering::SeqCst) * 10 > most * 8)
+        let workers = u64::from(self.options.nodes * CLIENTS);
+        let counts = self.witness.with(|counts| counts.first(workers));
+        counts.iter().any(|count| count * 10 > most * 8)
     }
 
     /// The process of a slot. Its messages, such as the reason why a node was shut out, go to its log.
@@ -147,10 +135,8 @@ impl<'a> Arena<'a> {
     }
 
     fn start_node(&mut self, slot: usize) -> anyhow::Result<()> {
-        let mut child = self.start(slot)?.stdout(Stdio::piped()).spawn()?;
-        let out = child.stdout.take().context("a pipe")?;
-        let listener = Listener::new(out, self.told.clone());
-        self.victims[slot] = Some(Victim { child, listener });
+        let mut command = self.start(slot)?;
+        self.victims[slot] = Some(self.witness.start(&mut command)?);
         Ok(())
     }
 
@@ -163,7 +149,7 @@ impl<'a> Arena<'a> {
             let mut command = self.start(slot)?;
             // It ends when this process does.
             let command = command.env(ATTACHED, "").stdin(Stdio::piped());
-            self.server = Some(command.spawn()?);
+            self.server = Some(Victim::start(command)?);
         }
         let began = Instant::now();
         while self.cluster.page_server().is_none() {
@@ -179,7 +165,7 @@ impl<'a> Arena<'a> {
 
     fn server_runs(&mut self) -> anyhow::Result<()> {
         if let Some(server) = &mut self.server
-            && let Some(status) = server.try_wait()?
+            && let Some(status) = server.ended()?
         {
             bail!("the page server ended by itself: {status}");
         }
@@ -188,17 +174,17 @@ impl<'a> Arena<'a> {
 
     pub(crate) fn kill_server(&mut self) -> anyhow::Result<()> {
         let mut server = self.server.take().context("a page server")?;
-        server.kill()?;
-        server.wait()?;
+        server.end()?;
         Ok(())
     }
 
     /// Returns when the clients of these slots have received so many more acknowledgements.
     pub(crate) fn goes_on(&mut self, slots: &[usize], more: u64) -> anyhow::Result<()> {
-        let workers: Vec<usize> = slots.iter().flat_map(|&slot| clients(slot)).collect();
+        let workers: Vec<u64> = slots.iter().flat_map(|&slot| clients(slot)).collect();
         let told = |arena: &Arena<'_>| arena.told_to(workers.iter().copied());
         let (before, began) = (told(self), Instant::now());
         while told(self) < before + more {
+            self.witness.verdict()?;
             for &slot in slots {
                 if self.is_dead(slot)? {
                     // As `bury` finds, others continued without it: it was too slow.
@@ -223,15 +209,14 @@ impl<'a> Arena<'a> {
     }
 
     pub(crate) fn kill(&mut self, slot: usize) -> anyhow::Result<()> {
-        Ok(self.victim(slot)?.child.kill()?)
+        Ok(self.victim(slot)?.kill()?)
     }
 
     /// Waits for nodes that are dead or about to be: each is killed, or was shut out.
     pub(crate) fn bury(&mut self, slots: &[usize]) -> anyhow::Result<()> {
         for &slot in slots {
             let mut victim = self.victims[slot].take().context("a victim")?;
-            let status = victim.child.wait()?;
-            victim.listener.end()?;
+            let status = victim.wait()?;
             ensure!(
                 status.code() != Some(STALE),
                 "node {slot} has read what was older than what had been acknowledged"
@@ -247,7 +232,7 @@ impl<'a> Arena<'a> {
     }
 
     pub(crate) fn is_dead(&mut self, slot: usize) -> anyhow::Result<bool> {
-        Ok(self.victim(slot)?.child.try_wait()?.is_some())
+        Ok(self.victim(slot)?.ended()?.is_some())
     }
 
     /// Checks that the acknowledged transactions of dead nodes' clients are found.
@@ -258,7 +243,7 @@ impl<'a> Arena<'a> {
         let found = self.as_node(|bank, node| {
             let mut found = Vec::new();
             for client in dead.iter().flat_map(|&slot| clients(slot)) {
-                found.push((client, bank.history_end(node, client as u64)?.records));
+                found.push((client, bank.history_end(node, client)?.records));
             }
             Ok(found)
         })?;
@@ -283,13 +268,10 @@ impl<'a> Arena<'a> {
     }
 
     /// The found count is known from then on: a client's next life counts from there.
-    fn compare(&self, client: usize, there: u64) -> anyhow::Result<()> {
-        let told = self.told[client].fetch_max(there, Ordering::SeqCst);
-        ensure!(
-            there == told || there == told + 1,
-            "{told} transactions of client {client} were acknowledged, and {there} were found"
-        );
-        Ok(())
+    fn compare(&self, client: u64, there: u64) -> anyhow::Result<()> {
+        Ok(self
+            .witness
+            .with(|counts| counts.settle(client, there, 1))?)
     }
 
     /// Kills all, opens the database again, and proves the whole bank. Returns the number of acknowledged transactions.
@@ -322,24 +304,14 @@ impl<'a> Arena<'a> {
                 );
                 amounts += record.amount;
             }
-            self.compare(client, records.len() as u64)?;
+            self.compare(client as u64, records.len() as u64)?;
         }
+        self.witness.verdict()?;
         ensure!(
             amounts == sums.accounts,
             "HISTORY's amounts add up to {amounts}, and the accounts to {}",
             sums.accounts
         );
         Ok(self.all_told())
-    }
-}
-
-impl Drop for Arena<'_> {
-    fn drop(&mut self) {
-        let victims = self.victims.iter_mut().flatten();
-        let nodes = victims.map(|victim| &mut victim.child);
-        for child in nodes.chain(&mut self.server) {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

@@ -5,9 +5,10 @@ use crate::connections;
 use crate::node_arena::{Arena, STANDSTILL, clients};
 use crate::node_events::Event;
 use anyhow::{Context, ensure};
+use rustix::process::Signal;
+use sardonyx_base::victims::Victim;
 use sardonyx_cluster::setting::Coupling;
 use sardonyx_workload::random::Random;
-use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// A stopped node may be left alone after this time: the others did not need anything of it.
@@ -29,13 +30,6 @@ pub(crate) struct Died {
     pub all: u64,
     /// Of these, the stopped ones that the others did not wait for.
     pub by_others: u64,
-}
-
-fn signal(child: &Child, name: &str) -> anyhow::Result<()> {
-    let process = child.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &process]).status()?;
-    ensure!(sent.success(), "kill -s {name} {process}: {sent}");
-    Ok(())
 }
 
 impl Arena<'_> {
@@ -115,9 +109,9 @@ impl Arena<'_> {
         Ok(died)
     }
 
-    fn signal(&self, slot: usize, name: &str) -> anyhow::Result<()> {
+    fn signal(&self, slot: usize, signal: Signal) -> anyhow::Result<()> {
         let victim = self.victims[slot].as_ref().context("a victim")?;
-        signal(&victim.child, name)
+        Ok(victim.signal(signal)?)
     }
 
     /// Stops a closely coupled node, for a moment or until the others kill it. Returns the number that they killed; a
@@ -129,12 +123,12 @@ impl Arena<'_> {
         living: &[usize],
         random: &mut Random,
     ) -> anyhow::Result<u64> {
-        self.signal(slot, "STOP")?;
+        self.signal(slot, Signal::STOP)?;
         if event == Event::Stopped {
             return Ok(u64::from(self.is_fenced(slot, living)?));
         }
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
-        self.signal(slot, "CONT")?;
+        self.signal(slot, Signal::CONT)?;
         self.goes_on(living, 20)?;
         // On a slow machine the moment may have been too long.
         Ok(u64::from(!self.lives_on(slot)?))
@@ -153,7 +147,7 @@ impl Arena<'_> {
             self.goes_on(&struck[..1], 1)?;
         }
         for &slot in struck {
-            self.signal(slot, "STOP")?;
+            self.signal(slot, Signal::STOP)?;
             std::thread::sleep(Duration::from_micros(random.below(3000)));
         }
         let wait = stopped_wait(Coupling::Loose);
@@ -166,7 +160,7 @@ impl Arena<'_> {
             self.goes_on(living, 20)?;
         }
         for &slot in struck {
-            self.signal(slot, "CONT")?;
+            self.signal(slot, Signal::CONT)?;
         }
         if !living.is_empty() {
             self.goes_on(living, 20)?;
@@ -183,19 +177,19 @@ impl Arena<'_> {
 
     fn stop_server(&mut self, random: &mut Random) -> anyhow::Result<()> {
         let server = self.server.as_ref().context("a page server")?;
-        signal(server, "STOP")?;
+        server.signal(Signal::STOP)?;
         // Rarely for so long that nodes ask again over new connections.
         let most = if random.below(4) == 0 { 7000 } else { 600 };
         std::thread::sleep(Duration::from_millis(random.below(most)));
-        signal(server, "CONT")
+        Ok(server.signal(Signal::CONT)?)
     }
 
     /// Cuts connections between nodes, and to the page server, for a while.
     fn cut(&mut self, random: &mut Random) -> anyhow::Result<()> {
         let victims = self.victims.iter().flatten();
-        let processes = victims.map(|victim| victim.child.id());
+        let processes = victims.map(Victim::id);
         let processes: Vec<u32> = processes
-            .chain(self.server.as_ref().map(Child::id))
+            .chain(self.server.as_ref().map(Victim::id))
             .collect();
         let mut cut = 0;
         for _ in 0..1 + random.below(20) {

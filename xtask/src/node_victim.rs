@@ -6,9 +6,9 @@
 //! processes see. Each node reads all counts: every count that any node had acknowledged before the read began must be
 //! visible. So a node that wakes up and shows an old state is detected.
 
-use crate::victim::tell;
 use anyhow::Context;
 use clap::Args;
+use sardonyx_base::victims::acknowledge;
 use sardonyx_cluster::ClusterError;
 use sardonyx_cluster::bank::Bank;
 use sardonyx_cluster::coupled::CoupledNode;
@@ -114,7 +114,7 @@ impl NodeVictim {
             let (transfer, kind) = source.draw(setting, &bank);
             node.transact(kind, |tx| bank.transfer(tx, &transfer, &end))?;
             end.records += 1;
-            if let Err(error) = tell(number, end.records) {
+            if let Err(error) = acknowledge(number, end.records) {
                 // The process that started it has ended.
                 eprintln!("{error}");
                 std::process::exit(1);

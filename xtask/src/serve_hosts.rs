@@ -1,10 +1,10 @@
 //! The hosts of `torture-serve`: processes of `sardonyx serve` on one store, each at a port of its own that stays.
 
 use anyhow::{Context, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader};
+use rustix::process::Signal;
+use sardonyx_base::victims::Victim;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Hosts of one database.
@@ -14,19 +14,9 @@ pub struct Hosts {
     place: String,
     lease: Duration,
     stale_reads: Option<Duration>,
-    running: Vec<Child>,
+    running: Vec<Victim>,
     /// The port of each.
     pub ports: Vec<u16>,
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for host in &mut self.running {
-            // It may have ended.
-            let _ = host.kill();
-            let _ = host.wait();
-        }
-    }
 }
 
 /// The name of the host of this number.
@@ -53,8 +43,8 @@ impl Hosts {
             ports: Vec::new(),
         };
         for host in 0..count {
-            let (child, port) = hosts.spawn(host, 0)?;
-            hosts.running.push(child);
+            let (victim, port) = hosts.spawn(host, 0)?;
+            hosts.running.push(victim);
             hosts.ports.push(port);
         }
         Ok(hosts)
@@ -65,7 +55,7 @@ impl Hosts {
         self.directory.join(format!("{}.sdx", name_of(host)))
     }
 
-    fn spawn(&self, host: usize, port: u16) -> anyhow::Result<(Child, u16)> {
+    fn spawn(&self, host: usize, port: u16) -> anyhow::Result<(Victim, u16)> {
         let log = self.directory.join(format!("{}.err", name_of(host)));
         let log = std::fs::OpenOptions::new()
             .create(true)
@@ -81,26 +71,26 @@ impl Hosts {
         command.args(["--postgres", &format!("127.0.0.1:{port}")]);
         // The lock of a killed host's directory is released a moment later.
         command.args(["--redis", "off", "--http", "off", "--wait", "10s"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn()?;
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut said)?;
+        let mut victim = Victim::start(command.stderr(log))?;
+        let said = victim.line().unwrap_or_default();
+        // The rest is read and dropped, so that the pipe stays empty.
+        victim.listen(drop)?;
         let said: serde_json::Value = serde_json::from_str(&said)
             .with_context(|| format!("{} said {said:?}", name_of(host)))?;
         let at = said["postgres"][0].as_str().context("an address")?;
         let (_, port) = at.rsplit_once(':').context("a port")?;
-        Ok((child, port.parse()?))
+        Ok((victim, port.parse()?))
     }
 
     /// Sends a signal to a host.
     pub fn signal(&self, host: usize, signal: Signal) -> anyhow::Result<()> {
-        Ok(kill_process(Pid::from_child(&self.running[host]), signal)?)
+        Ok(self.running[host].signal(signal)?)
     }
 
     /// Kills a host, which must be running.
     pub fn kill(&mut self, host: usize) -> anyhow::Result<()> {
         self.check(host)?;
-        self.running[host].kill()?;
-        self.running[host].wait()?;
+        self.running[host].end()?;
         Ok(())
     }
 
@@ -113,14 +103,14 @@ impl Hosts {
 
     /// Starts a host again that has ended, at its port.
     pub fn start_again(&mut self, host: usize) -> anyhow::Result<()> {
-        let (child, _) = self.spawn(host, self.ports[host])?;
-        self.running[host] = child;
+        let (victim, _) = self.spawn(host, self.ports[host])?;
+        self.running[host] = victim;
         Ok(())
     }
 
     /// Checks that a host is running: none ends by itself.
     pub fn check(&mut self, host: usize) -> anyhow::Result<()> {
-        match self.running[host].try_wait()? {
+        match self.running[host].ended()? {
             None => Ok(()),
             Some(status) => bail!("{} ended by itself: {status}", name_of(host)),
         }

@@ -12,15 +12,14 @@ use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
+use sardonyx_base::victims::{Hear, Report, Victim, Witness};
 use sardonyx_remote::{RemoteOptions, open};
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The time within which a host must continue after any event.
@@ -72,87 +71,63 @@ pub struct TakeoverTorture {
 /// The host of each acknowledged number.
 #[derive(Default)]
 struct Heard {
-    state: Mutex<HeardState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct HeardState {
     numbers: BTreeMap<u64, u64>,
-    /// The host of the last number, and the count of each host.
-    last: Option<u64>,
+    /// The count of each host.
     told: BTreeMap<u64, u64>,
-    twice: Option<String>,
 }
 
-impl Heard {
-    fn listen(self: &Arc<Self>, mut told: ChildStdout) {
-        let heard = self.clone();
-        std::thread::spawn(move || {
-            let mut line = [0; 16];
-            // Acknowledgements that are in the pipe after a kill were written before it.
-            while told.read_exact(&mut line).is_ok() {
-                let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
-                heard.hear(word(0), word(8));
-            }
-        });
-    }
-
-    fn hear(&self, host: u64, number: u64) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = state.numbers.insert(number, host) {
-            let what = format!("number {number} was acknowledged by hosts {before} and {host}");
-            state.twice.get_or_insert(what);
-        }
-        state.last = Some(host);
-        *state.told.entry(host).or_default() += 1;
-        self.changed.notify_all();
-    }
-
-    /// Waits until one of these hosts acknowledges more than the counts in `before`; returns the host.
-    fn wait_for(
-        &self,
-        before: &BTreeMap<u64, u64>,
-        is_wanted: impl Fn(u64) -> bool,
-    ) -> anyhow::Result<u64> {
-        let found = self.wait_until(Instant::now() + PATIENCE, before, is_wanted)?;
-        found.with_context(|| {
-            let told = self.told();
-            format!("no host continued within {PATIENCE:?}; the hosts had acknowledged {before:?} numbers, and now {told:?}")
+impl Hear for Heard {
+    /// A host reports a number, which none has reported before.
+    fn hear(&mut self, report: Report) -> Result<(), String> {
+        let Report::Acknowledged {
+            worker: host,
+            count: number,
+        } = report
+        else {
+            return Ok(());
+        };
+        *self.told.entry(host).or_default() += 1;
+        let before = self.numbers.insert(number, host);
+        before.map_or(Ok(()), |before| {
+            Err(format!(
+                "number {number} was acknowledged by hosts {before} and {host}"
+            ))
         })
     }
+}
 
-    /// As [`Heard::wait_for`]; `None` if none does before this moment.
-    fn wait_until(
-        &self,
-        until: Instant,
-        before: &BTreeMap<u64, u64>,
-        is_wanted: impl Fn(u64) -> bool,
-    ) -> anyhow::Result<Option<u64>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(what) = &state.twice {
-                bail!("{what}");
-            }
-            let new = state.told.iter().find(|(host, told)| {
-                is_wanted(**host) && **told > before.get(host).copied().unwrap_or(0)
-            });
-            if let Some((host, _)) = new {
-                return Ok(Some(*host));
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
+/// Waits until one of these hosts acknowledges more than the counts in `before`; returns the host.
+fn wait_for(
+    witness: &Witness<Heard>,
+    before: &BTreeMap<u64, u64>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> anyhow::Result<u64> {
+    let found = wait_until(witness, Instant::now() + PATIENCE, before, is_wanted)?;
+    found.with_context(|| {
+        let told = told(witness);
+        format!("no host continued within {PATIENCE:?}; the hosts had acknowledged {before:?} numbers, and now {told:?}")
+    })
+}
 
-    fn told(&self) -> BTreeMap<u64, u64> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.told.clone()
-    }
+/// As [`wait_for`]; `None` if none does before this moment.
+fn wait_until(
+    witness: &Witness<Heard>,
+    until: Instant,
+    before: &BTreeMap<u64, u64>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> anyhow::Result<Option<u64>> {
+    let came = witness.wait_until(until, |heard| {
+        let new = heard.told.iter().find(|(host, told)| {
+            is_wanted(**host) && **told > before.get(host).copied().unwrap_or(0)
+        });
+        new.map(|(host, _)| *host)
+    });
+    Ok(came?)
+}
+
+/// The count of each host.
+fn told(witness: &Witness<Heard>) -> BTreeMap<u64, u64> {
+    witness.with(|heard| heard.told.clone())
 }
 
 /// The hosts of one database.
@@ -161,18 +136,8 @@ struct Arena<'a> {
     servers: Option<&'a mut StoreServers>,
     store: String,
     remote: RemoteLog,
-    hosts: Vec<Child>,
-    heard: Arc<Heard>,
-}
-
-impl Drop for Arena<'_> {
-    fn drop(&mut self) {
-        for host in &mut self.hosts {
-            // It may have ended.
-            let _ = host.kill();
-            let _ = host.wait();
-        }
-    }
+    hosts: Vec<Victim>,
+    witness: Witness<Heard>,
 }
 
 impl<'a> Arena<'a> {
@@ -197,13 +162,13 @@ impl<'a> Arena<'a> {
             store,
             remote,
             hosts: Vec::new(),
-            heard: Arc::default(),
+            witness: Witness::default(),
         };
         for host in 0..torture.hosts {
-            let child = arena.spawn(host)?;
-            arena.hosts.push(child);
+            let host = arena.spawn(host)?;
+            arena.hosts.push(host);
         }
-        arena.heard.wait_for(&BTreeMap::new(), |_| true)?;
+        wait_for(&arena.witness, &BTreeMap::new(), |_| true)?;
         Ok(arena)
     }
 
@@ -213,7 +178,7 @@ impl<'a> Arena<'a> {
             .join(format!("{}.sdx", name_of(host)))
     }
 
-    fn spawn(&self, host: u64) -> anyhow::Result<Child> {
+    fn spawn(&self, host: u64) -> anyhow::Result<Victim> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("host-victim").arg(self.directory(host));
         command.args(["--store", &self.store]);
@@ -225,9 +190,7 @@ impl<'a> Arena<'a> {
                 .directory
                 .join(format!("{}.err", name_of(host))),
         )?;
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn()?;
-        self.heard.listen(child.stdout.take().context("a pipe")?);
-        Ok(child)
+        Ok(self.witness.start(command.stderr(log))?)
     }
 
     fn serving(&self) -> anyhow::Result<u64> {
@@ -239,16 +202,13 @@ impl<'a> Arena<'a> {
     }
 
     fn signal(&self, host: u64, signal: Signal) -> anyhow::Result<()> {
-        let pid = self.hosts[host as usize].id();
-        let pid = Pid::from_raw(i32::try_from(pid)?).context("a process")?;
-        Ok(kill_process(pid, signal)?)
+        Ok(self.hosts[host as usize].signal(signal)?)
     }
 
     fn kill(&mut self, host: u64) -> anyhow::Result<()> {
-        let child = &mut self.hosts[host as usize];
-        ensure!(child.try_wait()?.is_none(), "host {host} ended by itself");
-        child.kill()?;
-        child.wait()?;
+        let victim = &mut self.hosts[host as usize];
+        ensure!(victim.ended()?.is_none(), "host {host} ended by itself");
+        victim.end()?;
         Ok(())
     }
 
@@ -266,45 +226,43 @@ impl<'a> Arena<'a> {
         match event {
             Event::KillServing => {
                 self.kill(serving)?;
-                let (killed, before) = (Instant::now(), self.heard.told());
-                self.heard.wait_for(&before, |host| host != serving)?;
+                let (killed, before) = (Instant::now(), told(&self.witness));
+                wait_for(&self.witness, &before, |host| host != serving)?;
                 time = Some(killed.elapsed());
                 self.start_again(serving)?;
             }
             Event::KillOther => {
                 self.kill(other)?;
-                let before = self.heard.told();
-                self.heard.wait_for(&before, |_| true)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |_| true)?;
                 self.start_again(other)?;
             }
             Event::KillAll => {
                 (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
-                let before = self.heard.told();
+                let before = told(&self.witness);
                 (0..self.torture.hosts).try_for_each(|host| self.start_again(host))?;
-                self.heard.wait_for(&before, |_| true)?;
+                wait_for(&self.witness, &before, |_| true)?;
             }
             Event::StopServing => {
                 self.signal(serving, Signal::STOP)?;
-                let before = self.heard.told();
-                let outcome = self.heard.wait_for(&before, |host| host != serving);
+                let before = told(&self.witness);
+                let outcome = wait_for(&self.witness, &before, |host| host != serving);
                 // It continues in the middle of its work, and finds itself superseded.
                 self.signal(serving, Signal::CONT)?;
                 outcome?;
                 std::thread::sleep(Duration::from_millis(random.below(1000)));
-                let before = self.heard.told();
-                self.heard.wait_for(&before, |_| true)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |_| true)?;
             }
             Event::Promote => {
                 let mut asked = Instant::now();
-                let before = self.heard.told();
+                let before = told(&self.witness);
                 for attempt in 0..PROMOTIONS {
                     // A host that does not take over within the wait is no longer wanted, and must be requested again.
                     promote(&self.remote, &name_of(other))?;
                     asked = Instant::now();
                     let until = asked + PATIENCE / PROMOTIONS;
-                    let came = self
-                        .heard
-                        .wait_until(until, &before, |host| host == other)?;
+                    let came = wait_until(&self.witness, until, &before, |host| host == other)?;
                     if came.is_some() {
                         break;
                     }
@@ -317,8 +275,8 @@ impl<'a> Arena<'a> {
             }
             Event::Drain => {
                 promote(&self.remote, ANY_OTHER)?;
-                let before = self.heard.told();
-                self.heard.wait_for(&before, |host| host != serving)?;
+                let before = told(&self.witness);
+                wait_for(&self.witness, &before, |host| host != serving)?;
             }
             Event::Terminate | Event::StoreAway => bail!("no event of these hosts"),
             Event::KillStoreServer | Event::KillStore => self.kill_store(event, random)?,
@@ -333,15 +291,15 @@ impl<'a> Arena<'a> {
         let server = random.below(servers.count() as u64) as usize;
         servers.signal(server, Signal::STOP)?;
         std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
-        let before = self.heard.told();
+        let before = told(&self.witness);
         let outcome = match servers.bears_a_loss() {
-            true => self.heard.wait_for(&before, |_| true).map(drop),
+            true => wait_for(&self.witness, &before, |_| true).map(drop),
             false => Ok(()),
         };
         servers.signal(server, Signal::CONT)?;
         outcome?;
-        let before = self.heard.told();
-        self.heard.wait_for(&before, |_| true)?;
+        let before = told(&self.witness);
+        wait_for(&self.witness, &before, |_| true)?;
         Ok(())
     }
 
@@ -360,31 +318,28 @@ impl<'a> Arena<'a> {
         // Earlier answers are read now.
         std::thread::sleep(Duration::from_millis(100 + random.below(3000)));
         if killed.len() < servers.count() && servers.bears_a_loss() {
-            let before = self.heard.told();
-            self.heard.wait_for(&before, |_| true)?;
+            let before = told(&self.witness);
+            wait_for(&self.witness, &before, |_| true)?;
         }
         for server in killed {
             servers.start_server(server)?;
         }
-        let before = self.heard.told();
-        self.heard.wait_for(&before, |_| true)?;
+        let before = told(&self.witness);
+        wait_for(&self.witness, &before, |_| true)?;
         Ok(())
     }
 
     /// Ends all, and checks for every number in every directory. Returns the number of acknowledged ones.
     fn prove(mut self) -> anyhow::Result<u64> {
         (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
-        // The contents of the pipes are read.
-        std::thread::sleep(Duration::from_millis(300));
-        let heard = self.heard.clone();
-        let state = heard.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(what) = &state.twice {
-            bail!("{what}");
-        }
+        self.witness.verdict()?;
+        let numbers = self
+            .witness
+            .with(|heard| std::mem::take(&mut heard.numbers));
         for host in 0..self.torture.hosts {
             let found = numbers_in(&self.directory(host), &self.store)
                 .with_context(|| format!("opening {} at the end", name_of(host)))?;
-            for (number, by) in &state.numbers {
+            for (number, by) in &numbers {
                 let there = usize::try_from(*number - 1)
                     .ok()
                     .and_then(|at| *found.get(at)?);
@@ -401,7 +356,7 @@ impl<'a> Arena<'a> {
                 name_of(host)
             );
         }
-        Ok(state.numbers.len() as u64)
+        Ok(numbers.len() as u64)
     }
 }
 

@@ -1,16 +1,16 @@
 //! The kill loop, and the witness. The witness knows the acknowledged transactions from outside, kills the process at a
 //! random point, kills the recovery a few times, and then checks for every transaction.
 
+use crate::kill_loop::{Tortured, torture};
 use crate::victim::{Setting, scale};
-use crate::witness;
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::Tables;
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Counts, Life, Subject};
 use sardonyx_benchmark::debit_credit::proof::prove;
 use sardonyx_benchmark::debit_credit::schema::Schema;
 use sardonyx_storage::remote_log::known::STORE_FILE;
-use sardonyx_workload::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,80 +38,95 @@ impl Torture {
     /// Runs the loop; ends with an error at the first transaction that is missing or found twice.
     pub fn run(&self) -> anyhow::Result<()> {
         remove(&self.directory)?;
-        let mut random = Random::new(self.seed);
-        let mut acknowledged: Vec<u64> = Vec::new();
-        let progress = ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(
-            "{bar:30} {pos}/{len} kills, {msg} acknowledged",
-        )?);
-        let (mut recoveries_killed, mut acknowledged_before) = (0, 0);
-        for kill in 0..self.kills {
-            if kill > 0 && kill.is_multiple_of(self.lives) {
-                acknowledged_before += acknowledged.drain(..).sum::<u64>();
-                remove(&self.directory)?;
-            }
-            let first_client = acknowledged.len();
-            ensure!(
-                first_client + self.clients < 1 << 16,
-                "at most 65,535 clients in all"
-            );
-            acknowledged.resize(first_client + self.clients, 0);
-            self.live_and_die(kill, first_client, &mut random, &mut acknowledged)?;
-            while random.chance(40) {
-                self.recover_and_die(kill, &mut random)?;
-                recoveries_killed += 1;
-            }
-            self.check(kill, &acknowledged)
-                .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
-            progress.inc(1);
-            let told = acknowledged_before + acknowledged.iter().sum::<u64>();
-            progress.set_message(told.to_string());
-        }
-        progress.finish_and_clear();
+        let mut lives = Lives {
+            torture: self,
+            life: 0,
+            before: 0,
+            acknowledged: 0,
+        };
+        let killed = torture(&mut lives, self.kills, self.seed)?;
         remove(&self.directory)?;
         println!(
-            "{} kills and {recoveries_killed} killed recoveries; {} acknowledged transactions, each \
+            "{} kills and {} killed recoveries; {} acknowledged transactions, each \
              there once; the four sums equal every time",
-            self.kills,
-            acknowledged_before + acknowledged.iter().sum::<u64>()
+            killed.lives,
+            killed.recoveries,
+            lives.before + lives.acknowledged
         );
         Ok(())
     }
+}
 
-    fn victim(&self, life: u64) -> anyhow::Result<Command> {
+/// The lives of one database after the other.
+struct Lives<'a> {
+    torture: &'a Torture,
+    /// The number of this life, over all databases.
+    life: u64,
+    /// Acknowledged transactions of earlier databases.
+    before: u64,
+    /// Those of this one.
+    acknowledged: u64,
+}
+
+impl Lives<'_> {
+    /// The number of this life's first client: those of a database differ.
+    fn first_client(&self) -> u64 {
+        self.life % self.torture.lives * self.torture.clients as u64
+    }
+
+    fn victim(&self, first_client: u64) -> anyhow::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("victim").arg(&self.directory);
-        command.args(["--shape", &life.to_string()]);
-        command.args(["--clients", &self.clients.to_string()]);
-        command.args([
-            "--seed",
-            &self.seed.wrapping_mul(1000).wrapping_add(life).to_string(),
-        ]);
+        let seed = self.torture.seed.wrapping_mul(1000);
+        command.arg("victim").arg(&self.torture.directory);
+        command.args(["--shape", &self.life.to_string()]);
+        command.args(["--clients", &self.torture.clients.to_string()]);
+        command.args(["--seed", &seed.wrapping_add(self.life).to_string()]);
+        command.args(["--first-client", &first_client.to_string()]);
+        Ok(command)
+    }
+}
+
+impl Subject for Lives<'_> {
+    type Error = anyhow::Error;
+
+    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
+        let first = self.first_client();
+        ensure!(
+            first + (self.torture.clients as u64) < 1 << 16,
+            "at most 65,535 clients in all"
+        );
+        Ok(Life {
+            command: self.victim(first)?,
+            reports: random.below(4000),
+        })
+    }
+
+    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Command> {
+        let mut command = self.victim(0)?;
+        command.arg("--recover-only");
         Ok(command)
     }
 
-    /// Starts a process, reads its reports, and kills it after a random number of acknowledgements.
-    fn live_and_die(
-        &self,
-        life: u64,
-        first_client: usize,
-        random: &mut Random,
-        acknowledged: &mut [u64],
-    ) -> anyhow::Result<()> {
-        let mut command = self.victim(life)?;
-        command.args(["--first-client", &first_client.to_string()]);
-        let until_kill = random.below(4000);
-        witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
+    fn observe(&mut self, _: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
+        let clients = self.first_client() + self.torture.clients as u64;
+        let setting = Setting::of_shape(self.life);
+        check(&self.torture.directory, &setting, &counts.first(clients))?;
+        self.acknowledged = counts.total();
+        self.life += 1;
+        if self.life.is_multiple_of(self.torture.lives) {
+            self.before += std::mem::take(&mut self.acknowledged);
+            counts.clear();
+            remove(&self.torture.directory)?;
+        }
+        Ok(())
     }
+}
 
-    /// Starts a recovery and kills it at a random point; it may also end before.
-    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
-        let mut command = self.victim(life)?;
-        command.args(["--first-client", "0", "--recover-only"]);
-        witness::recover_and_die(&mut command, random)
-    }
+impl Tortured for Lives<'_> {
+    const RECOVERIES_PERCENT: u64 = 40;
 
-    fn check(&self, life: u64, acknowledged: &[u64]) -> anyhow::Result<()> {
-        check(&self.directory, &Setting::of_shape(life), acknowledged)
+    fn progress(&self) -> String {
+        format!("{} acknowledged", self.before + self.acknowledged)
     }
 }
 

@@ -12,12 +12,12 @@ use anyhow::Context;
 use clap::Args;
 use sardonyx::procedures::{Procedure, Registered};
 use sardonyx::{Durability, Error, Options, Shape, Tables};
+use sardonyx_base::victims::acknowledge;
 use sardonyx_benchmark::debit_credit::load::load;
 use sardonyx_benchmark::debit_credit::requests::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use sardonyx_benchmark::debit_credit::schema::Schema;
 use sardonyx_benchmark::debit_credit::transaction::{DebitCredit, Numbered};
 use std::collections::VecDeque;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Options of `victim`.
@@ -189,7 +189,7 @@ impl Victim {
                 let ticket = window.pop_front().expect("not empty");
                 ticket.wait()?;
                 acknowledged += size;
-                tell(number, acknowledged)?;
+                acknowledge(number, acknowledged)?;
             }
         }
     }
@@ -227,17 +227,7 @@ impl Victim {
                 })?;
                 run += 1;
             }
-            tell(number, run)?;
+            acknowledge(number, run)?;
         }
     }
-}
-
-/// One line of 16 bytes; pipes take up to 4096 bytes whole.
-pub(crate) fn tell(client: u64, acknowledged: u64) -> std::io::Result<()> {
-    let mut line = [0u8; 16];
-    line[..8].copy_from_slice(&client.to_le_bytes());
-    line[8..].copy_from_slice(&acknowledged.to_le_bytes());
-    let mut out = std::io::stdout().lock();
-    out.write_all(&line)?;
-    out.flush()
 }

@@ -6,6 +6,7 @@
 
 use crate::error::Failure;
 use crate::record::{Array, ArrayRecord, DIMENSIONS_MAX, fits};
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_mapped::heap::{Heap, HeapError};
 use sardonyx_mapped::{Memory, MemoryAccess, P};
 
@@ -115,9 +116,7 @@ pub fn names<M: Memory + ?Sized>(memory: &M) -> Result<Vec<String>, Failure> {
 
 /// FNV-1a with 64 bits, as for roots.
 fn tag_hash(tag: &str) -> u64 {
-    tag.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    Fnv1a::of(tag.as_bytes())
 }
 
 /// The place of the count of removals; `None` if there never was an array.

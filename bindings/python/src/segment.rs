@@ -10,6 +10,7 @@ use crate::transaction::{Nested, Transaction};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use sardonyx_base::waiting::back_off;
 use sardonyx_mapped::{Access, Begin, MechanismKind, Options};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -146,16 +147,6 @@ fn refuse_coroutine(result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
             Err(PyTypeError::new_err(message))
         }
         false => Ok(result),
-    }
-}
-
-/// Waits a little, longer each time: by then the other transaction should be over.
-fn back_off(attempt: u32) {
-    for _ in 0..1_u32 << attempt.min(10) {
-        std::hint::spin_loop();
-    }
-    if attempt > 3 {
-        std::thread::yield_now();
     }
 }
 

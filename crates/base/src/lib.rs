@@ -16,6 +16,7 @@
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system; [`seeds`]: those of explorations;
 //! - [`token`]: a secret that processes have in common; [`transport`]: their connections; [`greeting`]: the proof that
 //!   they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
+//! - [`victims`]: processes that tests kill, and the witness of what they acknowledged;
 //! - [`planted`]: errors that the tests of a module plant;
 //! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret.
@@ -64,4 +65,5 @@ pub mod sync;
 pub mod token;
 pub mod transport;
 pub mod user_code;
+pub mod victims;
 pub mod waiting;

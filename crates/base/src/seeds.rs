@@ -54,19 +54,25 @@ impl Seeds {
         }
     }
 
-    /// The same, and each so many-th seed twice: the same seed gives the same run (I11).
+    /// The same, and each so many-th seed twice: the same seed gives the same run (I11). A run is compared by its
+    /// first part; `add` takes the second part of each seed's first run.
     ///
     /// # Panics
     /// A seed gave two runs that differ.
-    pub fn explore_alike<T>(&self, each: u64, mut explore: impl FnMut(u64) -> T)
-    where
+    pub fn explore_alike<T, S>(
+        &self,
+        each: u64,
+        explore: impl Fn(u64) -> (T, S),
+        mut add: impl FnMut(S),
+    ) where
         T: PartialEq + Debug,
     {
         self.explore(|seed| {
-            let run = explore(seed);
+            let (run, seen) = explore(seed);
             if seed.is_multiple_of(each) {
-                assert_eq!(run, explore(seed), "the same seed, another run");
+                assert_eq!(run, explore(seed).0, "the same seed, another run");
             }
+            add(seen);
         });
     }
 }
@@ -85,17 +91,27 @@ impl Drop for Replay {
 
 /// The first of these seeds whose run panics, and its message: for errors that are planted, which a run must find.
 pub fn first_failure(seeds: Range<u64>, run: impl Fn(u64)) -> Option<(u64, String)> {
-    seeds.into_iter().find_map(|seed| {
+    first_failure_with(seeds, |_| true, run)
+}
+
+/// The same, of those seeds whose message is that of a finding: a run may end otherwise, too.
+pub fn first_failure_with(
+    mut seeds: Range<u64>,
+    is_finding: impl Fn(&str) -> bool,
+    run: impl Fn(u64),
+) -> Option<(u64, String)> {
+    seeds.find_map(|seed| {
         let panic = catch_unwind(AssertUnwindSafe(|| run(seed))).err()?;
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| Some((*panic.downcast_ref::<&str>()?).into()));
-        Some((seed, text.unwrap_or_default()))
+        let text = text.unwrap_or_default();
+        is_finding(&text).then_some((seed, text))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Seeds, first_failure};
+    use super::{Seeds, first_failure, first_failure_with};
     use std::cell::Cell;
 
     fn explored(seeds: &Seeds) -> Vec<u64> {
@@ -117,11 +133,20 @@ mod tests {
     fn a_seed_whose_second_run_differs_is_found() {
         let runs = Cell::new(0);
         let found = first_failure(0..1, |_| {
-            Seeds::chosen(0, 3, None, None).explore_alike(2, |_| runs.replace(runs.get() + 1));
+            let run = |_| (runs.replace(runs.get() + 1), ());
+            Seeds::chosen(0, 3, None, None).explore_alike(2, run, |()| ());
         });
         let (_, text) = found.expect("two runs differ");
         assert!(text.contains("the same seed, another run"), "{text}");
         assert_eq!(runs.get(), 2);
+    }
+
+    #[test]
+    fn a_seed_that_runs_twice_is_added_once() {
+        let mut added = Vec::new();
+        let run = |seed| (seed, seed);
+        Seeds::chosen(0, 4, None, None).explore_alike(2, run, |seed| added.push(seed));
+        assert_eq!(added, [0, 1, 2, 3]);
     }
 
     #[test]
@@ -131,5 +156,7 @@ mod tests {
             Some((4, "4".into()))
         );
         assert_eq!(first_failure(0..4, |seed| assert!(seed < 4)), None);
+        let of_six = first_failure_with(0..9, |text| text == "6", |seed| panic!("{seed}"));
+        assert_eq!(of_six, Some((6, "6".into())));
     }
 }

@@ -17,6 +17,17 @@ use std::time::{Duration, Instant};
 /// A thread that waits looks so often whether its wait was interrupted.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
 
+/// Waits a little before a transaction that has lost against another is run again, longer each time: the winner should
+/// have ended by then.
+pub fn back_off(attempt: u32) {
+    for _ in 0..1_u32 << attempt.min(10) {
+        std::hint::spin_loop();
+    }
+    if attempt > 3 {
+        std::thread::yield_now();
+    }
+}
+
 /// Runs a closure while the tasks of this thread go on elsewhere.
 pub type StepAside = fn(&mut dyn FnMut());
 

@@ -10,6 +10,7 @@ use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::waiting::back_off;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
@@ -337,17 +338,6 @@ fn attempt<R, E>(
         Ok(position) => Ok(Some((result, position))),
         Err(SegmentError::Conflict { .. }) => Ok(None),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Waits a little before a transaction is run again, longer each time: the winner should have ended by
-/// then.
-fn back_off(attempt: u32) {
-    for _ in 0..1 << attempt.min(10) {
-        std::hint::spin_loop();
-    }
-    if attempt > 3 {
-        std::thread::yield_now();
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::command::{self, must};
 use anyhow::{Context, bail, ensure};
+use sardonyx_base::victims::acknowledge;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,7 +20,7 @@ pub fn has_sqlite() -> bool {
     command::is_there("sqlite3") && command::is_there("stdbuf")
 }
 
-/// Runs one until it is killed; writes each acknowledgement in 16 bytes.
+/// Runs one until it is killed; reports each acknowledgement.
 ///
 /// # Errors
 /// The name is unknown, or the program fails.
@@ -57,14 +58,6 @@ pub fn judge(name: &str, directory: &Path, acknowledged: &[u64]) -> anyhow::Resu
     Ok(())
 }
 
-fn tell(count: u64) -> anyhow::Result<()> {
-    let mut line = [0; 16];
-    line[8..].copy_from_slice(&count.to_le_bytes());
-    let mut out = std::io::stdout().lock();
-    out.write_all(&line)?;
-    Ok(out.flush()?)
-}
-
 /// Appends numbers, each filling a kilobyte.
 fn write_file(directory: &Path, syncs: bool) -> anyhow::Result<()> {
     let mut file = File::create(directory.join("numbers"))?;
@@ -77,7 +70,7 @@ fn write_file(directory: &Path, syncs: bool) -> anyhow::Result<()> {
         if syncs {
             file.sync_data()?;
         }
-        tell(number)?;
+        acknowledge(0, number)?;
     }
     Ok(())
 }
@@ -121,7 +114,7 @@ fn write_sqlite(directory: &Path, synchronous: &str) -> anyhow::Result<()> {
         let answer = answer?;
         // The first answers are the modes.
         if let Some(number) = answer.strip_prefix("told|") {
-            tell(number.parse()?)?;
+            acknowledge(0, number.parse()?)?;
             sent += 1;
             insert(&mut statements, sent)?;
         }

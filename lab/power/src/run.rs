@@ -10,6 +10,7 @@ use crate::way::{KNOWN, WAYS, Way, by_name};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_base::hash::Fnv1a;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -282,8 +283,5 @@ fn spread(ways: &[Way], cuts: u64) -> Vec<(Way, u64)> {
 /// The seed of a drive: the same for any other options.
 fn mixed(seed: u64, file_system: FileSystem, way: Way, drive: u64) -> u64 {
     let words = format!("{seed} {} {} {drive}", file_system.name(), way.name);
-    // FNV-1a.
-    words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    Fnv1a::of(words.as_bytes())
 }

@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::loss::{Kept, Loss};
 use crate::stack::{Stack, Workplace, remove};
 use crate::way::{Acknowledged, Place, Way};
-use crate::witness::{Cut, End, Stand, Victim, watch};
+use crate::witness::{Cut, End, Stand, watch};
 use anyhow::Context;
 use rustix::io::Errno;
 use sardonyx_workload::random::Random;
@@ -201,10 +201,10 @@ impl<'a> Series<'a> {
         Ok(Outcome::Whole)
     }
 
-    fn watch(&mut self, mut victims: Vec<Victim>, cut: Cut) -> anyhow::Result<End> {
+    fn watch(&mut self, mut victims: Vec<Command>, cut: Cut) -> anyhow::Result<End> {
         let errors = File::create(self.errors())?;
         for victim in &mut victims {
-            victim.command.stderr(errors.try_clone()?);
+            victim.stderr(errors.try_clone()?);
         }
         let acknowledged = &mut self.acknowledged;
         let interrupted = &self.bench.interrupted;
@@ -277,7 +277,7 @@ impl<'a> Series<'a> {
                 time: LIFE,
             }
         };
-        let mount = vec![Victim::naming_workers(self.stack.mount_command()?)];
+        let mount = vec![self.stack.mount_command()?];
         let cut = early(&mut self.random);
         match self.watch(mount, cut)? {
             End::Done => {

@@ -3,7 +3,6 @@
 //!
 //! Also programs with known losses, to check that the drive loses what it may.
 
-use crate::witness::Victim;
 use sardonyx_workload::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -143,7 +142,7 @@ impl Way {
         place: &Place,
         seed: u64,
         acknowledged: &mut Acknowledged,
-    ) -> anyhow::Result<Vec<Victim>> {
+    ) -> anyhow::Result<Vec<Command>> {
         let first = acknowledged.len() as u64;
         let mut commands = Vec::new();
         match self.kind {
@@ -152,31 +151,28 @@ impl Way {
                 victim.args(["--first-client", &first.to_string()]);
                 victim.args(["--clients", &CLIENTS.to_string()]);
                 victim.args(["--seed", &seed.to_string()]);
-                commands.push(Victim::naming_workers(victim));
+                commands.push(victim);
                 acknowledged.resize((first + CLIENTS) as usize, 0);
             }
             Kind::Multilevel(_) => {
                 let mut victim = self.victim(place, "multilevel-victim");
                 victim.args(["--life", &seed.to_string()]);
                 victim.args(["--workers", &WORKERS.to_string()]);
-                commands.push(Victim::naming_workers(victim));
+                commands.push(victim);
             }
             Kind::Mapped(_) => {
                 for number in first..first + SEGMENT_PROCESSES {
                     let mut victim = self.victim(place, "mapped-victim");
                     victim.args(["--number", &number.to_string()]);
                     victim.args(["--seed", &seed.wrapping_add(number).to_string()]);
-                    commands.push(Victim {
-                        command: victim,
-                        worker: Some(number),
-                    });
+                    commands.push(victim);
                 }
                 acknowledged.resize((first + SEGMENT_PROCESSES) as usize, 0);
             }
             Kind::Known(name) => {
                 let mut victim = Command::new(std::env::current_exe()?);
                 victim.args(["known-victim", name]).arg(&place.directory);
-                commands.push(Victim::naming_workers(victim));
+                commands.push(victim);
                 acknowledged.resize(1, 0);
             }
         }
@@ -184,7 +180,7 @@ impl Way {
     }
 
     /// A process that only recovers the database, and ends.
-    pub fn recover(self, place: &Place, seed: u64) -> Vec<Victim> {
+    pub fn recover(self, place: &Place, seed: u64) -> Vec<Command> {
         let mut commands = Vec::new();
         match self.kind {
             Kind::Serial(_) | Kind::Follower => {
@@ -207,7 +203,7 @@ impl Way {
         for command in &mut commands {
             command.arg("--recover-only");
         }
-        commands.into_iter().map(Victim::naming_workers).collect()
+        commands
     }
 
     /// A process that checks that everything acknowledged is found once and whole. It prints the counts that are taken

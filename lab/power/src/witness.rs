@@ -1,13 +1,12 @@
 //! Watches processes until the power fails: reads their acknowledgements, and kills them when it is off.
 //!
-//! A process writes each acknowledgement in 8 or 16 bytes: its count, or its worker and that worker's count. An
-//! acknowledgement in the pipe after the cut was written while there was power, since the request at which it fails is
-//! never answered.
+//! The processes report as the victims of all torture runs do ([`sardonyx_base::victims`]). An acknowledgement in the
+//! pipe after the cut was written while there was power, since the request at which it fails is never answered.
 
 use crate::command;
 use crate::served::Served;
 use anyhow::{Context, bail, ensure};
-use std::io::Read;
+use sardonyx_base::victims::{Report, Reports};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,22 +44,6 @@ pub enum End {
     Failed(String),
 }
 
-/// A process to be watched.
-pub struct Victim {
-    /// Its command.
-    pub command: Command,
-    /// The worker of its acknowledgements, of 8 bytes; `None` if it names a worker with each, in 16.
-    pub worker: Option<u64>,
-}
-
-impl Victim {
-    /// One that names a worker with each acknowledgement.
-    pub fn naming_workers(command: Command) -> Victim {
-        let worker = None;
-        Victim { command, worker }
-    }
-}
-
 enum Event {
     Told { worker: u64, count: u64 },
     Closed,
@@ -85,7 +68,7 @@ pub struct Stand<'a> {
 /// They cannot be started, or do not die; the run is interrupted.
 pub fn watch(
     stand: &Stand<'_>,
-    victims: Vec<Victim>,
+    victims: Vec<Command>,
     cut: Cut,
     mut acknowledged: impl FnMut(u64, u64),
 ) -> anyhow::Result<End> {
@@ -175,11 +158,7 @@ fn listen(
 struct Children(Vec<Child>);
 
 impl Children {
-    fn start(&mut self, victim: Victim, sender: &Sender<Event>) -> anyhow::Result<()> {
-        let Victim {
-            mut command,
-            worker,
-        } = victim;
+    fn start(&mut self, mut command: Command, sender: &Sender<Event>) -> anyhow::Result<()> {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -188,17 +167,13 @@ impl Children {
         let mut child = command
             .spawn()
             .with_context(|| format!("starting {name}"))?;
-        let mut out = child.stdout.take().context("a pipe")?;
+        let out = child.stdout.take().context("a pipe")?;
         self.0.push(child);
         let sender = sender.clone();
         std::thread::spawn(move || {
-            let mut words = [0; 16];
-            let words = &mut words[..if worker.is_none() { 16 } else { 8 }];
-            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-            while out.read_exact(words).is_ok() {
-                let (worker, count) = match worker {
-                    None => (word(&words[..8]), word(&words[8..])),
-                    Some(worker) => (worker, word(words)),
+            for report in Reports::new(out) {
+                let Report::Acknowledged { worker, count } = report else {
+                    continue;
                 };
                 if sender.send(Event::Told { worker, count }).is_err() {
                     return;

@@ -3,10 +3,10 @@
 
 use sardonyx::hosts::{DurableAt, RemoteLog};
 use sardonyx::{Options, Tables, record};
+use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
 use sardonyx_remote::{RemoteOptions, open};
-use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 record! {
     #[table("numbers", key = id)]
@@ -29,7 +29,7 @@ fn open_in(machine: &Path, directory: &str) -> Tables {
     options.open_tables(machine.join(directory)).unwrap()
 }
 
-/// Not a test: the body of the process that is killed. It prints each number that was acknowledged.
+/// Not a test: the body of the process that is killed. It reports each number that was acknowledged.
 #[test]
 fn acknowledge_until_killed() {
     let Some(machine) = std::env::var_os(MACHINE).map(PathBuf::from) else {
@@ -37,44 +37,24 @@ fn acknowledge_until_killed() {
     };
     let database = open_in(&machine, "bank.sdx");
     let numbers = database.table::<Number>().unwrap();
-    let mut told = std::io::stdout().lock();
     for id in 1.. {
         database
             .run(|tx| tx.insert(numbers, &Number { id }).map(|_| ()))
             .unwrap();
-        writeln!(told, "acknowledged {id}").unwrap();
+        acknowledge(0, id).unwrap();
     }
 }
 
-/// Kills the process when it has acknowledged so many. Returns the last number that it printed.
+/// Kills the process when it has acknowledged so many. Returns its last number.
 fn kill_after(machine: &Path, count: u64) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "store_killed::acknowledge_until_killed",
-            "--nocapture",
-        ])
-        .env(MACHINE, machine)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap());
-    let (mut last, mut line) = (0, String::new());
-    while last < count && told.read_line(&mut line).unwrap() > 0 {
-        last = number_of(&line).unwrap_or(last);
-        line.clear();
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut rest = line;
-    told.read_to_string(&mut rest).unwrap();
-    // The last line may have been cut, and then its number is shorter.
-    let whole = rest.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    whole.lines().filter_map(number_of).fold(last, u64::max)
-}
-
-fn number_of(line: &str) -> Option<u64> {
-    line.trim_end().strip_prefix("acknowledged ")?.parse().ok()
+    let witness = Witness::new(Counts::of_each());
+    let mut command = test_program(&acknowledge_until_killed).unwrap();
+    let mut victim = witness.start(command.env(MACHINE, machine)).unwrap();
+    let goes_on = witness.goes_on(&victim, [0], count, Duration::from_secs(600));
+    goes_on.unwrap();
+    victim.end().unwrap();
+    witness.verdict().unwrap();
+    witness.with(|counts| counts.of(0))
 }
 
 #[test]

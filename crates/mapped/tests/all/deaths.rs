@@ -3,17 +3,14 @@
 //! transaction, they count their transfers on a page of their own.
 
 use crate::common::{
-    self, Fallible, MECHANISMS, PAGE, Shared, alone, mechanism_of, options, role, say, spawn, sum,
+    self, Fallible, MECHANISMS, PAGE, Shared, acknowledge, alone, mechanism_of, options, role, sum,
     unique, word,
 };
+use sardonyx_base::victims::{Counts, Victim, Witness};
 use sardonyx_mapped::planted::{self, Step};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, P, Segment, SegmentError, Transaction};
 use sardonyx_workload::random::Random;
-use std::process::Child;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Pages with an account each: from the first page on, across the bound of a chunk.
 const ACCOUNTS: std::ops::Range<u64> = 500..524;
@@ -22,6 +19,8 @@ const MONEY: u64 = 24_000;
 /// Pages of counters follow.
 const COUNTERS: u64 = 600;
 const PAGES: u64 = 1024;
+/// A process without progress for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Pages that one transaction of many writes whole: more than its part of the ring.
 const LARGE: std::ops::Range<u64> = 700..850;
 
@@ -38,13 +37,13 @@ fn child() {
     }
 }
 
-/// Moves money until killed, and says how often it did.
+/// Moves money until killed, and reports how often it did.
 fn forever(name: &str, mechanism: MechanismKind, number: u64, seed: u64) {
     let segment = options(mechanism).open_volatile(name).unwrap();
     let mut random = Random::new(seed);
     for done in 1.. {
         transfer(&segment, number, &mut random).unwrap();
-        say(done);
+        acknowledge(number, done);
     }
 }
 
@@ -56,7 +55,7 @@ fn die(name: &str, mechanism: MechanismKind, step: usize, passes: u64) {
     let mut random = Random::new(step as u64);
     for done in 1..2000 {
         transfer(&segment, 0, &mut random).unwrap();
-        say(done);
+        acknowledge(0, done);
         if done % 8 == 0 {
             // Slots are taken and freed, and the segment grows.
             let other = segment.session().unwrap();
@@ -104,7 +103,7 @@ fn bank(mechanism: MechanismKind, name: &str) -> Shared {
 }
 
 /// The sum is right, and a process has done the transfers that it reported, or one more.
-fn check(segment: &Segment, number: u64, said: u64) {
+fn check(segment: &Segment, number: u64, mut reported: Counts) {
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
         sum(&snapshot, ACCOUNTS),
@@ -129,63 +128,46 @@ fn check(segment: &Segment, number: u64, said: u64) {
             "a large transaction is there in part: {done} transactions, {value}"
         );
     }
-    assert!(
-        done == said || done == said + 1,
-        "process {number} said {said} transactions, and {done} are there"
-    );
+    reported.settle(number, done, 1).unwrap();
 }
 
-/// A process that moves money; a thread listens to it.
+/// A process that moves money, and its witness.
 struct Worker {
     number: u64,
-    child: Child,
-    said: Arc<AtomicU64>,
-    listener: JoinHandle<()>,
+    victim: Victim,
+    witness: Witness,
 }
 
 impl Worker {
     fn start(role: &[&str], number: u64) -> Self {
-        let (child, mut told) = spawn(module_path!(), role).apart();
-        let said = Arc::new(AtomicU64::new(0));
-        let counted = said.clone();
-        let listener = std::thread::spawn(move || {
-            while let Some(line) = told.hear() {
-                counted.store(line.parse().unwrap(), Ordering::SeqCst);
-            }
-        });
+        let witness = Witness::default();
+        let victim = witness.start(&mut common::command(module_path!(), role));
         Worker {
             number,
-            child,
-            said,
-            listener,
+            victim: victim.unwrap(),
+            witness,
         }
     }
 
     /// Returns when it has done so many more.
     fn goes_on(&mut self, more: u64) {
-        let until = self.said.load(Ordering::SeqCst) + more;
-        let began = Instant::now();
-        while self.said.load(Ordering::SeqCst) < until {
-            if self.listener.is_finished() {
-                panic!(
-                    "process {} ended by itself: {:?}",
-                    self.number,
-                    self.child.wait()
-                );
-            }
-            assert!(began.elapsed().as_secs() < 120, "a process hangs");
-            std::thread::yield_now();
-        }
+        let Worker {
+            number,
+            victim,
+            witness,
+        } = self;
+        let done = witness.goes_on(victim, [*number], more, PATIENCE);
+        done.unwrap_or_else(|error| panic!("process {number}: {error}"));
     }
 
-    /// Returns the last count that it said, once it has ended.
-    fn end(mut self, kill: bool) -> u64 {
+    /// Returns what it reported, once it has ended.
+    fn end(mut self, kill: bool) -> Counts {
         if kill {
-            self.child.kill().unwrap();
+            self.victim.kill().unwrap();
         }
-        self.child.wait().unwrap();
-        self.listener.join().unwrap();
-        self.said.load(Ordering::SeqCst)
+        self.victim.wait().unwrap();
+        self.witness.verdict().unwrap();
+        self.witness.with(|counts| counts.clone())
     }
 }
 
@@ -290,7 +272,7 @@ fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
         survivor
     });
     let mut victim = start("die", 0, [&step_number, &passes]);
-    let status = victim.child.wait().unwrap();
+    let status = victim.victim.wait().unwrap();
     check(&shared.segment, 0, victim.end(false));
     let mut survivor = early.unwrap_or_else(|| start("transfer", 1, ["1", "5"]));
     survivor.goes_on(20);
@@ -306,7 +288,7 @@ fn who_dies_while_making_a_segment_leaves_none() {
     let step = step.unwrap().to_string();
     let mechanism = MechanismKind::Asynchronous;
     let mut victim = Worker::start(&["die", "Asynchronous", &name, &step, "0"], 0);
-    assert!(!victim.child.wait().unwrap().success());
+    assert!(!victim.victim.wait().unwrap().success());
     victim.end(false);
     let mut files = std::fs::read_dir("/dev/shm").unwrap();
     let left = files.find(|file| {
@@ -354,7 +336,7 @@ fn i9_a_process_at_the_place_of_a_dead_one_does_not_have_its_locks() {
     for step in [Step::CommitLocked, Step::GrowthLocked] {
         let step = Step::ALL.iter().position(|other| *other == step).unwrap();
         let mut victim = start("die", 0, [&step.to_string(), "1"]);
-        assert!(!victim.child.wait().unwrap().success());
+        assert!(!victim.victim.wait().unwrap().success());
         victim.end(false);
         // The first free place is the victim's, and no other process has looked at its locks.
         let mut next = start("transfer", 1, ["1", "5"]);

@@ -2,17 +2,21 @@
 //! there whole or not at all (I1, I8, I9).
 
 use crate::common::{
-    self, Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,
+    self, Fallible, MECHANISMS, PAGE, acknowledge, mechanism_of, options, role, runs, sum, word,
 };
+use sardonyx_base::victims::{Victim, Witness};
 use sardonyx_mapped::planted::{self, Step};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, P, Segment};
 use sardonyx_workload::random::Random;
 use std::path::Path;
+use std::time::Duration;
 
 const ACCOUNTS: std::ops::Range<u64> = 500..516;
 const MONEY: u64 = 16_000;
 const COUNTERS: u64 = 600;
 const PAGES: u64 = 1024;
+/// A worker without progress for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Pages that one transaction of many writes whole: more than its part of the ring.
 const LARGE: std::ops::Range<u64> = 700..850;
 
@@ -27,7 +31,7 @@ fn child() {
     let segment = options(mechanism).open(directory).unwrap();
     let mut random = Random::new(number(3));
     for _ in 0.. {
-        say(transfer(&segment, worker, &mut random).unwrap());
+        acknowledge(worker, transfer(&segment, worker, &mut random).unwrap());
     }
 }
 
@@ -80,16 +84,18 @@ fn open(mechanism: MechanismKind, directory: &Path) -> Segment {
     segment
 }
 
-/// The sum is right, and each worker's count is the reported one, or one more.
-fn check(segment: &Segment, said: &[u64]) {
+/// The sum is right, and the count of each of so many workers is the reported one, or one more. Counting continues from
+/// there.
+fn check(segment: &Segment, witness: &Witness, workers: u64) {
+    witness.verdict().unwrap();
     let snapshot = segment.snapshot().unwrap();
     assert_eq!(
         sum(&snapshot, ACCOUNTS),
         MONEY,
         "money appeared or vanished"
     );
-    for (worker, said) in said.iter().enumerate() {
-        let page = COUNTERS + worker as u64;
+    for worker in 0..workers {
+        let page = COUNTERS + worker;
         let [count, second] = [0, 1].map(|n| snapshot.read(word(page, n)).unwrap());
         assert_eq!(count, second, "a transaction is there in part");
         if worker == 0 {
@@ -102,14 +108,12 @@ fn check(segment: &Segment, said: &[u64]) {
                 );
             }
         }
-        assert!(
-            count == *said || count == said + 1,
-            "worker {worker} was told {said}, and {count} are there"
-        );
+        let settled = witness.with(|counts| counts.settle(worker, count, 1));
+        settled.unwrap();
     }
 }
 
-fn worker_of(mechanism: MechanismKind, directory: &Path, worker: usize, seed: u64) -> [String; 4] {
+fn worker_of(mechanism: MechanismKind, directory: &Path, worker: u64, seed: u64) -> [String; 4] {
     [
         format!("{mechanism:?}"),
         directory.display().to_string(),
@@ -118,17 +122,10 @@ fn worker_of(mechanism: MechanismKind, directory: &Path, worker: usize, seed: u6
     ]
 }
 
-fn start(role: &[String]) -> common::Process {
-    spawn(
-        module_path!(),
-        &role.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
-}
-
-/// The last line of a process, once it has ended.
-fn last_of(process: &mut common::Process, before: u64) -> u64 {
-    let last = process.hear_all().pop();
-    last.map_or(before, |line| line.parse().unwrap())
+fn start(witness: &Witness, role: &[String]) -> Victim {
+    let role = role.iter().map(String::as_str).collect::<Vec<_>>();
+    let mut command = common::command(module_path!(), &role);
+    witness.start(&mut command).unwrap()
 }
 
 #[test]
@@ -137,31 +134,22 @@ fn all_are_killed_at_once_and_nothing_acknowledged_is_lost() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank");
         drop(open(mechanism, &path));
-        let mut said = vec![0; 3];
+        let (witness, count) = (Witness::default(), 3);
         let mut random = Random::new(11);
         for life in 0..runs(2) {
-            let mut workers: Vec<_> = (0..said.len())
-                .map(|n| start(&worker_of(mechanism, &path, n, life * 10 + n as u64)))
-                .collect();
+            let role = |n| worker_of(mechanism, &path, n, life * 10 + n);
+            let mut workers: Vec<_> = (0..count).map(|n| start(&witness, &role(n))).collect();
             // Not by the clock: after so many acknowledgements.
             for _ in 0..1 + random.below(200) {
-                let n = random.below(said.len() as u64) as usize;
-                said[n] = workers[n].hear().expect("it goes on").parse().unwrap();
+                let n = random.below(count);
+                let goes_on = witness.goes_on(&workers[n as usize], [n], 1, PATIENCE);
+                goes_on.unwrap();
             }
+            workers.iter_mut().for_each(|worker| worker.kill().unwrap());
             for worker in &mut workers {
-                worker.child.kill().unwrap();
+                worker.wait().unwrap();
             }
-            for (n, worker) in workers.iter_mut().enumerate() {
-                worker.child.wait().unwrap();
-                said[n] = last_of(worker, said[n]);
-            }
-            let segment = open(mechanism, &path);
-            check(&segment, &said);
-            // Existing values stay: counting goes on from them.
-            let snapshot = segment.snapshot().unwrap();
-            for (n, said) in said.iter_mut().enumerate() {
-                *said = snapshot.read(word(COUNTERS + n as u64, 0)).unwrap();
-            }
+            check(&open(mechanism, &path), &witness, count);
         }
     }
 }
@@ -172,20 +160,16 @@ fn one_is_killed_the_others_go_on_and_all_is_there_after_a_restart() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank");
         let segment = open(mechanism, &path);
-        let mut said = vec![0; 4];
+        let witness = Witness::default();
         for victim in 0..4 {
-            let mut dead = start(&worker_of(mechanism, &path, victim, 5));
-            for _ in 0..20 {
-                said[victim] = dead.hear().expect("it goes on").parse().unwrap();
-            }
-            dead.child.kill().unwrap();
-            dead.child.wait().unwrap();
-            said[victim] = last_of(&mut dead, said[victim]);
-            check(&segment, &said);
-            transfer(&segment, 9, &mut Random::new(victim as u64)).unwrap();
+            let mut dead = start(&witness, &worker_of(mechanism, &path, victim, 5));
+            witness.goes_on(&dead, [victim], 20, PATIENCE).unwrap();
+            dead.end().unwrap();
+            check(&segment, &witness, 4);
+            transfer(&segment, 9, &mut Random::new(victim)).unwrap();
         }
         drop(segment);
-        check(&open(mechanism, &path), &said);
+        check(&open(mechanism, &path), &witness, 4);
     }
 }
 
@@ -216,16 +200,16 @@ fn one_dies_at_each_step_and_all_is_there_after_a_restart() {
         let segment = open(mechanism, &path);
         let mut role = worker_of(mechanism, &path, 0, 1).to_vec();
         role.push(n.to_string());
-        let mut victim = start(&role);
-        let said = last_of(&mut victim, 0);
-        let status = victim.child.wait().unwrap();
+        let witness = Witness::default();
+        let status = start(&witness, &role).wait().unwrap();
         assert!(!status.success(), "{step:?}: it did not die");
         // Survivors go on, and their acknowledged commits are durable.
         for _ in 0..5 {
             transfer(&segment, 1, &mut Random::new(2)).unwrap();
         }
-        check(&segment, &[said, 5]);
+        witness.with(|counts| counts.settle(1, 5, 5)).unwrap();
+        check(&segment, &witness, 2);
         drop(segment);
-        check(&open(mechanism, &path), &[said, 5]);
+        check(&open(mechanism, &path), &witness, 2);
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! The server is this program itself, in a process of its own, which runs the ignored test `a_server`.
 
+use crate::common::encode;
 use crate::common::text::answers;
-use crate::common::{encode, name_of_test};
 use bytes::BytesMut;
 use sardonyx::Tables;
+use sardonyx_base::victims::{Victim, say, test_program};
 use sardonyx_resp::{Continue, Keyspace, Session, SessionOptions};
 use std::future::Future;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::pin::pin;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
@@ -75,49 +75,21 @@ fn a_server() {
     let tables = Arc::new(Tables::open(directory).expect("opens"));
     let keyspace = Keyspace::open(tables).expect("a keyspace");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    println!(
-        "\nlistening at {}",
-        listener.local_addr().expect("an address")
-    );
+    let address = listener.local_addr().expect("an address");
+    say(format_args!("listening at {address}")).expect("the test listens");
     for stream in listener.incoming() {
         let keyspace = Arc::clone(&keyspace);
         std::thread::spawn(move || serve(stream.expect("a connection"), keyspace));
     }
 }
 
-/// A server, which ends with this at the latest.
-struct Server(Child);
-
-impl Server {
-    fn kill(mut self) {
-        self.0.kill().expect("killed");
-        self.0.wait().expect("gone");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Starts a server; returns it with its address.
-fn start(directory: &Path) -> (Server, String) {
-    let program = std::env::current_exe().expect("this program");
-    let name = name_of_test(module_path!(), "a_server");
-    let mut server = Command::new(program)
-        .args([&name, "--exact", "--ignored", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a server");
-    let output = BufReader::new(server.stdout.take().expect("its output"));
-    let mut lines = output.lines().map(|line| line.expect("a line"));
-    let address = lines.find_map(|line| line.strip_prefix("listening at ").map(str::to_string));
-    // The rest of its output is discarded.
-    std::thread::spawn(move || lines.for_each(drop));
-    (Server(server), address.expect("it listens"))
+fn start(directory: &Path) -> (Victim, String) {
+    let mut command = test_program(&a_server).expect("this program");
+    let mut server = Victim::start(command.env(DIRECTORY, directory)).expect("a server");
+    let address = server.said("listening at ").expect("it listens");
+    server.listen(drop).expect("its output is read");
+    (server, address)
 }
 
 /// A client's transaction: it writes the same number to each of these keys.
@@ -179,7 +151,7 @@ fn i1_i4_what_was_answered_outlives_a_kill_and_transactions_are_whole() {
     let directory = directory.path().join("kv.sdx");
     let mut there = [0; CLIENTS as usize];
     for round in 0..4 {
-        let (server, address) = start(&directory);
+        let (mut server, address) = start(&directory);
         let (answered, told) = channel();
         let wanted = 60 + 45 * round;
         let acknowledged: Vec<u64> = std::thread::scope(|scope| {
@@ -199,13 +171,13 @@ fn i1_i4_what_was_answered_outlives_a_kill_and_transactions_are_whole() {
             while count < wanted {
                 count += told.recv().expect("the server runs");
             }
-            server.kill();
+            server.end().expect("killed");
             clients
                 .into_iter()
                 .map(|client| client.join().expect("a client"))
                 .collect()
         });
-        let (server, address) = start(&directory);
+        let (mut server, address) = start(&directory);
         let mut stream = TcpStream::connect(&address).expect("it listens");
         for (client, acknowledged) in acknowledged.into_iter().enumerate() {
             let ask = [
@@ -232,6 +204,6 @@ fn i1_i4_what_was_answered_outlives_a_kill_and_transactions_are_whole() {
             );
             there[client] = count;
         }
-        server.kill();
+        server.end().expect("killed");
     }
 }

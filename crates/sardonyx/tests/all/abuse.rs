@@ -12,7 +12,6 @@ mod program;
 mod tickets;
 mod witness;
 
-use crate::alone::path_of;
 use crate::common;
 use crate::common::{Item, Note, Opened, PLANNED, hide_planned_panics};
 use crate::fork::end;
@@ -21,11 +20,11 @@ use sardonyx::disk::GroupPolicy;
 use sardonyx::procedures::BatchTicket;
 use sardonyx::{Durability, Error, Options, Shape, Ticket};
 use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Victim, test_program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -363,29 +362,18 @@ fn sequence() {
 /// Runs a sequence; returns its fault, if there is one.
 fn judge(seed: u64) -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &path_of(&sequence),
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .env(
-            "SARDONYX_ABUSED",
-            format!("{seed}@{}", directory.path().display()),
-        )
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = test_program(&sequence).unwrap();
+    command.arg("--test-threads=1").env(
+        "SARDONYX_ABUSED",
+        format!("{seed}@{}", directory.path().display()),
+    );
+    let mut victim = Victim::start(&mut command).unwrap();
+    victim.listen(drop).unwrap();
     let begun = Instant::now();
     let status = loop {
-        match child.try_wait().unwrap() {
+        match victim.ended().unwrap() {
             Some(status) => break status,
-            None if begun.elapsed() > LIMIT => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                return Err("it hangs".into());
-            }
+            None if begun.elapsed() > LIMIT => return Err("it hangs".into()),
             None => std::thread::sleep(Duration::from_millis(2)),
         }
     };

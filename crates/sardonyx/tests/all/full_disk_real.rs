@@ -1,9 +1,9 @@
 //! A real file system that is full: a small one in memory, mounted for this test's process alone. If the system does
 //! not let us mount one, the test prints that and does nothing.
 
-use crate::alone::path_of;
 use crate::common::{Model, Opened, SHAPES, options};
 use sardonyx::Error;
+use sardonyx_base::victims::path_of;
 use sardonyx_storage::log::LogError;
 use std::io::Write;
 use std::path::{Path, PathBuf};

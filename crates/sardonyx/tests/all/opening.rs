@@ -1,20 +1,19 @@
 //! Opening and closing: one opener at a time, also across processes; a killed one leaves nothing
 //! behind (I9); options that cannot work are refused; every shape opens what another wrote.
 
-use crate::alone::path_of;
 use crate::common;
 use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::low_level::zerocopy;
 use sardonyx::{Error, Options, Shape, Table, Tables, record};
+use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A way of opening a directory.
 type Opening = fn(Options, &Path) -> Result<(), Error>;
@@ -37,12 +36,9 @@ fn hold_the_database_until_killed() {
         return;
     };
     let opened = Opened::on_real(Path::new(&path), options(Shape::Coalesced)).expect("opens");
-    let mut out = std::io::stdout();
     for n in 1.. {
         opened.put(1, n).expect("durable");
-        // Acknowledged, and reported outside.
-        writeln!(out, "acknowledged {n}").expect("the parent listens");
-        out.flush().expect("the parent listens");
+        acknowledge(1, n).expect("the parent listens");
         // An unfinished one now and then, so that the kill may find it.
         if n % 3 == 0 {
             let items = opened.items;
@@ -60,57 +56,34 @@ fn hold_the_database_until_killed() {
     }
 }
 
-fn start_child(directory: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("a test binary"))
-        .args(["--ignored", "--exact", "--nocapture"])
-        .arg(path_of(&hold_the_database_until_killed))
-        .env(DIRECTORY, directory)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts")
-}
-
-/// The durable number in a line of the child.
-fn acknowledged(line: &str) -> Option<u64> {
-    line.split("acknowledged ").nth(1)?.trim().parse().ok()
-}
-
 #[test]
 fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut before = 0;
     for round in 0..4 {
-        let mut child = start_child(directory.path());
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut last = 0;
-        let mut next = || {
-            let line = lines.next()?.expect("text");
-            Some(acknowledged(&line))
-        };
-        while last < 20 + round {
-            last = next().expect("it goes on").unwrap_or(last);
-        }
+        let witness = Witness::new(Counts::of_each());
+        let mut command = test_program(&hold_the_database_until_killed).expect("starts");
+        command.env(DIRECTORY, directory.path());
+        let mut victim = witness.start(&mut command).expect("starts");
+        let goes_on = witness.goes_on(&victim, [1], 20 + round, Duration::from_secs(600));
+        goes_on.expect("it goes on");
         let error = Opened::on_real(directory.path(), options(Shape::Coalesced)).unwrap_err();
         let Some(open) = error.downcast_ref::<OpenError>() else {
             panic!("{error}")
         };
         assert!(matches!(*open, OpenError::Locked { .. }), "{error}");
         let text = error.to_string();
-        let holder = format!("process {}", child.id());
+        let holder = format!("process {}", victim.id());
         assert!(text.contains("LOCK") && text.contains(&holder), "{text}");
-        child.kill().expect("kill -9");
-        child.wait().expect("it is gone");
-        // Lines from before its death count as well.
-        while let Some(line) = next() {
-            last = line.unwrap_or(last);
-        }
+        victim.end().expect("it is gone");
+        witness.verdict().expect("each is reported once");
         let shape = SHAPES[round as usize % SHAPES.len()];
         let opened = Opened::on_real(directory.path(), options(shape)).expect("recovers");
         let contents = opened.contents().expect("readable");
         let found = contents.items[&1];
-        assert!(found >= last, "{found} of {last} acknowledged");
         // At most the transaction under way is there besides.
-        assert!(found <= last + 1, "{found} of {last} acknowledged");
+        let settled = witness.with(|counts| counts.settle(1, found, 1));
+        settled.expect("each acknowledged one is there");
         assert_eq!(contents.items.len(), 1, "nothing of the aborted ones");
         assert_eq!(contents.notes.len() as u64, before + found);
         before += found;

@@ -3,9 +3,12 @@
 //!
 //! Invariant: the parts of a template, written one behind the other, are the template without its quotes.
 
+mod fields;
 pub(crate) mod moments;
 pub(crate) mod numbers;
+mod reader;
 pub(crate) mod reading;
+pub(crate) mod to_number;
 mod written;
 
 use crate::error::{SqlError, code};

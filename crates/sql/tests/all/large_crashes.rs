@@ -8,6 +8,7 @@ use sardonyx::disk::{Faults, GroupLimits, SimulatedDisk};
 use sardonyx::{Options, Shape, Tables};
 use sardonyx_base::random::stride;
 use sardonyx_sql::{BesideLimits, Database};
+use sardonyx_storage::crashes::{End, History, Walk};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -126,48 +127,35 @@ fn base() -> SimulatedDisk {
     disk
 }
 
-/// Runs the statement on a disk with a fault, and judges the database that the next process finds. Returns false if the
-/// fault has not come.
+/// Runs the statement in a life that ends so, and judges the database that the next life finds. Returns false if the
+/// end has not come.
 fn judge(
     base: &SimulatedDisk,
     text: &'static str,
     states: &[Vec<Vec<String>>; 2],
-    faults: Faults,
+    end: End,
 ) -> bool {
-    let what = format!("{text}: {faults:?}");
-    let disk = base.restart(faults);
-    let ran = open(&disk).map(|(tables, database)| {
+    let what = format!("{text}: {end:?}");
+    let disk = base.restart(end.faults());
+    // The statement, and the others' transactions by their numbers.
+    let (mut statement, mut others) = (History::default(), History::default());
+    let is_whole = open(&disk).is_some_and(|(tables, database)| {
         let ran = run_with_others(&tables, &database, text);
+        statement.submit(());
+        (0..ran.begun).for_each(|number| _ = others.submit(number));
+        others.acknowledge_first(ran.acknowledged as usize);
         if ran.is_done {
+            statement.acknowledge();
             assert_eq!(ran.acknowledged, ran.begun, "{what}");
         }
-        (ran, tables.close().is_ok())
+        tables.close().is_ok()
     });
-    let is_whole = matches!(ran, Some((_, true)));
-    let disk = match faults.kill_at_step {
-        Some(_) => disk.next_process(Faults::default()),
-        None => disk.restart(Faults::default()),
-    };
+    let disk = end.next(&disk, Faults::default());
     let database = reopen(&disk, &what);
     database.set_beside(unlimited());
-    let (content_now, others) = found(&database);
-    match &ran {
-        None => assert!(content_now == states[0] && others.is_empty(), "{what}"),
-        Some((ran, _)) => {
-            let is_after = content_now == states[1];
-            assert!(
-                is_after || content_now == states[0] && !ran.is_done,
-                "{what}: {content_now:?}"
-            );
-            let numbers: Vec<u64> = (0..others.len() as u64).collect();
-            assert_eq!(others, numbers, "{what}");
-            let count = others.len() as u64;
-            assert!(
-                (ran.acknowledged..=ran.begun).contains(&count),
-                "{what}: {count}"
-            );
-        }
-    }
+    let (content_now, others_now) = found(&database);
+    statement.judge(&content_now, |ran| states[ran.len()].clone());
+    others.judge(&others_now, <[u64]>::to_vec);
     // Nothing of what was begun is in the way of the next one.
     database.set_beside(BesideLimits {
         from: 1,
@@ -196,46 +184,30 @@ fn check_aside(base: &SimulatedDisk, text: &'static str) {
     assert!(ran.is_done && ran.begun > 1, "{text}");
 }
 
-/// Judges with each fault that a number gives, from the first one until one that no longer comes.
-/// A fault at each so-manieth step.
-fn explore(few: usize, fault: impl Fn(u64) -> Faults) {
-    let (base, step) = (base(), stride(few));
+/// Judges with each end of this kind, from the first one until one that no longer comes.
+fn explore(few: usize, end: fn(u64) -> End) {
+    let base = base();
     for text in LARGE {
         check_aside(&base, text);
         let states = states(&base, text);
-        let mut faults = 0;
-        for at in (1..).step_by(step) {
-            if !judge(&base, text, &states, fault(at)) {
-                break;
-            }
-            faults += 1;
-        }
-        assert!(faults * step > 5, "{text}: {faults} faults");
+        let walk = Walk::each(few).at_least(6);
+        walk.explore(text, |at| judge(&base, text, &states, end(at)));
     }
 }
 
 #[test]
 fn i1_a_crash_at_any_step_leaves_the_rows_before_or_after() {
-    explore(7, |at| Faults {
-        crash_at_step: Some(at),
-        ..Faults::default()
-    });
+    explore(7, End::Crash);
 }
 
 #[test]
 fn i1_a_kill_at_any_step_leaves_the_rows_before_or_after() {
-    explore(8, |at| Faults {
-        kill_at_step: Some(at),
-        ..Faults::default()
-    });
+    explore(8, End::Kill);
 }
 
 #[test]
 fn i7_a_failed_sync_is_never_acknowledged() {
-    explore(2, |at| Faults {
-        fail_sync_at: Some(at),
-        ..Faults::default()
-    });
+    explore(2, End::FailedSyncThenCut);
 }
 
 #[test]
@@ -244,16 +216,7 @@ fn i14_a_full_disk_leaves_the_rows_before_or_after() {
     for text in LARGE {
         let states = states(&base, text);
         for from in (1..50).step_by(stride(13)) {
-            let full_steps = Some((from, from + 20));
-            judge(
-                &base,
-                text,
-                &states,
-                Faults {
-                    full_steps,
-                    ..Faults::default()
-                },
-            );
+            judge(&base, text, &states, End::Full(from, from + 20));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests that must be the only one of their process: because of forks, limits, signals or a count of threads. The test
 //! programs of several crates have this file.
 
-use std::process::Command;
+use sardonyx_base::victims::{path_of, test_program};
 
 /// The name of the test that a child process runs.
 const ALONE: &str = "SARDONYX_TEST_ALONE";
@@ -14,8 +14,8 @@ pub fn alone<F: FnOnce()>(body: F) {
     if std::env::var(ALONE).is_ok_and(|name| name == test) {
         return body();
     }
-    let child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", &test, "--include-ignored", "--nocapture"])
+    let child = test_program(&body)
+        .expect("this program")
         .env(ALONE, &test)
         .output()
         .expect("the program starts");
@@ -28,11 +28,4 @@ pub fn alone<F: FnOnce()>(body: F) {
         "{test} in its own process: {}",
         child.status
     );
-}
-
-/// A test's name as this program's arguments have it: of the test's function, or of a closure in it.
-pub fn path_of<F>(_: &F) -> String {
-    let path = std::any::type_name::<F>().trim_end_matches("::{{closure}}");
-    let (_, test) = path.split_once("::").expect("a path with the crate's name");
-    test.to_owned()
 }

@@ -4,6 +4,7 @@
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_base::random::Random;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Disk, DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, Engine, Opened, StorageOptions, take_lock};
 use std::io::Error;
@@ -106,10 +107,7 @@ fn i1_i6_a_crash_at_any_step_of_a_hand_over_and_after_it_loses_nothing_that_was_
         for nth in 0..CRASHES {
             let step = nth * apart + 1 + random.below(apart);
             let options = filled(LAST, stripes);
-            let crashing = disk(seed).restart(Faults {
-                crash_at_step: Some(step),
-                ..Faults::default()
-            });
+            let crashing = disk(seed).restart(End::Crash(step).faults());
             let acknowledged = handed_over(&crashing, &options);
             crashed += u64::from(crashing.has_crashed());
             let after = crashing.restart(Faults::default());

@@ -1,9 +1,8 @@
 //! Behaviour that only the real disk has: its directory, and a lock that dies with its holder.
 
-use crate::alone::path_of;
+use sardonyx_base::victims::{Victim, say, test_program};
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, RealDisk};
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 const LOCK_DIRECTORY: &str = "SARDONYX_TEST_LOCK_DIRECTORY";
 
@@ -16,7 +15,7 @@ fn hold_the_lock_until_killed() {
     };
     let disk = RealDisk::open(directory).unwrap();
     let _held = disk.lock("LOCK").unwrap().expect("it is free");
-    println!("\nlocked");
+    say("locked").unwrap();
     // Nothing is ever written to this end: it returns only if the parent dies.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
@@ -25,23 +24,11 @@ fn hold_the_lock_until_killed() {
 fn a_lock_dies_with_its_holder() {
     let directory = tempfile::tempdir().unwrap();
     let disk = RealDisk::open(directory.path()).unwrap();
-    let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &path_of(&hold_the_lock_until_killed),
-            "--ignored",
-            "--nocapture",
-        ])
-        .env(LOCK_DIRECTORY, directory.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
-    assert!(
-        lines.any(|line| line.unwrap() == "locked"),
-        "the holder did not get the lock"
-    );
+    let mut command = test_program(&hold_the_lock_until_killed).unwrap();
+    command.env(LOCK_DIRECTORY, directory.path());
+    let mut holder = Victim::start(command.stdin(Stdio::piped())).unwrap();
+    let locked = holder.said("locked");
+    assert!(locked.is_some(), "the holder did not get the lock");
     let while_held = disk.lock("LOCK").unwrap();
     let named = disk.lock_holders("LOCK");
     let for_reading = RealDisk::open_for_reading(directory.path()).unwrap();
@@ -49,8 +36,7 @@ fn a_lock_dies_with_its_holder() {
         for_reading.lock("LOCK").unwrap().is_none(),
         "for readers, too"
     );
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    holder.end().unwrap();
     assert_eq!(named, [holder.id()]);
     assert_eq!(disk.lock_holders("LOCK"), [0; 0]);
     assert!(while_held.is_none());

@@ -5,6 +5,7 @@
 //! disk that would remain if everything unsynced were lost.
 
 use crate::common::NoCheckpoints;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::engine::{Driver, FirstOpening, StorageOptions, open_first};
@@ -54,17 +55,11 @@ fn growths_that_fail(fault: fn(u64) -> Faults, then: impl Fn(&SimulatedDisk, Seg
 }
 
 fn fail_sync(at: u64) -> Faults {
-    Faults {
-        fail_sync_at: Some(at),
-        ..Faults::default()
-    }
+    End::FailedSync(at).faults()
 }
 
 fn kill(at: u64) -> Faults {
-    Faults {
-        kill_at_step: Some(at),
-        ..Faults::default()
-    }
+    End::Kill(at).faults()
 }
 
 #[test]

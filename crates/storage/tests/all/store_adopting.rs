@@ -1,6 +1,7 @@
 //! A database that was made without a store comes into one: all of it, or not at all.
 
 use crate::common::store::{Lossy, Primary, disk, follow, impatient, options, without_store};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::Faults;
 use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions};
 use sardonyx_storage::remote_log::objects::RemoteObjects;
@@ -97,10 +98,7 @@ fn promised_with_a_kill_at(step: u64, seed: u64) -> bool {
     let hasty = impatient(with.clone());
     let a = disk(seed);
     Primary::open(&a, without.clone()).unwrap().close();
-    let a = a.next_process(Faults {
-        kill_at_step: Some(step),
-        ..Faults::default()
-    });
+    let a = a.next_process(End::Kill(step).faults());
     let mut acknowledged = 0;
     if let Ok(first) = Primary::open(&a, without) {
         // Each takes a write and a sync, beside other threads.

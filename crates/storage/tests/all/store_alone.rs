@@ -3,6 +3,7 @@
 
 use crate::common::held::HeldDisk;
 use crate::common::store::{Lossy, Primary, disk, follow, options};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions};
 use sardonyx_storage::log::LogError;
@@ -122,10 +123,7 @@ fn i7_a_sync_that_fails_behind_closes_the_log_and_the_store_has_everything() {
     let mut failed_after_opening = 0;
     for fail_sync_at in 0..60 {
         let store = Arc::new(Lossy::default());
-        let faults = Faults {
-            fail_sync_at: Some(fail_sync_at),
-            ..Faults::default()
-        };
+        let faults = End::FailedSync(fail_sync_at).faults();
         let failing = SimulatedDisk::new(fail_sync_at, faults);
         let Ok(first) = Primary::open(&failing, alone(&store)) else {
             continue;

@@ -1,6 +1,7 @@
 //! Bases of a database in a store, copies at any place of its log, and the retention of the past.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, impatient, options, put_base};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
@@ -259,10 +260,7 @@ fn i12_who_goes_on_from_a_base_of_its_own_epoch_is_cut_where_another_host_went_o
 fn a_crash_at_any_step_of_going_on_from_a_base_leaves_a_directory_that_does() {
     let mut steps = 0;
     for step in 1.. {
-        let faults = Faults {
-            crash_at_step: Some(step),
-            ..Faults::default()
-        };
+        let faults = End::Crash(step).faults();
         let (again, options) = killed_after_a_trim(DurableAt::Both, true, faults);
         let outcome = Primary::open(&again, options.clone()).map(drop);
         let crashed = again.has_crashed();
@@ -319,10 +317,7 @@ fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
     let each = sardonyx_base::random::stride(7);
     let mut steps = 0;
     for step in (1..).step_by(each) {
-        let faults = Faults {
-            crash_at_step: Some(step),
-            ..Faults::default()
-        };
+        let faults = End::Crash(step).faults();
         let (behind, options) = left_behind(10, faults);
         let outcome = follow(&behind, &options).map(drop);
         let crashed = behind.has_crashed();
@@ -394,13 +389,7 @@ fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_w
     assert!(some.known.entry.next < whole.known.entry.next);
     let mut members = 0;
     for step in 1.. {
-        let copy = SimulatedDisk::new(
-            step,
-            Faults {
-                crash_at_step: Some(step),
-                ..Faults::default()
-            },
-        );
+        let copy = SimulatedDisk::new(step, End::Crash(step).faults());
         let home: Arc<dyn Disk> = Arc::new(copy.clone());
         let outcome = clone_at(&home, &both, CloneUntil::Group(4), |_| ());
         if !copy.has_crashed() {

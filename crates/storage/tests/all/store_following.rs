@@ -4,6 +4,7 @@
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, options};
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_base::random::Random;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions};
 use std::sync::Arc;
@@ -56,10 +57,7 @@ fn i1_i6_a_crash_at_any_step_of_following_loses_nothing_that_was_applied() {
         let mut random = Random::new(seed);
         let mut step = 1;
         loop {
-            let crashing = disk(seed).restart(Faults {
-                crash_at_step: Some(step),
-                ..Faults::default()
-            });
+            let crashing = disk(seed).restart(End::Crash(step).faults());
             let (applied, is_whole) = apply_all(&crashing, &options);
             if !crashing.has_crashed() {
                 assert!(is_whole);
@@ -84,10 +82,7 @@ fn i7_a_copy_whose_sync_failed_writes_nothing_more_and_goes_on_when_it_is_opened
     let options = filled();
     let mut failed = 0;
     for fail_sync_at in (0..200).step_by(9) {
-        let faults = Faults {
-            fail_sync_at: Some(fail_sync_at),
-            ..Faults::default()
-        };
+        let faults = End::FailedSync(fail_sync_at).faults();
         let failing = SimulatedDisk::new(fail_sync_at, faults);
         let (applied, is_whole) = apply_all(&failing, &options);
         failed += u64::from(!is_whole);

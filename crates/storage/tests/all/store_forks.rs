@@ -2,6 +2,7 @@
 //! comes back without them, and they are kept aside.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, impatient, options, put_base};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     DurableAt, KeepInStore, OpenError, StorageOptions, delete_past, exists, forks, remove_base,
@@ -151,10 +152,7 @@ fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_do
     for has_base in [false, true] {
         let mut steps = 0;
         for step in (1..).step_by(each) {
-            let faults = Faults {
-                crash_at_step: Some(step),
-                ..Faults::default()
-            };
+            let faults = End::Crash(step).faults();
             let (behind, options) = superseded(step, has_base, TEN, faults);
             let outcome = Primary::open(&behind, options.clone()).map(Primary::close);
             let crashed = behind.has_crashed();

@@ -4,6 +4,7 @@
 
 use crate::common::store::{Lossy, Primary, disk, follow, options};
 use sardonyx_base::random::Random;
+use sardonyx_base::seeds::Seeds;
 use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
@@ -234,16 +235,11 @@ fn run(seed: u64, durable_at: DurableAt, leaves: bool) -> Counted {
     world.counted
 }
 
-/// `SARDONYX_SEED=…` replays one, `SARDONYX_SEEDS=…` runs more.
 #[test]
 fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
-    let seeds = match sardonyx_base::random::asked("SARDONYX_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..sardonyx_base::random::seeds(5),
-    };
+    let seeds = Seeds::new(0, 5);
     let mut all = Counted::default();
-    for seed in seeds.clone() {
-        println!("seed {seed}");
+    seeds.explore(|seed| {
         for (durable_at, leaves) in [
             (DurableAt::Both, false),
             (DurableAt::Remote, false),
@@ -255,9 +251,9 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
             all.trimmed += counted.trimmed;
             all.refused += counted.refused;
         }
-    }
+    });
     println!("{all:?}");
-    assert!(all.opened >= seeds.count() as u64, "{all:?}");
+    assert!(all.opened >= seeds.count(), "{all:?}");
     assert!(all.behind < all.opened && all.trimmed > 0, "{all:?}");
     // This needs another host that continues with less than the one before had on its way. It also needs a base of
     // that at once, and a trim.

@@ -2,6 +2,7 @@
 //! cutting.
 
 use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults};
 use sardonyx_storage::engine::{DurableAt, FORK_NEW_FILE, OpenError, StorageOptions, forks};
 use sardonyx_storage::remote_log::RemoteLogError;
@@ -206,10 +207,7 @@ fn cut_with_a_crash_at(step: u64) -> bool {
     store.cut_off(true);
     // Each group knows that the one before was durable.
     (2..8).for_each(|number| first.commit(number).unwrap());
-    let crashing = a.restart(Faults {
-        crash_at_step: Some(step),
-        ..Faults::default()
-    });
+    let crashing = a.restart(End::Crash(step).faults());
     drop(first);
     store.cut_off(false);
     let second = Primary::open(&b, options.clone()).unwrap();

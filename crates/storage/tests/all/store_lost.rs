@@ -5,6 +5,7 @@ use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
 };
 use sardonyx_storage::checkpoint::CheckpointPlace;
+use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, Engine, OpenError, StorageOptions};
 use sardonyx_storage::manifest::Manifest;
@@ -179,10 +180,7 @@ fn i12_a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
         let home = log_went_round(&options, has_base);
         let mut crashes = 0;
         for step in std::iter::successors(Some(1), |step| Some(next(*step))) {
-            let faults = Faults {
-                crash_at_step: Some(step),
-                ..Faults::default()
-            };
+            let faults = End::Crash(step).faults();
             let faulty = home.restart(faults);
             let opened = Primary::open(&faulty, options.clone()).map(drop);
             if !faulty.has_crashed() {

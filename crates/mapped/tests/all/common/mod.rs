@@ -8,8 +8,8 @@ mod alone;
 
 pub use alone::alone;
 
+use sardonyx_base::victims::{self, Reports};
 use sardonyx_mapped::{MechanismKind, MemoryAccess, Options, P, Segment};
-use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -112,7 +112,7 @@ pub fn spawn(module: &str, role: &[&str]) -> Process {
     let mut command = command(module, role);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("a process");
-    let told = Told(BufReader::new(child.stdout.take().expect("a pipe")));
+    let told = Told(Reports::new(child.stdout.take().expect("a pipe")));
     Process { child, told }
 }
 
@@ -134,24 +134,12 @@ pub struct Process {
 }
 
 /// The output of a process.
-pub struct Told(BufReader<ChildStdout>);
+pub struct Told(Reports<ChildStdout>);
 
 impl Told {
     /// The next line that it said by [`say`]; `None` when it has ended.
     pub fn hear(&mut self) -> Option<String> {
-        loop {
-            let mut line = String::new();
-            if self.0.read_line(&mut line).expect("a line") == 0 {
-                return None;
-            }
-            // A line that was not ended was not said.
-            let said = line
-                .find('@')
-                .and_then(|at| line[at + 1..].strip_suffix('\n'));
-            if let Some(said) = said {
-                return Some(said.to_owned());
-            }
-        }
+        self.0.next().map(|report| report.to_string())
     }
 }
 
@@ -174,14 +162,15 @@ impl Process {
 
 /// Says a line to the test that started this process.
 pub fn say(line: impl std::fmt::Display) {
-    let mut out = std::io::stdout().lock();
-    let told = out
-        .write_all(format!("@{line}\n").as_bytes())
-        .and_then(|()| out.flush());
-    if told.is_err() {
+    if victims::say(line).is_err() {
         // The parent does not listen any more.
         std::process::exit(0);
     }
+}
+
+/// Reports to that test the acknowledged transactions of a worker.
+pub fn acknowledge(worker: u64, count: u64) {
+    say(victims::Report::Acknowledged { worker, count });
 }
 
 /// The sum of the first words of pages.

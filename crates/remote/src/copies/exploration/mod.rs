@@ -21,63 +21,32 @@ mod world;
 
 use super::planted::{PLANTED, Planted};
 use checker::{Seen, has_found};
-use sardonyx_base::random::asked;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use sardonyx_base::seeds::{Seeds, first_failure_with};
 use world::World;
-
-/// Prints the command that repeats a run, if it panics.
-struct Replay {
-    seed: u64,
-    planted: bool,
-}
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !self.planted {
-            eprintln!("replay with SARDONYX_SEED={}", self.seed);
-        }
-    }
-}
-
-fn run(seed: u64) -> Seen {
-    let planted = PLANTED.get();
-    let _replay = Replay {
-        seed,
-        planted: planted.is_some(),
-    };
-    World::run(seed, planted)
-}
 
 #[test]
 fn i12_hundreds_of_seeds() {
-    let seeds = match asked("SARDONYX_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..asked("SARDONYX_SEEDS").unwrap_or(64),
-    };
+    let seeds = Seeds::new(0, 64);
     let mut all = Seen::default();
-    for seed in seeds.clone() {
-        let seen = run(seed);
-        if seed % 16 == 0 {
-            assert_eq!(seen, run(seed), "the same seed, another run");
-        }
-        all.add(&seen);
-    }
+    let explore = |seed| {
+        let seen = World::run(seed, None);
+        (seen, seen)
+    };
+    seeds.explore_alike(16, explore, |seen| all.add(&seen));
     println!("{all:?}");
-    if asked("SARDONYX_SEED").is_none() {
+    if !seeds.is_replay() {
         // The runs come upon everything that the rules are for.
-        let least = all.counts();
-        let seeds = seeds.end;
-        assert!(least.iter().all(|seen| *seen > seeds / 8), "{all:?}");
+        let least = seeds.count() / 8;
+        assert!(all.counts().iter().all(|seen| *seen > least), "{all:?}");
     }
 }
 
 /// The seeds until this error is found.
 fn found_after(planted: Planted) -> Option<(u64, String)> {
     PLANTED.set(Some(planted));
-    let found = (0..300).find_map(|seed| {
-        let panic = catch_unwind(AssertUnwindSafe(|| run(seed))).err()?;
-        let text = panic.downcast_ref::<String>()?;
-        has_found(text).then(|| (seed, text.clone()))
+    // A run that ends otherwise shows nothing of the copies.
+    let found = first_failure_with(0..300, has_found, |seed| {
+        World::run(seed, Some(planted));
     });
     PLANTED.set(None);
     found

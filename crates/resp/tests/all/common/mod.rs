@@ -134,9 +134,3 @@ pub fn encode(parts: &[impl AsRef<[u8]>]) -> Vec<u8> {
     }
     sent
 }
-
-/// The name of a test of the module `module_path!()`, as the test program lists it.
-pub fn name_of_test(module: &str, test: &str) -> String {
-    let (_, module) = module.split_once("::").expect("a module of this program");
-    format!("{module}::{test}")
-}

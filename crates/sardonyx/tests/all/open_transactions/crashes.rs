@@ -5,11 +5,11 @@ use super::bump;
 use crate::common::{Item, Opened, SHAPES, options};
 use sardonyx::low_level::Inside;
 use sardonyx::{Durability, Error, Shape, Tables};
+use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
 use sardonyx_storage::crashes::{End, History};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Moves one from an item to another, by a transaction that is open while others commit.
 fn transfer(opened: &Opened, from: u64, to: u64) -> Result<(), Error> {
@@ -112,7 +112,7 @@ fn i7_one_that_only_read_is_told_that_the_log_is_poisoned() {
 
 const DIRECTORY: &str = "SARDONYX_TEST_KILLED_OPEN";
 
-/// The process that is killed: prints the number of each acknowledged transaction.
+/// The process that is killed: reports the number of each acknowledged transaction.
 fn commit_for_ever(directory: &str) -> Result<(), Error> {
     let bank = Tables::open(directory)?;
     let items = bank.table::<Item>()?;
@@ -130,7 +130,7 @@ fn commit_for_ever(directory: &str) -> Result<(), Error> {
             tx.update(items, id, |item| item.value = number)?;
         }
         tx.commit()?;
-        println!("\nacknowledged {number}");
+        acknowledge(1, number).map_err(Error::other)?;
     }
     Ok(())
 }
@@ -143,28 +143,14 @@ fn i1_killed_with_transactions_open_it_keeps_what_was_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
     for kill in 1..4 {
         let path = directory.path().join(format!("{kill}.sdx"));
-        let test = format!(
-            "{}::i1_killed_with_transactions_open_it_keeps_what_was_acknowledged",
-            module_path!().split_once("::").expect("the crate's name").1
-        );
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", &test, "--nocapture"])
-            .env(DIRECTORY, &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap());
-        let mut acknowledged = 0;
-        for line in told.lines() {
-            if let Some(number) = line.unwrap().strip_prefix("acknowledged ") {
-                acknowledged = number.parse().unwrap();
-            }
-            if acknowledged == 7 * kill {
-                child.kill().unwrap();
-            }
-        }
-        child.wait().unwrap();
-        assert!(acknowledged >= 7 * kill, "{acknowledged}");
+        let witness = Witness::new(Counts::of_each());
+        let test = i1_killed_with_transactions_open_it_keeps_what_was_acknowledged;
+        let mut command = test_program(&test).unwrap();
+        let mut victim = witness.start(command.env(DIRECTORY, &path)).unwrap();
+        let goes_on = witness.goes_on(&victim, [1], 7 * kill, Duration::from_secs(600));
+        goes_on.unwrap();
+        victim.end().unwrap();
+        witness.verdict().unwrap();
         let bank = Tables::open(&path).unwrap();
         let items = bank.table::<Item>().unwrap();
         let (values, count) = bank
@@ -176,6 +162,6 @@ fn i1_killed_with_transactions_open_it_keeps_what_was_acknowledged() {
         assert_eq!(values[0], values[1]);
         assert_eq!(count, 2, "nothing of those that were open");
         let there = values[0].unwrap();
-        assert!(there >= acknowledged, "{there} of {acknowledged}");
+        witness.with(|counts| counts.settle(1, there, 1)).unwrap();
     }
 }

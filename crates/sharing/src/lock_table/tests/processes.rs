@@ -11,8 +11,8 @@ use crate::lock_table::{Node, Segment, SegmentOptions};
 use crate::protocol::mode::PAGE_LOCKS;
 use crate::protocol::{Entry, EntryStore, LockMode, NodeId, PageId, Psn};
 use sardonyx_base::random::Random;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use sardonyx_base::victims::{Victim, test_program};
+use std::path::Path;
 
 const OPTIONS: SegmentOptions = SegmentOptions {
     identity: 15,
@@ -87,22 +87,10 @@ fn child() {
     node.leave().expect("no entry names it");
 }
 
-/// A worker, which is killed when a test that fails goes.
-struct Worker(Child);
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(path: &PathBuf, slot: usize) -> Worker {
-    let name = format!("{}::child", module_path!().split_once("::").unwrap().1);
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([&name, "--exact", "--nocapture", "--quiet"]);
+fn start(path: &Path, slot: usize) -> Victim {
+    let mut command = test_program(&child).unwrap();
     command.env(TABLE, path).env(SLOT, slot.to_string());
-    Worker(command.stdout(std::process::Stdio::null()).spawn().unwrap())
+    Victim::start(&mut command).unwrap()
 }
 
 #[test]
@@ -112,7 +100,7 @@ fn processes_killed_at_any_instruction_leave_whole_entries_and_no_cell_is_lost()
     let segment = Segment::create(Some(&path), OPTIONS).unwrap();
     let mut recoverer = segment.join_node(63).unwrap();
     let mut random = Random::new(15);
-    let mut workers: Vec<Worker> = (0..WORKERS).map(|slot| start(&path, slot)).collect();
+    let mut workers: Vec<Victim> = (0..WORKERS).map(|slot| start(&path, slot)).collect();
     let mut lives = [0; WORKERS];
     let psn = |page: PageId| segment.table().read(page).unwrap().psn.0;
     let (mut died, mut counted) = (0, 0);
@@ -120,11 +108,10 @@ fn processes_killed_at_any_instruction_leave_whole_entries_and_no_cell_is_lost()
         let slot = random.below(WORKERS as u64) as usize;
         let node = NodeId(lives[slot] * 64 + slot as u16);
         let enough = random.below(CHANGES / 2);
-        while psn(own_page(node)) < enough && workers[slot].0.try_wait().unwrap().is_none() {
+        while psn(own_page(node)) < enough && workers[slot].ended().unwrap().is_none() {
             std::thread::yield_now();
         }
-        workers[slot].0.kill().unwrap();
-        let status = workers[slot].0.wait().unwrap();
+        let status = workers[slot].end().unwrap();
         assert!(status.success() || status.code().is_none(), "{status}");
         // It may have ended well before, and left; it may not have joined.
         for dead in segment.find_dead() {
@@ -143,7 +130,7 @@ fn processes_killed_at_any_instruction_leave_whole_entries_and_no_cell_is_lost()
         workers[slot] = start(&path, slot);
     }
     for worker in &mut workers {
-        assert!(worker.0.wait().unwrap().success());
+        assert!(worker.wait().unwrap().success());
     }
     let shared: u64 = (0..PAGES).map(|page| psn(PageId(page))).sum();
     let own = recoverer.pages().into_iter().filter(|page| page.0 >= OWN);

@@ -2,6 +2,7 @@
 
 use super::world::World;
 use crate::protocol::UpdateStrategy;
+use sardonyx_base::seeds::Seeds;
 
 /// The events in a number of seeds.
 #[derive(Debug, Default)]
@@ -63,9 +64,10 @@ fn explore_in(mut world: World, kills: bool, steps: u32) -> Seen {
     seen
 }
 
-fn explore_all(seeds: std::ops::Range<u64>, explored: impl Fn(u64) -> Seen) -> Seen {
+/// Explores seeds. Unless it is one alone, the runs come upon enough.
+fn explore_all(seeds: Seeds, explored: impl Fn(u64) -> Seen, is_enough: impl Fn(&Seen) -> bool) {
     let mut all = Seen::default();
-    for seed in seeds {
+    seeds.explore(|seed| {
         let seen = explored(seed);
         all.nodes += seen.nodes;
         all.committed += seen.committed;
@@ -73,57 +75,65 @@ fn explore_all(seeds: std::ops::Range<u64>, explored: impl Fn(u64) -> Seen) -> S
         all.died += seen.died;
         all.gave_up += seen.gave_up;
         all.asked_for += seen.asked_for;
-    }
+    });
     println!("{all:?}");
-    all
-}
-
-/// The seeds that were asked for by the environment.
-fn asked(first: u64, seeds: u64) -> std::ops::Range<u64> {
-    use sardonyx_base::random::asked;
-    let first = asked("SARDONYX_SEED").unwrap_or(first);
-    first..first + asked("SARDONYX_SEEDS").unwrap_or(seeds)
+    assert!(seeds.is_replay() || is_enough(&all), "{all:?}");
 }
 
 #[test]
 fn every_grant_is_of_the_newest_version_and_storage_has_the_truth() {
-    let seen = explore_all(0..60, |seed| explore(seed, false));
-    assert!(seen.committed > 800 && seen.victims > 20, "{seen:?}");
+    explore_all(
+        Seeds::new(0, 60),
+        |seed| explore(seed, false),
+        |seen| seen.committed > 800 && seen.victims > 20,
+    );
 }
 
 #[test]
 fn i9_nodes_that_die_at_any_step_lose_nothing_published_and_leave_nothing_half() {
-    let seen = explore_all(1000..1120, |seed| explore(seed, true));
-    assert!(seen.committed > 1000 && seen.died > 400, "{seen:?}");
+    explore_all(
+        Seeds::new(1000, 120),
+        |seed| explore(seed, true),
+        |seen| seen.committed > 1000 && seen.died > 400,
+    );
 }
 
 #[test]
 fn transactions_that_give_up_while_they_wait_leave_nothing_behind() {
-    let seen = explore_all(3000..3060, explore_giving_up);
-    assert!(seen.committed > 500 && seen.gave_up > 300, "{seen:?}");
+    explore_all(Seeds::new(3000, 60), explore_giving_up, |seen| {
+        seen.committed > 500 && seen.gave_up > 300
+    });
 }
 
 #[test]
 fn rows_are_those_of_committed_transactions_in_every_order() {
-    let seen = explore_all(0..12, |seed| explore_rows(seed, false));
-    assert!(seen.committed > 150 && seen.victims > 20, "{seen:?}");
-    assert!(seen.nodes > 12 * 5, "{seen:?}");
+    explore_all(
+        Seeds::new(0, 12),
+        |seed| explore_rows(seed, false),
+        |seen| seen.committed > 150 && seen.victims > 20 && seen.nodes > 12 * 5,
+    );
 }
 
 #[test]
 fn i9_rows_are_those_of_committed_transactions_whoever_dies_at_any_step() {
-    let seen = explore_all(2000..2024, |seed| explore_rows(seed, true));
-    assert!(seen.committed > 250 && seen.died > 100, "{seen:?}");
+    explore_all(
+        Seeds::new(2000, 24),
+        |seed| explore_rows(seed, true),
+        |seen| seen.committed > 250 && seen.died > 100,
+    );
 }
 
 /// The same with more seeds: `cargo test --release -p sardonyx-sharing node::tests::exploration -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn i9_many_seeds_of_rows() {
-    let seeds = asked(200_000, 4_000);
-    let died = 2 * (seeds.end - seeds.start) as u32;
-    let seen = explore_all(seeds, |seed| explore_rows(seed, true));
-    assert!(seen.died > died, "{seen:?}");
+    let seeds = Seeds::new(200_000, 4_000);
+    let died = 2 * seeds.count() as u32;
+    explore_all(
+        seeds,
+        |seed| explore_rows(seed, true),
+        |seen| seen.died > died,
+    );
 }
 
 /// A copy that the machine knew was replaced before it was granted.
@@ -136,8 +146,7 @@ fn a_copy_that_was_found_stays_until_it_is_granted() {
 #[test]
 #[ignore = "takes minutes"]
 fn i9_many_seeds() {
-    let seeds = asked(100_000, 40_000);
-    let died = 2 * (seeds.end - seeds.start) as u32;
-    let seen = explore_all(seeds, |seed| explore(seed, true));
-    assert!(seen.died > died, "{seen:?}");
+    let seeds = Seeds::new(100_000, 40_000);
+    let died = 2 * seeds.count() as u32;
+    explore_all(seeds, |seed| explore(seed, true), |seen| seen.died > died);
 }

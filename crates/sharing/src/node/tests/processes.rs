@@ -3,12 +3,14 @@
 //! A transaction is one of [`bank`](super::bank)'s; acknowledged ones are [witnessed](super::witnessed) from outside.
 
 use super::bank;
-use super::witnessed::{Witnessed, said, work};
+use super::witnessed::{Workers, work};
 use crate::node::{Node, NodeOptions, Nodes};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
+use sardonyx_base::victims::test_program;
 use sardonyx_storage::engine::StorageOptions;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const DIRECTORY: &str = "SARDONYX_TEST_NODES";
 const MEMORY: &str = "SARDONYX_TEST_NODES_MEMORY";
@@ -42,7 +44,6 @@ pub struct Told {
     pub directory: PathBuf,
     pub options: NodeOptions,
     pub worker: u64,
-    out: std::fs::File,
 }
 
 impl Told {
@@ -58,13 +59,12 @@ impl Told {
             directory: directory.into(),
             options: options(Path::new(&memory), update),
             worker: std::env::var(WORKER).unwrap().parse().unwrap(),
-            out: said(),
         })
     }
 
     /// Works: `count` returns the present number, `transfer` runs one transaction more.
-    pub fn work(mut self, count: u64, transfer: impl FnMut(&mut Random) -> u64) {
-        work(&mut self.out, self.worker, count, TRANSACTIONS, transfer);
+    pub fn work(self, count: u64, transfer: impl FnMut(&mut Random) -> u64) {
+        work(self.worker, count, TRANSACTIONS, transfer);
     }
 }
 
@@ -82,47 +82,30 @@ fn child() {
     assert!(node.statistics().committed >= TRANSACTIONS);
 }
 
-fn start(
-    child: &str,
-    directory: &Path,
-    memory: &Path,
-    update: UpdateStrategy,
-    worker: usize,
-) -> Witnessed {
-    let update = match update {
+/// Runs workers, each the test `child`, and kills some of them. In the end `check` is called with how many
+/// transactions each is known to have committed.
+pub fn run<C>(child: &C, update: UpdateStrategy, seed: u64, check: impl Fn(&Node, &[u64])) {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let strategy = match update {
         UpdateStrategy::Force => "force",
         UpdateStrategy::NoForce => "noforce",
     };
-    let worker = worker.to_string();
-    let told = [
-        (DIRECTORY, directory.as_os_str()),
-        (MEMORY, memory.as_os_str()),
-        (WORKER, worker.as_ref()),
-        (UPDATE, update.as_ref()),
-    ];
-    Witnessed::start(child, &told)
-}
-
-/// Runs workers, each the test `child`, and kills some of them. In the end `check` is called with how many
-/// transactions each is known to have committed.
-pub fn run(child: &str, update: UpdateStrategy, seed: u64, check: impl Fn(&Node, &[u64])) {
-    let directory = tempfile::tempdir().unwrap();
-    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
-    let start = |worker| start(child, directory.path(), memory.path(), update, worker);
+    let mut workers = Workers::start(WORKERS, |worker| -> Command {
+        let mut command = test_program(child).unwrap();
+        command.env(DIRECTORY, directory.path());
+        command.env(MEMORY, memory.path()).env(UPDATE, strategy);
+        command.env(WORKER, worker.to_string());
+        command
+    });
     let mut random = Random::new(seed);
-    let mut workers: Vec<Witnessed> = (0..WORKERS).map(start).collect();
-    let mut witnessed = [0; WORKERS];
     for _ in 0..KILLS {
         let worker = random.below(WORKERS as u64) as usize;
         let more = 1 + random.below(TRANSACTIONS / 6);
-        workers[worker].hear(more, &mut witnessed[worker]);
-        let killed = workers.remove(worker);
-        killed.kill_soon(&mut random, &mut witnessed[worker]);
-        workers.insert(worker, start(worker));
+        workers.goes_on(worker, more);
+        workers.kill_soon(worker, &mut random);
     }
-    for (worker, witnessed) in workers.into_iter().zip(&mut witnessed) {
-        worker.hear_out(witnessed);
-    }
+    let witnessed = workers.hear_out();
     assert_eq!(std::fs::read_dir(memory.path()).unwrap().count(), 0);
     let nodes = Nodes::open(directory.path(), options(memory.path(), update)).unwrap();
     let node = nodes.join().unwrap();
@@ -131,20 +114,10 @@ pub fn run(child: &str, update: UpdateStrategy, seed: u64, check: impl Fn(&Node,
 
 #[test]
 fn i9_processes_killed_at_random_points_lose_nothing_acknowledged_force() {
-    run(
-        concat!(module_path!(), "::child"),
-        UpdateStrategy::Force,
-        1,
-        bank::check,
-    );
+    run(&child, UpdateStrategy::Force, 1, bank::check);
 }
 
 #[test]
 fn i9_processes_killed_at_random_points_lose_nothing_acknowledged_noforce() {
-    run(
-        concat!(module_path!(), "::child"),
-        UpdateStrategy::NoForce,
-        2,
-        bank::check,
-    );
+    run(&child, UpdateStrategy::NoForce, 2, bank::check);
 }

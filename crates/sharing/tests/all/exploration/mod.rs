@@ -17,19 +17,8 @@ mod stops;
 
 use crate::world::{Keeper, Machines, World};
 use run::{Case, Hazard, run};
-use sardonyx_base::random::asked;
+use sardonyx_base::seeds::Seeds;
 use sardonyx_sharing::protocol::{GemOptions, PageTransfer, PrimaryCopyOptions, UpdateStrategy};
-
-/// Says how to see a run again, if it panics.
-struct Replay(Case, u64);
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("replay with SARDONYX_SEED={}: {:?}", self.1, self.0);
-        }
-    }
-}
 
 fn explore(machines: Machines, seeds: u64) {
     explore_with(machines, Hazard::None, seeds);
@@ -50,23 +39,17 @@ fn explore_with(machines: Machines, hazard: Hazard, seeds: u64) {
 }
 
 fn explore_case(case: Case, seeds: u64) {
-    if let Some(seed) = asked("SARDONYX_SEED") {
-        run(case, seed, true);
-        return;
-    }
+    let seeds = Seeds::new(0, seeds);
+    let verbose = seeds.is_replay();
     let mut seen = Seen::default();
-    let seeds = asked("SARDONYX_SEEDS").unwrap_or(seeds);
-    for seed in 0..seeds {
-        let _replay = Replay(case, seed);
-        let world = run(case, seed, false);
-        seen.add(&world);
-        if seed % 64 == 0 {
-            let again = run(case, seed, false);
-            assert_eq!(
-                world.fingerprint, again.fingerprint,
-                "the same seed, another run"
-            );
-        }
+    println!("{case:?}");
+    let explore = |seed| {
+        let world = run(case, seed, verbose);
+        (world.fingerprint, world)
+    };
+    seeds.explore_alike(64, explore, |world| seen.add(&world));
+    if verbose {
+        return;
     }
     println!("{case:?}: {seen:?}");
     let members = case.hazard.has_membership();
@@ -82,7 +65,7 @@ fn explore_case(case: Case, seeds: u64) {
     assert!(seen.waits_for_other_logs > 0 || !waits);
     assert_eq!(seen.checkpointers > 0, merges);
     assert!(
-        seen.committed > seeds && seen.victims > 0 && seen.conflicts > 0,
+        seen.committed > seeds.count() && seen.victims > 0 && seen.conflicts > 0,
         "{seen:?}"
     );
 }
@@ -119,7 +102,7 @@ fn seeds_that_once_found_a_fault() {
             keeper,
             planted: None,
         };
-        let _replay = Replay(case, seed);
+        println!("{case:?}, seed {seed}");
         run(case, seed, false);
     }
 }

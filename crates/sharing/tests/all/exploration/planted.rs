@@ -4,17 +4,7 @@
 use super::run::{Case, Hazard, run};
 use super::{UpdateStrategy, gem, primary_copy};
 use crate::world::{Keeper, Machines, Planted};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// The first seed that notices the error.
-fn caught(case: Case) -> Option<u64> {
-    (0..1000).find(|&seed| {
-        let run = AssertUnwindSafe(|| {
-            run(case, seed, false);
-        });
-        catch_unwind(run).is_err()
-    })
-}
+use sardonyx_base::seeds::first_failure;
 
 fn is_caught(keeper: Keeper, hazard: Hazard, planted: Planted) {
     is_caught_with(gem(UpdateStrategy::NoForce, true), keeper, hazard, planted);
@@ -33,9 +23,9 @@ fn is_caught_with(machines: Machines, keeper: Keeper, hazard: Hazard, planted: P
         keeper,
         planted,
     };
-    let seed = caught(case(Some(planted)));
-    println!("{planted:?}: seed {seed:?}");
-    let seed = seed.unwrap_or_else(|| panic!("nobody notices {planted:?}"));
+    let caught = first_failure(0..1000, |seed| _ = run(case(Some(planted)), seed, false));
+    println!("{planted:?}: {caught:?}");
+    let (seed, _) = caught.unwrap_or_else(|| panic!("no run notices {planted:?}"));
     run(case(None), seed, false);
 }
 

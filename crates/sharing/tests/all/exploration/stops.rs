@@ -2,8 +2,8 @@
 
 use super::run::{Case, Hazard, Script, run};
 use super::{
-    PageTransfer, Replay, SEEDS, UpdateStrategy, authorised_without_copy, explore_case,
-    explore_with, gem, primary_copy, remembering, stored_at_commit,
+    PageTransfer, SEEDS, UpdateStrategy, authorised_without_copy, explore_case, explore_with, gem,
+    primary_copy, remembering, stored_at_commit,
 };
 use crate::world::{Keeper, Machines, Planted, World};
 use sardonyx_sharing::protocol::{LockMode, NodeId, PageId, Psn, TransactionId, membership};
@@ -60,7 +60,7 @@ fn at_every_step_of(
                 keeper,
                 planted: None,
             };
-            let _replay = Replay(case, seed as u64);
+            println!("{case:?}, seed {seed}");
             let world = run(case, seed as u64, false);
             runs += each as u64 * u64::from(!world.failed.is_empty());
         }

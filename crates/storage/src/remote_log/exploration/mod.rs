@@ -30,11 +30,11 @@ fn run(seed: u64, kill_at: Option<u64>, overwrites: bool) -> World {
 
 fn explore(seeds: &Seeds) -> Seen {
     let mut seen = Seen::default();
-    seeds.explore_alike(64, |seed| {
+    let explore = |seed| {
         let world = run(seed, None, false);
-        seen.add(&world.seen);
-        world.fingerprint
-    });
+        (world.fingerprint, world.seen)
+    };
+    seeds.explore_alike(64, explore, |run| seen.add(&run));
     println!("{seen:?}");
     seen
 }

@@ -8,16 +8,16 @@ use crate::node::NodeError;
 use crate::node::loose::{LooseNode, LooseOptions, OneHost};
 use crate::node::tables::tests::place::serve;
 use crate::node::tests::bank;
-use crate::node::tests::witnessed::{Witnessed, said, work};
+use crate::node::tests::witnessed::{Workers, work};
 use crate::protocol::{Division, UpdateStrategy};
 use rustix::process::Signal;
 use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Victim, acknowledge, begin, say, test_program};
 use sardonyx_storage::engine::StorageOptions;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Write;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const DATABASE: &str = "SARDONYX_TEST_LOOSE";
@@ -51,7 +51,6 @@ pub struct Told {
     pub worker: u64,
     /// It is stopped until the others have continued without it.
     stops: bool,
-    out: File,
 }
 
 impl Told {
@@ -63,7 +62,6 @@ impl Told {
             server: std::env::var(SERVER).unwrap().parse().unwrap(),
             worker: std::env::var(WORKER).unwrap().parse().unwrap(),
             stops: std::env::var_os(STOPS).is_some(),
-            out: said(),
         })
     }
 
@@ -89,15 +87,13 @@ impl Told {
 
     /// Works: `count` returns the present number, `transfer` runs one transaction more.
     pub fn work(
-        mut self,
+        self,
         node: LooseNode,
         count: u64,
         mut transfer: impl FnMut(&LooseNode, &mut Random) -> u64,
     ) {
         let transfer = |random: &mut Random| transfer(&node, random);
-        work(&mut self.out, self.worker, count, TRANSACTIONS, transfer);
-        drop(node);
-        writeln!(self.out, "ends").unwrap();
+        work(self.worker, count, TRANSACTIONS, transfer);
     }
 }
 
@@ -105,7 +101,7 @@ impl Told {
 fn child() {
     if let Some(database) = std::env::var_os(DATABASE) {
         let server = serve(Path::new(&database), PAGES, storage());
-        writeln!(said(), "at {}", server.address()).unwrap();
+        say(format_args!("at {}", server.address())).unwrap();
         // Until it is killed, or its parent ends.
         let _ = std::io::stdin().read_line(&mut String::new());
         return;
@@ -117,7 +113,7 @@ fn child() {
     let node = told.join(8);
     let count = bank::count(&node, worker);
     if told.stops {
-        return until_stopped(&mut said(), &node, worker, count);
+        return until_stopped(&node, worker, count);
     }
     told.work(node, count, |node, random| {
         bank::transfer(node, worker, random).unwrap()
@@ -125,15 +121,15 @@ fn child() {
 }
 
 /// Works until the node has stopped, which then acknowledges nothing, neither written nor read.
-fn until_stopped(out: &mut File, node: &LooseNode, worker: u64, mut count: u64) {
-    writeln!(out, "begins {count}").unwrap();
+fn until_stopped(node: &LooseNode, worker: u64, mut count: u64) {
+    begin(worker, count).unwrap();
     let mut random = Random::stream(count, worker);
     let stopped = loop {
         match bank::transfer(node, worker, &mut random) {
             Ok(next) => count = next,
             Err(error) => break error,
         }
-        writeln!(out, "count {count}").unwrap();
+        acknowledge(worker, count).unwrap();
     };
     let is_stopped = |error: &NodeError| {
         matches!(
@@ -147,47 +143,40 @@ fn until_stopped(out: &mut File, node: &LooseNode, worker: u64, mut count: u64) 
     }
     assert!(is_stopped(&stopped), "{stopped}");
     assert!(node.check().is_err());
-    writeln!(out, "stopped").unwrap();
 }
 
-const CHILD: &str = concat!(module_path!(), "::child");
-
-/// A page server, and where it is.
-fn start_server(database: &Path, proxy: &Proxy) -> Witnessed {
-    let mut server = Witnessed::start(CHILD, &[(DATABASE, database.as_os_str())]);
-    loop {
-        let line = server.line().expect("a page server");
-        if let Some(address) = line.strip_prefix("at ") {
-            proxy.lead_to(Some(address.parse().unwrap()));
-            return server;
-        }
-    }
+/// A page server, which ends with the process that starts it.
+fn start_server(database: &Path, proxy: &Proxy) -> Victim {
+    let mut command = test_program(&child).unwrap();
+    command.env(DATABASE, database).stdin(Stdio::piped());
+    let mut server = Victim::start(&mut command).unwrap();
+    let address = server.said("at ").expect("a page server");
+    proxy.lead_to(Some(address.parse().unwrap()));
+    server
 }
 
-fn start_worker(child: &str, members: &Path, proxy: &Proxy, worker: usize) -> Witnessed {
-    let (server, worker) = (proxy.address().to_string(), worker.to_string());
-    let told: [(&str, &OsStr); 3] = [
-        (MEMBERS, members.as_os_str()),
-        (SERVER, server.as_ref()),
-        (WORKER, worker.as_ref()),
-    ];
-    Witnessed::start(child, &told)
+/// The command of a worker at this page server.
+fn worker_at<C>(child: &C, server: SocketAddr, members: &Path, worker: usize) -> Command {
+    let mut command = test_program(child).unwrap();
+    command.env(MEMBERS, members);
+    command.env(SERVER, server.to_string());
+    command.env(WORKER, worker.to_string());
+    command
 }
 
 /// Runs workers, each the test `child`, and kills some of them, and page servers. In the end `check` is called with how
 /// many transactions each is known to have committed.
-pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode, &[u64])) {
+pub fn run<C>(child: &C, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode, &[u64])) {
     let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let proxy = Proxy::start();
     let mut server = start_server(database.path(), &proxy);
-    let start = |worker| start_worker(child, members.path(), &proxy, worker);
+    let start = |worker| worker_at(child, proxy.address(), members.path(), worker);
     let mut random = Random::new(seed);
-    let mut workers: Vec<Witnessed> = (0..WORKERS).map(start).collect();
-    let mut witnessed = [0; WORKERS];
+    let mut workers = Workers::start(WORKERS, start);
     for _ in 0..KILLS {
         let worker = random.below(WORKERS as u64) as usize;
         let more = 1 + random.below(TRANSACTIONS / 6);
-        workers[worker].hear(more, &mut witnessed[worker]);
+        workers.goes_on(worker, more);
         if kill_servers && random.below(2) == 0 {
             // Another process may get its port.
             proxy.lead_to(None);
@@ -195,13 +184,9 @@ pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode
             server = start_server(database.path(), &proxy);
             continue;
         }
-        let killed = workers.remove(worker);
-        killed.kill_soon(&mut random, &mut witnessed[worker]);
-        workers.insert(worker, start(worker));
+        workers.kill_soon(worker, &mut random);
     }
-    for (worker, witnessed) in workers.into_iter().zip(&mut witnessed) {
-        worker.hear_out(witnessed);
-    }
+    let witnessed = workers.hear_out();
     drop(server);
     let server = serve(database.path(), PAGES, storage());
     let register = register(members.path()).unwrap();
@@ -211,43 +196,37 @@ pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode
 
 #[test]
 fn i9_nodes_killed_at_random_points_lose_nothing_acknowledged() {
-    run(CHILD, 1, false, bank::check);
+    run(&child, 1, false, bank::check);
 }
 
 #[test]
 fn i9_a_page_server_killed_at_random_points_loses_nothing_acknowledged() {
-    run(CHILD, 2, true, bank::check);
+    run(&child, 2, true, bank::check);
 }
 
 #[test]
 fn i12_a_stopped_node_is_shut_out_and_acknowledges_nothing_when_it_wakes_up() {
     let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = serve(database.path(), PAGES, storage());
-    let address = server.address().to_string();
-    let told: [(&str, &OsStr); 4] = [
-        (MEMBERS, members.path().as_os_str()),
-        (SERVER, address.as_ref()),
-        (WORKER, "0".as_ref()),
-        (STOPS, "".as_ref()),
-    ];
-    let mut worker = Witnessed::start(CHILD, &told);
-    let mut witnessed = [0, 0];
-    assert!(worker.hear(5, &mut witnessed[0]));
+    let address = server.address();
+    let workers = Workers::start(1, |worker| {
+        let mut command = worker_at(&child, address, members.path(), worker);
+        command.env(STOPS, "");
+        command
+    });
+    assert!(workers.goes_on(0, 5));
     let survivor = join(&server, members.path(), UpdateStrategy::NoForce);
     assert_eq!(survivor.members().len(), 2);
-    assert!(worker.hear(5, &mut witnessed[0]));
-    worker.signal(Signal::STOP);
+    assert!(workers.goes_on(0, 5));
+    workers.victim(0).signal(Signal::STOP).unwrap();
     // It has the authority for half of the pages, and perhaps locks: the survivor waits until it counts as failed.
-    let mut random = Random::new(3);
-    while survivor.members().len() > 1 || witnessed[1] < 40 {
-        witnessed[1] = bank::transfer(&survivor, 1, &mut random).unwrap();
+    let (mut random, mut own) = (Random::new(3), 0);
+    while survivor.members().len() > 1 || own < 40 {
+        own = bank::transfer(&survivor, 1, &mut random).unwrap();
     }
-    worker.signal(Signal::CONT);
-    worker.hear_out(&mut witnessed[0]);
+    workers.victim(0).signal(Signal::CONT).unwrap();
+    let witnessed = workers.hear_out()[0];
     let there = bank::count(&survivor, 0);
-    assert!(
-        (witnessed[0]..=witnessed[0] + 1).contains(&there),
-        "{there}"
-    );
-    bank::check(&survivor, &[there, witnessed[1]]);
+    assert!((witnessed..=witnessed + 1).contains(&there), "{there}");
+    bank::check(&survivor, &[there, own]);
 }

@@ -210,24 +210,22 @@ fn check(node: &impl TableNode, witnessed: &[u64]) {
     assert!(pages.values > 0 && pages.free > 0);
 }
 
-const CHILD: &str = concat!(module_path!(), "::child");
-
 #[test]
 fn i9_debit_credit_by_processes_that_are_killed_force() {
-    close::run(CHILD, UpdateStrategy::Force, 3, check);
+    close::run(&child, UpdateStrategy::Force, 3, check);
 }
 
 #[test]
 fn i9_debit_credit_by_processes_that_are_killed_noforce() {
-    close::run(CHILD, UpdateStrategy::NoForce, 4, check);
+    close::run(&child, UpdateStrategy::NoForce, 4, check);
 }
 
 #[test]
 fn i9_debit_credit_by_loosely_coupled_processes_that_are_killed() {
-    loose::run(CHILD, 3, false, check);
+    loose::run(&child, 3, false, check);
 }
 
 #[test]
 fn i9_debit_credit_with_page_servers_that_are_killed() {
-    loose::run(CHILD, 4, true, check);
+    loose::run(&child, 4, true, check);
 }
