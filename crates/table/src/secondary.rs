@@ -6,8 +6,8 @@
 //! long as by the hash of a primary key. Keys of several rows, which most secondary indexes have, need no chains in
 //! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
 //!
-//! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
-//! its rows are compared. So an entry is removed before its row's key changes, and inserted after.
+//! Invariant: an index has an entry for every existing row, made of the row's key, at every moment at which its rows are
+//! compared or nodes are made of their keys. So an entry is removed before its row's key changes, and inserted after.
 
 use crate::build::{BuildError, build_index};
 use crate::index::HashIndex;
