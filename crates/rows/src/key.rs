@@ -165,6 +165,13 @@ impl Edge<'_> {
         }
     }
 
+    /// The same of the bytes behind the first ones, which all keys in question have.
+    #[inline]
+    pub fn head(self, skip: usize) -> u64 {
+        let bytes = self.bytes.get(skip..).unwrap_or_default();
+        Edge { bytes, ..self }.prefix()
+    }
+
     /// Returns true if it is behind a whole key.
     #[cfg(test)]
     pub fn is_behind(self, key: &[u8]) -> bool {

@@ -1,11 +1,12 @@
-//! An ordered index: a B+-tree whose entries are the first 8 bytes of a key's encoding ([`crate::key`]) and the
-//! address of the row. If the encoding is no longer than that, no row is read. Otherwise entries with one prefix are
-//! ordered by their rows' key columns, and in the end by their addresses.
+//! An ordered index: a B+-tree whose entries are 8 bytes of a key's encoding (`rows::key`) and the address of the row.
+//! They are the first 8 bytes behind those that all keys of the entry's node have in common, so that keys that begin
+//! alike differ in their entries ([`keyed`]). If the encoding is no longer than 8 bytes, no row is read. Otherwise
+//! entries with the same bytes are ordered by their rows' key columns, and in the end by their addresses.
 //!
-//! The tree does not know keys. A search gives a prefix and a condition on the row's address. For entries with that
-//! prefix the condition holds up to the place and not behind it ([`Sought`]). Readers take the few words of a node
-//! that a search needs from its live or frozen page. If rows must be read, they copy a snapshot's node first, since
-//! its addresses must be right before they are followed.
+//! The tree has no keys. It asks for those of rows ([`Keys`]), and a search has its key, or the beginning of one, and
+//! asks for the order of rows ([`Sought`]). Readers take the few words of a node that a search needs from its live or
+//! frozen page. If rows must be read, they copy a snapshot's node first, since its addresses must be right before they
+//! are followed.
 //!
 //! Invariants: leaves are linked in order in both directions. Every child but a node's first has the first entry below
 //! it beside it, so every entry that is compared is of an existing row. Only the root may have no entries; then the
@@ -21,6 +22,7 @@
 
 mod bulk;
 mod cursor;
+mod keyed;
 mod leaving;
 mod node;
 mod removal;
@@ -28,16 +30,17 @@ mod search;
 
 pub(crate) use bulk::build;
 pub(crate) use cursor::{Cursor, Place};
+pub(crate) use keyed::{Ask, Keys, Sought};
 pub(crate) use leaving::Leaving;
-pub(crate) use node::{Entry, Sought, Ties};
+pub(crate) use node::Entry;
 
 use crate::index_store::IndexStore;
+use keyed::{Found, Search, common};
 use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use sardonyx_rows::key::{Edge, KeyBytes, prefix};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, StoreError};
-use search::{
-    child, exact_child, exact_in_leaf, inner, leaf, live_inner, live_leaf, look_into, prefetch,
-};
+use sardonyx_storage::store::{PageRead, StoreError, Words};
+use search::{exact_child, exact_in_leaf, inner, leaf, live_inner, live_leaf, prefetch};
 use std::cmp::Ordering;
 use std::convert::Infallible;
 use zerocopy::IntoBytes;
@@ -79,6 +82,8 @@ struct Path {
     leaf: Address,
     /// The position in the leaf.
     at: usize,
+    /// The head of the key in the leaf; none if the key does not begin as all keys there.
+    head: Option<u64>,
 }
 
 impl Default for Tree {
@@ -128,19 +133,18 @@ impl Tree {
     pub fn seek<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
-        mut sought: Sought<impl FnMut(Address) -> Result<bool, E>>,
+        sought: Sought<'_, impl FnMut(Address, Ask) -> Result<bool, E>>,
     ) -> Result<Place, E> {
-        let Some(leaf) = self.leaf_of(nodes, &mut sought)? else {
+        let Some((leaf, found)) = self.found(nodes, sought)? else {
             return Ok(Place::END);
         };
-        let found = look_into(nodes, leaf, &mut sought)?;
-        Ok(match found.position < found.count() {
+        Ok(match found.position < found.count {
             true => Place {
                 leaf,
                 position: found.position,
             },
             false => Place {
-                leaf: found.next(),
+                leaf: found.next,
                 position: 0,
             },
         })
@@ -153,18 +157,33 @@ impl Tree {
         &self,
         nodes: &P,
         from: Place,
-        mut sought: Sought<impl FnMut(Address) -> Result<bool, E>>,
+        mut sought: Sought<'_, impl FnMut(Address, Ask) -> Result<bool, E>>,
     ) -> Result<Option<Place>, E> {
         if from.leaf.0 == 0 {
             return Ok(Some(from));
         }
         let mut buffer = Vec::new();
         let leaf = leaf(nodes, from.leaf, &mut buffer)?;
+        let skip = leaf.skip();
+        let head = match &mut sought {
+            Sought::Exact { key, .. } => *key,
+            Sought::ByRow { edge, ask } => {
+                let shares = skip <= edge.bytes.len()
+                    && (skip == 0 || ask(leaf.entry(0).address, Ask::Shares(skip))?);
+                if !shares {
+                    return Ok(None);
+                }
+                edge.head(skip)
+            }
+        };
         for position in from.position..leaf.count().min(from.position + NEAR_ENTRIES) {
             let entry = leaf.entry(position);
-            let is_before = match (entry.prefix.cmp(&sought.prefix), &mut sought.ties) {
-                (Ordering::Equal, Ties::Before(are_before)) => *are_before,
-                (Ordering::Equal, Ties::ByRow(is_before)) => is_before(entry.address)?,
+            let is_before = match (entry.prefix.cmp(&head), &mut sought) {
+                (Ordering::Equal, Sought::Exact { behind, .. }) => *behind,
+                (Ordering::Equal, Sought::ByRow { edge, ask }) => {
+                    let known = edge.bytes.len().min(skip + 8);
+                    ask(entry.address, Ask::Before(known))?
+                }
                 (order, _) => order == Ordering::Less,
             };
             if !is_before {
@@ -175,22 +194,44 @@ impl Tree {
         Ok(None)
     }
 
-    /// The leaf that has the place which is sought.
+    /// The leaf that has the place which is sought, and the place in it.
     #[inline(always)]
-    fn leaf_of<P: PageRead + ?Sized, E: From<P::Error>>(
+    fn found<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
-        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
-    ) -> Result<Option<Address>, E> {
+        sought: Sought<'_, impl FnMut(Address, Ask) -> Result<bool, E>>,
+    ) -> Result<Option<(Address, Found)>, E> {
         let mut at = self.root;
         if at.0 == 0 {
             return Ok(None);
         }
-        for level in (0..self.height).rev() {
-            at = child(nodes, at, sought)?;
-            prefetch(nodes, at, level);
+        match sought {
+            Sought::Exact { key, behind } => {
+                for level in (0..self.height).rev() {
+                    at = exact_child(nodes, at, key, behind)?;
+                    prefetch(nodes, at, level);
+                }
+                let found = nodes.look(at, LEAF_BYTES, |leaf| {
+                    let position = Leaf::position_in(leaf, key, behind);
+                    Found {
+                        position,
+                        count: Leaf::count_in(leaf),
+                        next: Leaf::next_of(leaf.word(0)),
+                        entry: Leaf::entry_in(leaf, position.min(LEAF_ENTRIES - 1)),
+                        head: Some((key, 0)),
+                    }
+                })?;
+                Ok(Some((at, found)))
+            }
+            Sought::ByRow { edge, mut ask } => {
+                let mut search = Search::new(edge, &mut ask);
+                for level in (0..self.height).rev() {
+                    (_, at) = search.child(nodes, at)?;
+                    prefetch(nodes, at, level);
+                }
+                Ok(Some((at, search.leaf(nodes, at)?)))
+            }
         }
-        Ok(Some(at))
     }
 
     /// The first entry with this prefix: the row of a key that an entry has whole. If no two entries have one prefix,
@@ -269,25 +310,32 @@ impl Tree {
         Ok(at)
     }
 
-    /// The first entry that is not before the place that is sought.
+    /// The row of the first entry that is not before the place that is sought, if its key may begin with the sought one,
+    /// of so many bytes.
     #[inline]
     pub fn first_from<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
-        mut sought: Sought<impl FnMut(Address) -> Result<bool, E>>,
-    ) -> Result<Option<Entry>, E> {
-        let Some(leaf) = self.leaf_of(nodes, &mut sought)? else {
+        sought: Sought<'_, impl FnMut(Address, Ask) -> Result<bool, E>>,
+        bytes: usize,
+    ) -> Result<Option<Address>, E> {
+        let Some((_, found)) = self.found(nodes, sought)? else {
             return Ok(None);
         };
-        let found = look_into(nodes, leaf, &mut sought)?;
-        if found.position < found.count() {
-            return Ok(Some(found.entry));
+        if found.position < found.count {
+            let may_begin = found.may_begin(bytes);
+            return Ok(may_begin.then_some(found.entry.address));
         }
-        let next = found.next();
-        Ok(match next.0 {
-            0 => None,
-            _ => Some(nodes.look(next, LEAF_BYTES, |leaf| Leaf::entry_in(leaf, 0))?),
-        })
+        if found.next.0 == 0 {
+            return Ok(None);
+        }
+        let (entry, skip) = nodes.look(found.next, LEAF_BYTES, |leaf| {
+            (Leaf::entry_in(leaf, 0), Leaf::skip_in(leaf))
+        })?;
+        // Heads of other bytes do not tell.
+        let same = found.head.filter(|(_, of)| *of == skip);
+        let may_begin = same.is_none() || Found { entry, ..found }.may_begin(bytes);
+        Ok(may_begin.then_some(entry.address))
     }
 
     /// Entries between two places.
@@ -310,86 +358,132 @@ impl Tree {
         Ok(count + (to.position - at.position) as u64)
     }
 
-    fn descend(&self, nodes: &[u8], prefix: u64, mut before: impl FnMut(Address) -> bool) -> Path {
-        let before = |address| Ok::<_, Infallible>(before(address));
-        let ties = Ties::ByRow(before);
-        let mut sought = Sought { prefix, ties };
+    /// The way to the place before the first entry that is not before a row with a key; behind that row's own entry if
+    /// `up_to`.
+    fn descend(
+        &self,
+        nodes: &[u8],
+        keys: &impl Keys,
+        (key, row): (&[u8], Option<Address>),
+        up_to: bool,
+    ) -> Path {
+        let is_before = |other: Address, known| {
+            let by_row = || row.map_or(Ordering::Equal, |row| other.cmp(&row));
+            match keys.compare(other, key, known).then_with(by_row) {
+                Ordering::Less => true,
+                Ordering::Equal => up_to,
+                Ordering::Greater => false,
+            }
+        };
         let mut path = Path {
             steps: [(Address(0), 0); LEVELS_MAX],
             levels: usize::from(self.height),
             leaf: self.root,
             at: 0,
+            head: None,
         };
         let levels = (0..self.height).rev();
+        if keys.is_exact() {
+            let prefix = prefix(key);
+            let is_before = |other| Ok::<_, Infallible>(is_before(other, 0));
+            for (step, level) in path.steps[..path.levels].iter_mut().zip(levels) {
+                let inner = live_inner(nodes, path.leaf);
+                let Ok(child) = inner.position(prefix, is_before);
+                *step = (path.leaf, child);
+                path.leaf = inner.child(child);
+                prefetch(nodes, path.leaf, level);
+            }
+            let Ok(at) = live_leaf(nodes, path.leaf).position(prefix, is_before);
+            (path.at, path.head) = (at, Some(prefix));
+            return path;
+        }
+        let edge = Edge {
+            bytes: key,
+            behind: false,
+        };
+        let mut ask = |other, ask| {
+            Ok::<_, Infallible>(match ask {
+                Ask::Shares(bytes) => keys.shares(other, &key[..bytes]),
+                Ask::Before(known) => is_before(other, known),
+            })
+        };
+        let mut search = Search::new(edge, &mut ask);
         for (step, level) in path.steps[..path.levels].iter_mut().zip(levels) {
-            let inner = live_inner(nodes, path.leaf);
-            let Ok(child) = inner.position(&mut sought);
+            let Ok((child, address)) = search.child(nodes, path.leaf);
             *step = (path.leaf, child);
-            path.leaf = inner.child(child);
+            path.leaf = address;
             prefetch(nodes, path.leaf, level);
         }
-        let Ok(at) = live_leaf(nodes, path.leaf).position(&mut sought);
-        path.at = at;
+        let Ok(found) = search.leaf(nodes, path.leaf);
+        (path.at, path.head) = (found.position, found.head.map(|(head, _)| head));
         path
     }
 
-    /// Inserts an entry at the place where `before` ends. An entry with a lower prefix is before it, and one with a
-    /// higher prefix is not. One with this prefix is if the condition on its row holds.
+    /// Inserts an entry for a row with this key.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
     pub fn insert(
         &mut self,
         store: &mut IndexStore,
-        entry: Entry,
-        before: impl FnMut(Address) -> bool,
+        keys: &impl Keys,
+        key: &[u8],
+        row: Address,
     ) -> Result<(), StoreError> {
         if self.root.0 == 0 {
-            return self.plant(store, entry);
+            return self.plant(store, keys, key, row);
         }
-        let path = self.descend(store.bytes(), entry.prefix, before);
-        self.insert_at(store, &path, entry)
+        let path = self.descend(store.bytes(), keys, (key, Some(row)), false);
+        self.insert_at(store, keys, &path, key, row)
     }
 
-    /// Inserts an entry unless there is one with its key; `order` says how the key of a row, whose entry has this prefix,
-    /// compares with the entry's. Returns the row that has the key.
+    /// Inserts an entry for a row with this key, unless another row has it, which is returned.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
     pub fn insert_unique(
         &mut self,
         store: &mut IndexStore,
-        entry: Entry,
-        order: impl Fn(Address) -> Ordering,
+        keys: &impl Keys,
+        key: &[u8],
+        row: Address,
     ) -> Result<Option<Address>, StoreError> {
         if self.root.0 == 0 {
-            self.plant(store, entry)?;
+            self.plant(store, keys, key, row)?;
             return Ok(None);
         }
-        let is_before = |address| order(address) == Ordering::Less;
-        let path = self.descend(store.bytes(), entry.prefix, is_before);
+        let path = self.descend(store.bytes(), keys, (key, None), false);
         // An entry with the key is not before the place, and nothing is between.
         let leaf = live_leaf(store.bytes(), path.leaf);
         let there = match (path.at < leaf.count(), leaf.next()) {
-            (true, _) => Some(leaf.entry(path.at)),
-            (false, next) if next.0 != 0 => Some(live_leaf(store.bytes(), next).entry(0)),
+            (true, _) if path.head != Some(leaf.entry(path.at).prefix) => None,
+            (true, _) => Some((leaf.entry(path.at), leaf.skip() + 8)),
+            (false, next) if next.0 != 0 => Some((live_leaf(store.bytes(), next).entry(0), 0)),
             (false, _) => None,
         };
-        if let Some(there) = there
-            && there.prefix == entry.prefix
-            && order(there.address) == Ordering::Equal
+        if let Some((there, known)) = there
+            && (!keys.is_exact() || there.prefix == prefix(key))
+            && keys.compare(there.address, key, known) == Ordering::Equal
         {
             return Ok(Some(there.address));
         }
-        self.insert_at(store, &path, entry)?;
+        self.insert_at(store, keys, &path, key, row)?;
         Ok(None)
     }
 
     /// The first entry of all.
-    fn plant(&mut self, store: &mut IndexStore, entry: Entry) -> Result<(), StoreError> {
+    fn plant(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        key: &[u8],
+        row: Address,
+    ) -> Result<(), StoreError> {
         self.root = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
-        store.write(self.root, Leaf::new(&[entry]).as_bytes());
+        let mut leaf = Leaf::new(&[first_entry(key, row)]);
+        leaf.fit(keys);
+        store.write(self.root, leaf.as_bytes());
         self.len = 1;
         Ok(())
     }
@@ -397,18 +491,45 @@ impl Tree {
     fn insert_at(
         &mut self,
         store: &mut IndexStore,
+        keys: &impl Keys,
         path: &Path,
-        entry: Entry,
+        key: &[u8],
+        row: Address,
     ) -> Result<(), StoreError> {
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
-        if leaf.count() < LEAF_ENTRIES {
-            for changed in leaf.insert(path.at, entry) {
-                let at = Address(path.leaf.0 + changed.start as u64);
-                store.write(at, &leaf.as_bytes()[changed]);
-            }
-        } else {
+        let is_full = leaf.count() == LEAF_ENTRIES;
+        if is_full {
             store.ensure_room((usize::from(self.height) + 2) * INNER_BYTES)?;
-            self.split(store, path, leaf, entry)?;
+        }
+        if path.head.is_none() {
+            // The key does not begin as all others in the leaf: they have less in common now.
+            let mut other = KeyBytes::default();
+            keys.of_row(leaf.entry(0).address, &mut other);
+            let skip = common(key, &other).min(leaf.skip());
+            leaf.skip_only(keys, skip);
+        }
+        let prefix = match path.head {
+            Some(head) => head,
+            None => prefix(key.get(leaf.skip()..).unwrap_or_default()),
+        };
+        let entry = Entry {
+            prefix,
+            address: row,
+        };
+        match is_full {
+            true => self.split(store, keys, path, leaf, entry, key)?,
+            false => {
+                let changed = leaf.insert(path.at, entry);
+                match path.head {
+                    Some(_) => {
+                        for changed in changed {
+                            let at = Address(path.leaf.0 + changed.start as u64);
+                            store.write(at, &leaf.as_bytes()[changed]);
+                        }
+                    }
+                    None => store.write(path.leaf, leaf.as_bytes()),
+                }
+            }
         }
         self.len += 1;
         Ok(())
@@ -419,16 +540,18 @@ impl Tree {
     fn split(
         &mut self,
         store: &mut IndexStore,
+        keys: &impl Keys,
         path: &Path,
         mut left: Leaf,
         entry: Entry,
+        key: &[u8],
     ) -> Result<(), StoreError> {
         let new = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
         // Entries in ascending order fill the leaves.
         let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
         let mut right = match is_appended {
-            true => Leaf::new(&[entry]),
+            true => Leaf::new(&[first_entry(key, entry.address)]),
             false => left.split(LEAF_ENTRIES / 2),
         };
         if !is_appended {
@@ -436,7 +559,9 @@ impl Tree {
                 Some(at) if at > 0 => right.insert(at, entry),
                 _ => left.insert(path.at, entry),
             };
+            left.fit(keys);
         }
+        right.fit(keys);
         let next = left.next();
         right.set_next(next);
         right.set_previous(path.leaf);
@@ -448,7 +573,7 @@ impl Tree {
         }
         store.write(path.leaf, left.as_bytes());
         store.write(new, right.as_bytes());
-        self.add_child(store, path, right.entry(0), new, is_appended)
+        self.add_child(store, keys, path, right.entry(0), new, is_appended)
     }
 
     /// Hangs a new node behind the one that the path leads through, on the lowest level of inner nodes and, where
@@ -456,6 +581,7 @@ impl Tree {
     fn add_child(
         &mut self,
         store: &mut IndexStore,
+        keys: &impl Keys,
         path: &Path,
         mut first: Entry,
         mut child: Address,
@@ -465,6 +591,7 @@ impl Tree {
             let mut left = *live_inner(store.bytes(), at);
             if left.count() < INNER_ENTRIES {
                 left.insert(position + 1, first, child);
+                left.fit_one(keys, position + 1);
                 store.write(at, left.as_bytes());
                 return Ok(());
             }
@@ -475,9 +602,17 @@ impl Tree {
             } else {
                 let mut right = left.split(INNER_ENTRIES / 2);
                 match (position + 1).checked_sub(left.count()) {
-                    Some(at) if at > 0 => right.insert(at, first, child),
-                    _ => left.insert(position + 1, first, child),
+                    Some(at) if at > 0 => {
+                        right.insert(at, first, child);
+                        right.fit_one(keys, at);
+                    }
+                    _ => {
+                        left.insert(position + 1, first, child);
+                        left.fit_one(keys, position + 1);
+                    }
                 }
+                left.fit(keys);
+                right.fit(keys);
                 right
             };
             store.write(at, left.as_bytes());
@@ -487,11 +622,20 @@ impl Tree {
         let root = store.allocate(INNER_BYTES)?;
         self.bytes += INNER_BYTES as u64;
         // The first child's first entry is never looked at.
-        let children = [(first, self.root), (first, child)];
-        store.write(root, Inner::new(&children).as_bytes());
+        let mut inner = Inner::new(&[(first, self.root), (first, child)]);
+        inner.fit_one(keys, 1);
+        store.write(root, inner.as_bytes());
         self.root = root;
         self.height += 1;
         Ok(())
+    }
+}
+
+/// The entry of a row with this key, outside of a node.
+fn first_entry(key: &[u8], row: Address) -> Entry {
+    Entry {
+        prefix: prefix(key),
+        address: row,
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::build::turns;
 use crate::index_store::IndexStore;
 use crate::ordered::{Entry, build};
-use crate::secondary::{Secondary, What};
+use crate::secondary::{RowKeys, Secondary, What};
 use crate::table::{TableState, page_bytes};
 use sardonyx_base::waiting;
 use sardonyx_rows::TableError;
@@ -49,7 +49,11 @@ pub(crate) fn build_secondary(
         check_unique(rows, &what, &entries)?;
     }
     let mut index = Secondary::new(what);
-    index.tree = build(store, &entries)?;
+    let keys = RowKeys {
+        shape: &index.what.shape,
+        rows,
+    };
+    index.tree = build(store, &keys, &entries)?;
     Ok(index)
 }
 
@@ -129,7 +133,10 @@ fn compare(rows: &[u8], what: &What, one: Entry, other: Entry) -> Ordering {
         }
         let mut key = KeyBytes::default();
         match what.shape.of_row(rows, other.address, &mut key) {
-            Ok(_) => what.compare(rows, one.address, other.address, &key),
+            Ok(_) => {
+                let order = what.shape.compare(rows, one.address, &key);
+                (order.unwrap_or(Ordering::Equal)).then(one.address.cmp(&other.address))
+            }
             // Both were read before.
             Err(_) => one.address.cmp(&other.address),
         }

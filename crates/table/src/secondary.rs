@@ -6,18 +6,18 @@
 //! long as by the hash of a primary key. Keys of several rows, which most secondary indexes have, need no chains in
 //! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
 //!
-//! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
-//! its rows are compared. So an entry is removed before its row's key changes, and inserted after.
+//! Invariant: an index has an entry for every existing row, made of the row's key, at every moment at which its rows are
+//! compared or nodes are made of their keys. So an entry is removed before its row's key changes, and inserted after.
 
 use crate::build::{BuildError, build_index};
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
-use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Sought, Ties, Tree};
+use crate::ordered::{Ask, Cursor, ENTRY_BYTES_MAX, INSERT_BYTES_MAX, Keys, Place, Sought, Tree};
 use crate::ordered_build::{Unfit, build_secondary};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_rows::TableError;
-use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
+use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape};
 use sardonyx_rows::schema::{IndexDefinition, Schema};
 use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::Address;
@@ -55,12 +55,10 @@ pub(crate) fn wanted(schema: &Schema, is_hashed: bool) -> Vec<What> {
         .collect()
 }
 
-/// The entry of a row with this key.
-fn entry(key: &[u8], row: Address) -> Entry {
-    Entry {
-        prefix: prefix(key),
-        address: row,
-    }
+/// The keys of an index's rows.
+pub(crate) struct RowKeys<'a, P: ?Sized> {
+    pub shape: &'a KeyShape,
+    pub rows: &'a P,
 }
 
 impl What {
@@ -73,28 +71,35 @@ impl What {
         };
         self.definition == other_definition && self.shape == other.shape
     }
+}
 
-    /// Compares an entry's row with a row and its key, which has the same prefix.
+impl<P> Keys for RowKeys<'_, P>
+where
+    P: PageRead + ?Sized,
+    TableError: From<P::Error>,
+{
     #[inline]
-    pub fn compare<P>(&self, rows: &P, other: Address, row: Address, key: &[u8]) -> Ordering
-    where
-        P: PageRead + ?Sized,
-        TableError: From<P::Error>,
-    {
-        self.compare_keys(rows, other, key).then(other.cmp(&row))
+    fn is_exact(&self) -> bool {
+        self.shape.is_exact()
     }
 
-    /// Compares an entry's row with a key that has the same prefix.
+    fn of_row(&self, row: Address, key: &mut KeyBytes) {
+        // Opening found that the rows' values are sound. After reading a snapshot one looks whether it was ended.
+        let _ = self.shape.of_row(self.rows, row, key);
+    }
+
     #[inline]
-    fn compare_keys<P>(&self, rows: &P, other: Address, key: &[u8]) -> Ordering
-    where
-        P: PageRead + ?Sized,
-        TableError: From<P::Error>,
-    {
+    fn shares(&self, row: Address, beginning: &[u8]) -> bool {
+        (self.shape.shares(self.rows, row, beginning)).unwrap_or(true)
+    }
+
+    #[inline]
+    fn compare(&self, row: Address, key: &[u8], known: usize) -> Ordering {
         match self.shape.is_exact() {
             true => Ordering::Equal,
-            // Opening found that the rows' values are sound. After reading a snapshot one looks whether it was ended.
-            false => (self.shape.compare(rows, other, key)).unwrap_or(Ordering::Equal),
+            false => {
+                (self.shape.compare_behind(self.rows, row, key, known)).unwrap_or(Ordering::Equal)
+            }
         }
     }
 }
@@ -134,17 +139,16 @@ impl Secondary {
         if let Err(bad) = self.shape().check_length(&key) {
             return Err(self.bad_key(bad, &table(), None));
         }
-        let (what, entry) = (&*self.what, entry(&key, row));
+        let (what, shape) = (&*self.what, &self.what.shape);
+        let keys = RowKeys { shape, rows };
         if what.definition.unique && !has_null {
             // One way down finds both the place and a row that has the key.
-            let order = |other| what.compare_keys(rows, other, &key);
-            return match self.tree.insert_unique(store, entry, order)? {
+            return match self.tree.insert_unique(store, &keys, &key, row)? {
                 None => Ok(()),
                 Some(there) => Err(self.duplicate(&table(), rows, there)),
             };
         }
-        let before = |other| what.compare(rows, other, row, &key) == Ordering::Less;
-        Ok(self.tree.insert(store, entry, before)?)
+        Ok(self.tree.insert(store, &keys, &key, row)?)
     }
 
     /// Removes the entry of an existing row.
@@ -172,9 +176,9 @@ impl Secondary {
     {
         let mut key = KeyBytes::default();
         self.shape().of_row(rows, row, &mut key)?;
-        let what = &*self.what;
-        let up_to = |other| what.compare(rows, other, row, &key) != Ordering::Greater;
-        Ok(self.tree.remove(store, entry(&key, row), up_to))
+        let shape = &self.what.shape;
+        let keys = RowKeys { shape, rows };
+        Ok(self.tree.remove(store, &keys, &key, row))
     }
 
     /// A row with this whole key.
@@ -189,16 +193,12 @@ impl Secondary {
             bytes: key,
             behind: false,
         };
-        let at = edge.prefix();
-        let Some(found) = self.tree.first_from(nodes, self.sought(rows, edge))? else {
+        let sought = self.sought(rows, edge);
+        let Some(found) = self.tree.first_from(nodes, sought, key.len())? else {
             return Ok(None);
         };
-        let known = key.len().min(8);
-        if known > 0 && (found.prefix ^ at) >> (64 - 8 * known) != 0 {
-            return Ok(None);
-        }
-        let is_it = self.shape().is_exact() || self.shape().begins(rows, found.address, key)?;
-        Ok(is_it.then_some(found.address))
+        let is_it = self.shape().is_exact() || self.shape().shares(rows, found, key)?;
+        Ok(is_it.then_some(found))
     }
 
     /// The place of an edge between keys.
@@ -218,16 +218,22 @@ impl Secondary {
         &'k self,
         rows: &'k P,
         edge: Edge<'k>,
-    ) -> Sought<impl FnMut(Address) -> Result<bool, TableError> + use<'k, P>>
+    ) -> Sought<'k, impl FnMut(Address, Ask) -> Result<bool, TableError> + use<'k, P>>
     where
         TableError: From<P::Error>,
     {
-        let is_before = move |row| self.shape().is_before(rows, row, edge);
-        Sought {
-            prefix: edge.prefix(),
-            ties: match self.shape().is_exact() {
-                true => Ties::Before(edge.behind),
-                false => Ties::ByRow(is_before),
+        let shape = self.shape();
+        match shape.is_exact() {
+            true => Sought::Exact {
+                key: edge.prefix(),
+                behind: edge.behind,
+            },
+            false => Sought::ByRow {
+                edge,
+                ask: move |row, ask| match ask {
+                    Ask::Shares(bytes) => shape.shares(rows, row, &edge.bytes[..bytes]),
+                    Ask::Before(known) => shape.is_before(rows, row, edge, known),
+                },
             },
         }
     }

@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The version of the description.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Fewer bytes of indexes are built in some milliseconds.
 pub(crate) const STORED_BYTES_MIN: u64 = 4 << 20;

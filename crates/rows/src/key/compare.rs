@@ -40,6 +40,20 @@ impl KeyShape {
         Ok(self.compare_unknown(pages, row, key, 0)? == Ordering::Equal)
     }
 
+    /// Returns true if a row's key begins with these bytes, of which its entry in the index shows none.
+    #[inline]
+    pub fn shares<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        beginning: &[u8],
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        Ok(self.compare_unknown(pages, row, beginning, 0)? == Ordering::Equal)
+    }
+
     /// Compares the beginning of a row's key with these bytes, at their length, if its entry in the index does not
     /// decide. Columns that the entry has whole are skipped, and so are those behind the first difference.
     #[inline]
@@ -126,18 +140,34 @@ impl KeyShape {
         self.compare_beginning(pages, row, key)
     }
 
-    /// Returns true if a row's key comes before an edge.
+    /// The same, if so many of the key's bytes are known to be the row's.
+    #[inline]
+    pub fn compare_behind<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &[u8],
+        known: usize,
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        self.compare_unknown(pages, row, key, known.min(key.len()))
+    }
+
+    /// Returns true if a row's key comes before an edge, of whose bytes so many are known to be the row's.
     #[inline]
     pub fn is_before<P: PageRead + ?Sized>(
         &self,
         pages: &P,
         row: Address,
         edge: Edge<'_>,
+        known: usize,
     ) -> Result<bool, TableError>
     where
         TableError: From<P::Error>,
     {
-        Ok(match self.compare_beginning(pages, row, edge.bytes)? {
+        Ok(match self.compare_behind(pages, row, edge.bytes, known)? {
             Ordering::Less => true,
             Ordering::Equal => edge.behind,
             Ordering::Greater => false,

@@ -2,7 +2,7 @@
 
 use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use super::search::{live_inner, live_leaf};
-use super::{LEVELS_MAX, Path, Tree};
+use super::{Keys, LEVELS_MAX, Path, Tree};
 use crate::index_store::IndexStore;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::StoreError;
@@ -12,11 +12,15 @@ use zerocopy::IntoBytes;
 const LEAF_FILL: usize = LEAF_ENTRIES * 9 / 10;
 const INNER_FILL: usize = INNER_ENTRIES * 9 / 10;
 
-/// A tree with these entries, which are in order.
+/// A tree with these entries, which are in order and have the first bytes of keys.
 ///
 /// # Errors
 /// [`StoreError`] if there is no memory; allocated nodes are freed.
-pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, StoreError> {
+pub(crate) fn build(
+    store: &mut IndexStore,
+    keys: &impl Keys,
+    entries: &[Entry],
+) -> Result<Tree, StoreError> {
     let mut tree = Tree::default();
     if entries.is_empty() {
         return Ok(tree);
@@ -36,6 +40,7 @@ pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, S
     }
     for (number, chunk) in spread(entries, LEAF_FILL).enumerate() {
         let mut leaf = Leaf::new(chunk);
+        leaf.fit(keys);
         let neighbour = |number: Option<usize>| {
             let there = number.and_then(|number| level.get(number));
             there.map_or(Address(0), |(_, address)| *address)
@@ -49,7 +54,9 @@ pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, S
         let mut above = Vec::with_capacity(level.len().div_ceil(INNER_FILL));
         for chunk in spread(&level, INNER_FILL) {
             let at = store.allocate(INNER_BYTES)?;
-            store.write(at, Inner::new(chunk).as_bytes());
+            let mut inner = Inner::new(chunk);
+            inner.fit(keys);
+            store.write(at, inner.as_bytes());
             above.push((chunk[0].0, at));
         }
         tree.bytes += (above.len() * INNER_BYTES) as u64;
@@ -62,25 +69,36 @@ pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, S
 }
 
 impl Tree {
-    /// Appends entries, which are in order, behind all present ones.
+    /// Appends entries, which are in order and have the first bytes of keys, behind all present ones.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
-    pub fn append(&mut self, store: &mut IndexStore, entries: &[Entry]) -> Result<(), StoreError> {
+    pub fn append(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        entries: &[Entry],
+    ) -> Result<(), StoreError> {
         // All of it first, so that nothing fails half-way.
         let leaves = entries.len().div_ceil(LEAF_FILL);
         store.ensure_room(leaves * LEAF_BYTES + (leaves + LEVELS_MAX) * INNER_BYTES)?;
         for chunk in spread(entries, LEAF_FILL) {
-            self.append_leaf(store, chunk)?;
+            self.append_leaf(store, keys, chunk)?;
         }
         Ok(())
     }
 
-    fn append_leaf(&mut self, store: &mut IndexStore, entries: &[Entry]) -> Result<(), StoreError> {
+    fn append_leaf(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        entries: &[Entry],
+    ) -> Result<(), StoreError> {
         let new = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
         self.len += entries.len() as u64;
         let mut leaf = Leaf::new(entries);
+        leaf.fit(keys);
         if self.root.0 == 0 {
             store.write(new, leaf.as_bytes());
             self.root = new;
@@ -90,10 +108,9 @@ impl Tree {
         leaf.set_previous(path.leaf);
         store.write(new, leaf.as_bytes());
         let mut last = *live_leaf(store.bytes(), path.leaf);
-        debug_assert!(last.entry(last.count() - 1).prefix <= entries[0].prefix);
         last.set_next(new);
         store.write(path.leaf, last.as_bytes());
-        self.add_child(store, &path, entries[0], new, true)
+        self.add_child(store, keys, &path, entries[0], new, true)
     }
 
     /// The way to the end of the last leaf.
@@ -103,6 +120,7 @@ impl Tree {
             levels: usize::from(self.height),
             leaf: self.root,
             at: 0,
+            head: None,
         };
         for step in &mut path.steps[..path.levels] {
             let inner = live_inner(nodes, path.leaf);

@@ -1,11 +1,14 @@
 //! Nodes of an ordered index, in the layout of the index store.
 //!
-//! An entry is the first 8 bytes of a key's encoding, read as a number, and the address of its row. A leaf has entries
-//! and the leaves on both sides. An inner node has children and, for each but the first, the first entry below it. The
-//! parts of entries are in arrays of their own, so that a search reads few cache lines. The places behind the last
+//! An entry is 8 bytes of a key's encoding, read as a number, and the address of its row. They are the bytes behind the
+//! `skip` first ones, which the keys of all entries of the node have in common: keys that begin alike differ there. A
+//! leaf has entries and the leaves on both sides. An inner node has children and, for each but the first, the first
+//! entry below it. The parts of entries are in arrays of their own, so that a search reads few cache lines. The places behind the last
 //! prefix have the largest prefix. So a search does not depend on the number of entries. It takes the same steps in
 //! every node, without a branch that would be mispredicted.
 
+use super::keyed::{Keys, common};
+use sardonyx_rows::key::{KeyBytes, prefix};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::Words;
 use std::mem::offset_of;
@@ -29,15 +32,20 @@ const INNER_OTHERS: usize = INNER_ENTRIES - 1;
 const LEAF_PREVIOUS: usize = offset_of!(Leaf, previous) / 8;
 const LEAF_PREFIXES: usize = offset_of!(Leaf, prefixes) / 8;
 const LEAF_ADDRESSES: usize = offset_of!(Leaf, addresses) / 8;
+const INNER_SKIP: usize = offset_of!(Inner, skip) / 8;
 const INNER_PREFIXES: usize = offset_of!(Inner, prefixes) / 8;
 const INNER_CHILDREN: usize = offset_of!(Inner, children) / 8;
+const INNER_ADDRESSES: usize = offset_of!(Inner, addresses) / 8;
+
+/// The most bytes that heads skip: a leaf has a byte for their number.
+const SKIP_MAX: usize = u8::MAX as usize;
 
 /// The bytes of an inner node that a search reads if no rows must be read.
 pub(crate) const INNER_SEARCHED_BYTES: usize = offset_of!(Inner, addresses);
 
 const _: () = assert!(LEAF_BYTES.is_power_of_two() && INNER_BYTES.is_power_of_two());
 
-/// A key's first bytes and its row.
+/// Bytes of a key and its row. Outside of nodes they are the key's first bytes; see the node's `skip` there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Entry {
     pub prefix: u64,
@@ -50,6 +58,7 @@ pub(crate) struct Entry {
 pub(crate) struct Leaf {
     /// Entries (8 bits), and the next leaf's address shifted over them; leaves are at multiples of 256 at least.
     head: U64,
+    /// The bytes that heads skip (8 bits), and the previous leaf's address shifted over them.
     previous: U64,
     prefixes: [U64; LEAF_ENTRIES],
     addresses: [U64; LEAF_ENTRIES],
@@ -60,7 +69,8 @@ pub(crate) struct Leaf {
 #[repr(C)]
 pub(crate) struct Inner {
     count: U64,
-    unused: U64,
+    /// The bytes that heads skip: of all entries but the first child's.
+    skip: U64,
     prefixes: [U64; INNER_ENTRIES],
     children: [U64; INNER_ENTRIES],
     addresses: [U64; INNER_ENTRIES],
@@ -68,23 +78,6 @@ pub(crate) struct Inner {
 
 /// The value of an unused place for a prefix.
 const UNUSED: U64 = U64::new(u64::MAX);
-
-/// The goal of a search: the place before the first entry that is not before it. An entry with a lower prefix is
-/// before it, and one with a higher prefix is not.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sought<F> {
-    pub prefix: u64,
-    pub ties: Ties<F>,
-}
-
-/// The entries with the sought prefix that come before the place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ties<F> {
-    /// None, or all.
-    Before(bool),
-    /// The entries for whose rows this returns true.
-    ByRow(F),
-}
 
 /// Numbers that are compared at once, in the second of a search's two steps.
 const LEAF_GROUP: usize = 8;
@@ -108,25 +101,22 @@ fn partition<const N: usize, const GROUP: usize>(
     group * GROUP + count(group * GROUP, 1, GROUP - 1)
 }
 
-/// The number of entries before the place that is looked for.
+/// The number of entries before the place that is looked for. Of the entries with this head, those are before it for
+/// whose rows `is_before` holds.
 #[inline(always)]
 fn position<const N: usize, const GROUP: usize, E>(
     prefixes: &[U64],
     addresses: &[U64],
     count: usize,
-    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+    prefix: u64,
+    mut is_before: impl FnMut(Address) -> Result<bool, E>,
 ) -> Result<usize, E> {
-    let prefix = sought.prefix;
     let number = |at: usize| prefixes[at].get();
     let mut low = partition::<N, GROUP>(number, |other| other < prefix);
     if low >= count || prefixes[low].get() != prefix {
         return Ok(low.min(count));
     }
     let mut high = partition::<N, GROUP>(number, |other| other <= prefix).min(count);
-    let is_before = match &mut sought.ties {
-        Ties::Before(are_before) => return Ok(if *are_before { high } else { low }),
-        Ties::ByRow(is_before) => is_before,
-    };
     while low < high {
         let middle = low.midpoint(high);
         match is_before(Address(addresses[middle].get()))? {
@@ -135,6 +125,20 @@ fn position<const N: usize, const GROUP: usize, E>(
         }
     }
     Ok(low)
+}
+
+/// The bytes that the keys of a node's first and last rows have in common, and so all between them.
+fn skip_of(keys: &impl Keys, first: Address, last: Address) -> usize {
+    let (mut one, mut other) = (KeyBytes::default(), KeyBytes::default());
+    keys.of_row(first, &mut one);
+    keys.of_row(last, &mut other);
+    common(&one, &other).min(SKIP_MAX)
+}
+
+fn head_of(keys: &impl Keys, row: Address, skip: usize) -> u64 {
+    let mut key = KeyBytes::default();
+    keys.of_row(row, &mut key);
+    prefix(key.get(skip..).unwrap_or_default())
 }
 
 impl Leaf {
@@ -176,11 +180,49 @@ impl Leaf {
 
     /// The leaf before it; address 0 if it is the first.
     pub fn previous(&self) -> Address {
-        Address(self.previous.get())
+        Address(self.previous.get() & !0xff)
     }
 
     pub fn set_previous(&mut self, previous: Address) {
-        self.previous = U64::new(previous.0);
+        self.previous = U64::new(previous.0 | self.skip() as u64);
+    }
+
+    /// The bytes that heads skip.
+    #[inline]
+    pub fn skip(&self) -> usize {
+        self.previous.get() as u8 as usize
+    }
+
+    fn set_skip(&mut self, skip: usize) {
+        self.previous = U64::new(self.previous.get() & !0xff | skip as u64);
+    }
+
+    /// Makes the heads anew behind the bytes that all keys have in common, if they are not there.
+    pub fn fit(&mut self, keys: &impl Keys) {
+        let Some(last) = self.count().checked_sub(1).filter(|_| !keys.is_exact()) else {
+            return;
+        };
+        let skip = skip_of(keys, self.entry(0).address, self.entry(last).address);
+        if skip != self.skip() {
+            self.skip_only(keys, skip);
+        }
+    }
+
+    /// Makes the heads anew behind so many bytes.
+    pub fn skip_only(&mut self, keys: &impl Keys, skip: usize) {
+        self.set_skip(skip);
+        for at in 0..self.count() {
+            self.prefixes[at] = U64::new(head_of(keys, self.entry(at).address, skip));
+        }
+    }
+
+    /// Appends another's entries and makes all heads anew; there is room.
+    pub fn join(&mut self, keys: &impl Keys, other: &Leaf) {
+        self.append(other, 0);
+        if !keys.is_exact() {
+            self.skip_only(keys, 0);
+            self.fit(keys);
+        }
     }
 
     pub fn entry(&self, at: usize) -> Entry {
@@ -198,10 +240,12 @@ impl Leaf {
     #[inline(always)]
     pub fn position<E>(
         &self,
-        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+        prefix: u64,
+        is_before: impl FnMut(Address) -> Result<bool, E>,
     ) -> Result<usize, E> {
         let (prefixes, addresses) = (&self.prefixes, &self.addresses);
-        position::<LEAF_ENTRIES, LEAF_GROUP, E>(prefixes, addresses, self.count(), sought)
+        let count = self.count();
+        position::<LEAF_ENTRIES, LEAF_GROUP, E>(prefixes, addresses, count, prefix, is_before)
     }
 
     /// The position, in a leaf given its words, of the first entry with at least this prefix, or, if `behind`, with a
@@ -248,7 +292,13 @@ impl Leaf {
     /// The leaf before a leaf, given its words; address 0 if it is the first.
     #[inline(always)]
     pub fn previous_in<W: Words>(leaf: W) -> Address {
-        Address(leaf.word(LEAF_PREVIOUS))
+        Address(leaf.word(LEAF_PREVIOUS) & !0xff)
+    }
+
+    /// The bytes that a leaf's heads skip, given its words.
+    #[inline(always)]
+    pub fn skip_in<W: Words>(leaf: W) -> usize {
+        leaf.word(LEAF_PREVIOUS) as u8 as usize
     }
 
     /// Entries of a leaf, given its words.
@@ -267,11 +317,6 @@ impl Leaf {
     #[inline(always)]
     pub fn next_of(head: u64) -> Address {
         Address(head & !0xff)
-    }
-
-    /// Its first word.
-    pub fn head(&self) -> u64 {
-        self.head.get()
     }
 
     /// Inserts an entry; there is room. Returns the bytes that may have changed: ranges of them.
@@ -296,14 +341,15 @@ impl Leaf {
     /// Takes the entries from `at` on to a leaf of their own, without neighbours.
     pub fn split(&mut self, at: usize) -> Leaf {
         let mut right = Leaf::empty();
+        right.set_skip(self.skip());
         right.append(self, at);
         self.prefixes[at..].fill(UNUSED);
         self.set_count(at);
         right
     }
 
-    /// Appends another's entries from `from` on; there is room.
-    pub fn append(&mut self, other: &Leaf, from: usize) {
+    /// Appends another's entries from `from` on, whose heads skip as many bytes; there is room.
+    fn append(&mut self, other: &Leaf, from: usize) {
         let (count, more) = (self.count(), other.count() - from);
         self.prefixes[count..count + more].copy_from_slice(&other.prefixes[from..from + more]);
         self.addresses[count..count + more].copy_from_slice(&other.addresses[from..from + more]);
@@ -353,14 +399,66 @@ impl Inner {
         self.addresses[at] = U64::new(first.address.0);
     }
 
+    /// The bytes that heads skip.
+    #[inline]
+    pub fn skip(&self) -> usize {
+        self.skip.get() as u8 as usize
+    }
+
+    /// Makes the heads anew behind the bytes that all keys have in common, if they are not there.
+    pub fn fit(&mut self, keys: &impl Keys) {
+        let count = self.count();
+        if count < 2 || keys.is_exact() {
+            return;
+        }
+        let skip = skip_of(keys, self.first(1).address, self.first(count - 1).address);
+        if skip != self.skip() {
+            self.skip_only(keys, skip);
+        }
+    }
+
+    /// Makes the head of a child's first entry, which was set, and those of the others if they skip too many bytes.
+    pub fn fit_one(&mut self, keys: &impl Keys, at: usize) {
+        let count = self.count();
+        if count < 2 || keys.is_exact() {
+            return;
+        }
+        let skip = skip_of(keys, self.first(1).address, self.first(count - 1).address);
+        if skip < self.skip() || count == 2 {
+            self.skip_only(keys, skip);
+        } else if at > 0 {
+            self.prefixes[at] = U64::new(head_of(keys, self.first(at).address, self.skip()));
+        }
+    }
+
+    /// Makes the heads anew behind so many bytes.
+    pub fn skip_only(&mut self, keys: &impl Keys, skip: usize) {
+        self.skip = U64::new(skip as u64);
+        // The first child's first entry is not compared, and its row may not exist any more.
+        for at in 1..self.count() {
+            self.prefixes[at] = U64::new(head_of(keys, self.first(at).address, skip));
+        }
+    }
+
+    /// Appends another's children and makes all heads anew; there is room. `first` is the first entry below them.
+    pub fn join(&mut self, keys: &impl Keys, other: &Inner, first: Entry) {
+        self.append(other, 0, first);
+        if !keys.is_exact() {
+            self.skip_only(keys, 0);
+            self.fit(keys);
+        }
+    }
+
     /// The number of the child in which the place is that is looked for.
     #[inline(always)]
     pub fn position<E>(
         &self,
-        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+        prefix: u64,
+        is_before: impl FnMut(Address) -> Result<bool, E>,
     ) -> Result<usize, E> {
         let (prefixes, addresses) = (&self.prefixes[1..], &self.addresses[1..]);
-        position::<INNER_OTHERS, INNER_GROUP, E>(prefixes, addresses, self.count() - 1, sought)
+        let others = self.count() - 1;
+        position::<INNER_OTHERS, INNER_GROUP, E>(prefixes, addresses, others, prefix, is_before)
     }
 
     /// The child of an inner node, given its words, that has the first entry with at least this prefix. If `last`, the
@@ -379,13 +477,38 @@ impl Inner {
         Address(inner.word(INNER_CHILDREN + at))
     }
 
-    /// The first of these, unless the first entry there has this prefix: then rows may have to be looked at.
+    /// Children of an inner node, given its words.
     #[inline(always)]
-    pub fn untied_child_in<W: Words>(inner: W, prefix: u64) -> Option<Address> {
+    pub fn count_in<W: Words>(inner: W) -> usize {
+        (inner.word(0) as usize).clamp(1, INNER_ENTRIES)
+    }
+
+    /// The bytes that an inner node's heads skip, given its words.
+    #[inline(always)]
+    pub fn skip_in<W: Words>(inner: W) -> usize {
+        inner.word(INNER_SKIP) as u8 as usize
+    }
+
+    /// A child of an inner node, given its words.
+    #[inline(always)]
+    pub fn child_at<W: Words>(inner: W, at: usize) -> Address {
+        Address(inner.word(INNER_CHILDREN + at))
+    }
+
+    /// The head and the row of the first entry below a child, given the words of the inner node.
+    #[inline(always)]
+    pub fn first_in<W: Words>(inner: W, at: usize) -> Entry {
+        Entry {
+            prefix: inner.word(INNER_PREFIXES + at),
+            address: Address(inner.word(INNER_ADDRESSES + at)),
+        }
+    }
+
+    /// The number of the child, given the words of an inner node, that has the first entry with at least this head.
+    #[inline(always)]
+    pub fn position_in<W: Words>(inner: W, head: u64) -> usize {
         let of = |at| inner.word(INNER_PREFIXES + 1 + at);
-        let at = partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other < prefix);
-        let is_tied = at < INNER_OTHERS && of(at) == prefix;
-        (!is_tied).then(|| Address(inner.word(INNER_CHILDREN + at)))
+        partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other < head)
     }
 
     /// Inserts a child; there is room.
@@ -411,14 +534,15 @@ impl Inner {
     /// Takes the children from `at` on to a node of their own.
     pub fn split(&mut self, at: usize) -> Inner {
         let mut right = Inner::empty();
+        right.skip = self.skip;
         right.append(self, at, self.first(at));
         self.prefixes[at..].fill(UNUSED);
         self.count = U64::new(at as u64);
         right
     }
 
-    /// Appends another's children from `from` on; there is room. `first` is the first entry below them.
-    pub fn append(&mut self, other: &Inner, from: usize, first: Entry) {
+    /// Appends another's children from `from` on, whose heads skip as many bytes; there is room. `first` is the first entry below them.
+    fn append(&mut self, other: &Inner, from: usize, first: Entry) {
         let (count, more) = (self.count(), other.count() - from);
         self.prefixes[count..count + more].copy_from_slice(&other.prefixes[from..from + more]);
         self.addresses[count..count + more].copy_from_slice(&other.addresses[from..from + more]);

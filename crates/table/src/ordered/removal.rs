@@ -3,27 +3,31 @@
 
 use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use super::search::{live_inner, live_leaf};
-use super::{Path, Tree};
+use super::{Keys, Path, Tree};
 use crate::index_store::IndexStore;
 use sardonyx_storage::page::Address;
 use zerocopy::IntoBytes;
 
 impl Tree {
-    /// Removes an entry, the last for which `up_to` holds. An entry with a lower prefix is up to it, and one with a
-    /// higher prefix is not. One with this prefix is if the condition on its row holds. Returns true if the entry was
-    /// there.
+    /// Removes the entry of a row with this key. Returns true if it was there.
     pub fn remove(
         &mut self,
         store: &mut IndexStore,
-        entry: Entry,
-        up_to: impl FnMut(Address) -> bool,
+        keys: &impl Keys,
+        key: &[u8],
+        row: Address,
     ) -> bool {
         if self.root.0 == 0 {
             return false;
         }
-        let path = self.descend(store.bytes(), entry.prefix, up_to);
+        let path = self.descend(store.bytes(), keys, (key, Some(row)), true);
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
-        let Some(at) = path.at.checked_sub(1).filter(|&at| leaf.entry(at) == entry) else {
+        // Rows with other keys have other heads, or are not at the place.
+        let is_it = |at: &usize| {
+            let entry = leaf.entry(*at);
+            entry.address == row && path.head == Some(entry.prefix)
+        };
+        let Some(at) = path.at.checked_sub(1).filter(is_it) else {
             return false;
         };
         leaf.remove(at);
@@ -32,15 +36,15 @@ impl Tree {
             self.unlink(store, &leaf);
             store.free(path.leaf, LEAF_BYTES);
             self.bytes -= LEAF_BYTES as u64;
-            self.remove_child(store, &path, path.levels);
+            self.remove_child(store, keys, &path, path.levels);
             return true;
         }
         store.write(path.leaf, leaf.as_bytes());
         if at == 0 {
-            set_first(store, &path, path.levels, leaf.entry(0));
+            set_first(store, keys, &path, path.levels, leaf.entry(0));
         }
         if leaf.count() < LEAF_ENTRIES / 4 {
-            self.join_leaf(store, &path);
+            self.join_leaf(store, keys, &path);
         }
         true
     }
@@ -61,7 +65,13 @@ impl Tree {
     }
 
     /// Takes the child out that the path leads to on the lowest of so many levels of inner nodes.
-    fn remove_child(&mut self, store: &mut IndexStore, path: &Path, levels: usize) {
+    fn remove_child(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        path: &Path,
+        levels: usize,
+    ) {
         let Some(level) = levels.checked_sub(1) else {
             // The root itself was freed.
             *self = Tree::default();
@@ -73,15 +83,15 @@ impl Tree {
         if inner.count() == 0 {
             store.free(at, INNER_BYTES);
             self.bytes -= INNER_BYTES as u64;
-            self.remove_child(store, path, level);
+            self.remove_child(store, keys, path, level);
             return;
         }
         store.write(at, inner.as_bytes());
         if position == 0 {
-            set_first(store, path, level, inner.first(0));
+            set_first(store, keys, path, level, inner.first(0));
         }
         if inner.count() < INNER_ENTRIES / 4 {
-            self.join_inner(store, path, level);
+            self.join_inner(store, keys, path, level);
         }
         self.lower_root(store);
     }
@@ -102,7 +112,7 @@ impl Tree {
     }
 
     /// Joins a leaf with a neighbour below the same node, if both fit well into one.
-    fn join_leaf(&mut self, store: &mut IndexStore, path: &Path) {
+    fn join_leaf(&mut self, store: &mut IndexStore, keys: &impl Keys, path: &Path) {
         let Some(level) = path.levels.checked_sub(1) else {
             return;
         };
@@ -110,18 +120,18 @@ impl Tree {
             let mut joined = *live_leaf(store.bytes(), at);
             let right = *live_leaf(store.bytes(), gone);
             if joined.count() + right.count() <= LEAF_ENTRIES / 4 * 3 {
-                joined.append(&right, 0);
+                joined.join(keys, &right);
                 store.write(at, joined.as_bytes());
                 self.unlink(store, &right);
                 store.free(gone, LEAF_BYTES);
                 self.bytes -= LEAF_BYTES as u64;
-                return self.remove_second(store, path, level, left + 1);
+                return self.remove_second(store, keys, path, level, left + 1);
             }
         }
     }
 
     /// Joins an inner node with a neighbour below the same node, if both fit well into one.
-    fn join_inner(&mut self, store: &mut IndexStore, path: &Path, level: usize) {
+    fn join_inner(&mut self, store: &mut IndexStore, keys: &impl Keys, path: &Path, level: usize) {
         let Some(above) = level.checked_sub(1) else {
             return;
         };
@@ -129,23 +139,30 @@ impl Tree {
             let mut joined = *live_inner(store.bytes(), at);
             let right = *live_inner(store.bytes(), gone);
             if joined.count() + right.count() <= INNER_ENTRIES / 4 * 3 {
-                joined.append(&right, 0, first);
+                joined.join(keys, &right, first);
                 store.write(at, joined.as_bytes());
                 store.free(gone, INNER_BYTES);
                 self.bytes -= INNER_BYTES as u64;
-                return self.remove_second(store, path, above, left + 1);
+                return self.remove_second(store, keys, path, above, left + 1);
             }
         }
     }
 
     /// Takes a child that is not the first out of the node at a level of the path; its entries are in the one before.
-    fn remove_second(&mut self, store: &mut IndexStore, path: &Path, level: usize, child: usize) {
+    fn remove_second(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        path: &Path,
+        level: usize,
+        child: usize,
+    ) {
         let (at, _) = path.steps[level];
         let mut inner = *live_inner(store.bytes(), at);
         inner.remove(child);
         store.write(at, inner.as_bytes());
         if inner.count() < INNER_ENTRIES / 4 {
-            self.join_inner(store, path, level);
+            self.join_inner(store, keys, path, level);
         }
         self.lower_root(store);
     }
@@ -174,11 +191,12 @@ fn neighbours(
 
 /// Stores the first entry below the node that the path leads to on so many levels. Its place is in the lowest of the
 /// nodes there in which the path does not lead to the first child.
-fn set_first(store: &mut IndexStore, path: &Path, levels: usize, first: Entry) {
+fn set_first(store: &mut IndexStore, keys: &impl Keys, path: &Path, levels: usize, first: Entry) {
     let steps = path.steps[..levels].iter().rev();
     if let Some(&(at, position)) = steps.into_iter().find(|(_, position)| *position > 0) {
         let mut inner = *live_inner(store.bytes(), at);
         inner.set_first(position, first);
+        inner.fit_one(keys, position);
         store.write(at, inner.as_bytes());
     }
 }

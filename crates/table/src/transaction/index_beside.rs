@@ -12,7 +12,7 @@
 use super::Transaction;
 use crate::IndexRun;
 use crate::made_beside::MadeIndex;
-use crate::secondary::{Secondary, What, ensure_room};
+use crate::secondary::{RowKeys, Secondary, What, ensure_room};
 use crate::snapshot::SpaceSnapshot;
 use crate::space::TableSpace;
 use crate::undo::Step;
@@ -185,7 +185,12 @@ impl Transaction<'_> {
             made_indexes,
             ..
         } = &mut *self.space;
-        let loaded = made_indexes[made].index.tree.append(indexes, entries);
+        let index = &mut made_indexes[made].index;
+        let keys = RowKeys {
+            shape: &index.what.shape,
+            rows: &*snapshot.rows,
+        };
+        let loaded = index.tree.append(indexes, &keys, entries);
         loaded.map_err(TableError::from)?;
         Ok(entries.len())
     }
