@@ -67,7 +67,7 @@ pub(crate) fn install(
                 put(store.bytes_mut(), leaving);
                 entered += 1;
                 installed.writes += 1;
-                if entered % BETWEEN_YIELDS == 0 {
+                if entered.is_multiple_of(BETWEEN_YIELDS) {
                     let_others_run();
                 }
             }
