@@ -32,9 +32,13 @@ ENGINES = {"sardonyx": Sardonyx, "postgresql": PostgreSQL}
 WORK = {
     "update": "UPDATE large SET amount = amount + 1 WHERE id > 0",
     "delete": "DELETE FROM large WHERE id > 0",
+    # A tenth of the rows, all over the table.
+    "tenth": "DELETE FROM large WHERE id > 0 AND id % 10 = 0",
     "insert": "INSERT INTO empty SELECT id, amount, filler FROM large WHERE id > 0",
     "index": "CREATE INDEX large_amount ON large (amount)",
     "copy": "COPY empty FROM STDIN",
+    # As many new rows as the table has.
+    "load": "COPY large FROM STDIN",
     "join": "UPDATE large SET amount = large.amount + other.amount FROM large AS other WHERE other.id = large.id AND large.id > 0",
     "returning": "DELETE FROM large WHERE id IN (SELECT id FROM large WHERE id > 0) RETURNING id",
     "upsert": "INSERT INTO large SELECT id + 1, amount, filler FROM large WHERE id > 0 ON CONFLICT (id) DO UPDATE SET amount = 0",
@@ -94,11 +98,13 @@ def large(at, name, rows):
     """Runs the statement. Returns its beginning, its end, and how often it was sent again."""
     again = 0
     with psycopg.connect(at, autocommit=True) as client:
-        data = "".join(f"{n}\t{n % 1000}\tfiller of a row\n" for n in range(1, rows + 1)) if name == "copy" else ""
+        first = {"copy": 1, "load": rows + 1}.get(name)
+        numbers = range(first, first + rows) if first else ()
+        data = "".join(f"{n}\t{n % 1000}\tfiller of a row\n" for n in numbers)
         begin = time.monotonic()
         while True:
             try:
-                if name == "copy":
+                if data:
                     with client.cursor().copy(WORK[name]) as copy:
                         copy.write(data)
                 else:

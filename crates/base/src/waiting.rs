@@ -97,6 +97,34 @@ pub fn has_long() -> bool {
     LONG.load(Ordering::Relaxed) > 0
 }
 
+/// A thread that computes for long lets others run this often.
+const RUNS_FOR: Duration = Duration::from_millis(1);
+
+thread_local! {
+    /// When the thread last let others run.
+    static YIELDED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Lets threads run that wait for this processor, if the caller has not done so for a millisecond. Work that takes long and
+/// that nobody waits for calls it often.
+///
+/// A thread that wakes up does not always displace the one that runs. It may wait for the next tick of the system's clock,
+/// some milliseconds later. Several such waits are in the way of a small transaction: its client's, its session's, the log's.
+/// A thread that yields more often than this would get less than its share beside programs that never do. A thread that
+/// holds what others wait for does not call it.
+///
+/// Returns true if it let them run now.
+pub fn let_others_run() -> bool {
+    let now = Instant::now();
+    let is_due = |since: Instant| now.saturating_duration_since(since) >= RUNS_FOR;
+    let is_due = YIELDED.get().is_none_or(is_due);
+    if is_due {
+        std::thread::yield_now();
+        YIELDED.set(Some(Instant::now()));
+    }
+    is_due
+}
+
 /// Why a statement is to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -278,6 +306,18 @@ mod tests {
         interrupt.shut_down();
         assert_eq!(interrupt.take(), Some(Reason::Shutdown));
         assert_eq!(interrupt.take(), Some(Reason::Shutdown));
+    }
+
+    #[test]
+    fn a_thread_lets_others_run_at_first_and_at_most_once_a_millisecond() {
+        // A new thread: this one may have let others run already.
+        let thread = std::thread::spawn(|| {
+            let begin = Instant::now();
+            assert!(let_others_run());
+            let again = (0..10_000).filter(|_| let_others_run()).count();
+            assert!(again as u128 <= begin.elapsed().as_millis());
+        });
+        thread.join().unwrap();
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Kernel {
         self.shared.pen.waited()
     }
 
+    /// True if the calling thread has the stage, or is one of the engine's.
+    pub fn is_inside(&self) -> bool {
+        self.shared.log().check_caller().is_err()
+    }
+
     /// Tells when a group, and all before it, is durable.
     pub fn durable(&self, group: u64) -> Ticket<()> {
         Ticket::executed(Ok(()), group, self.shared.log())

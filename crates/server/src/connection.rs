@@ -26,6 +26,8 @@ use tokio_rustls::TlsAcceptor;
 const READ_BYTES: usize = 16 << 10;
 /// Empty buffers larger than this are freed, so that idle connections are cheap.
 const KEPT_BYTES: usize = 64 << 10;
+/// A client that sends without a pause lets the other tasks of its thread go first after so many bytes.
+const TURN_BYTES: usize = 128 << 10;
 /// The most bytes that are read ahead of a client that sends more while it is served.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 
@@ -48,6 +50,8 @@ pub struct Incoming {
     /// Bytes that were read and not taken yet.
     pub input: BytesMut,
     unanswered: Unanswered,
+    /// Bytes received since other tasks went first.
+    in_turn: usize,
 }
 
 /// The half of a connection that is read, which other tasks may inspect while its client is served.
@@ -95,6 +99,7 @@ impl Connection {
                 stream: read,
                 input: BytesMut::new(),
                 unanswered: Unanswered::new(memory),
+                in_turn: 0,
             },
             outgoing: Outgoing {
                 stream: write,
@@ -112,6 +117,7 @@ impl Connection {
     /// # Errors
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
+        let_others_go_first(self.incoming.ends_turn()).await;
         let incoming = poll_fn(|context| self.incoming.poll_receive(context));
         received(incoming, &mut self.stop).await
     }
@@ -183,6 +189,8 @@ impl Receiver {
     /// # Errors
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
+        let ends_turn = self.incoming().ends_turn();
+        let_others_go_first(ends_turn).await;
         let incoming = &self.incoming;
         // The lock is held while bytes are read, not while they are waited for.
         let incoming = poll_fn(|context| {
@@ -211,6 +219,16 @@ impl Receiver {
     }
 }
 
+/// Has the thread look for the events of other tasks first, if bytes are received without a pause. Otherwise it would look
+/// after some dozens of polls of this task, which are megabytes of COPY: other clients would wait for that.
+///
+/// It is before a read: a caller that gives up the wait loses no bytes.
+async fn let_others_go_first(ends_turn: bool) {
+    if ends_turn {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// The first of two events: bytes arrive, or the server is to stop.
 async fn received(
     incoming: impl Future<Output = io::Result<Received>>,
@@ -229,11 +247,21 @@ impl Incoming {
         }
         self.input.reserve(READ_BYTES);
         let read = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(context))?;
+        self.in_turn += read;
         Poll::Ready(Ok(match read {
             0 => Received::Closed,
             read if self.unanswered.add(read) => Received::Bytes,
             _ => Received::Refused(self.unanswered.refusal()),
         }))
+    }
+
+    /// Returns true if other tasks go before the next read.
+    fn ends_turn(&mut self) -> bool {
+        let ends = self.in_turn >= TURN_BYTES;
+        if ends {
+            self.in_turn = 0;
+        }
+        ends
     }
 
     /// Marks the taken bytes as answered.
@@ -293,6 +321,46 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_client_that_sends_without_a_pause_lets_others_go_first() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            // It sends outside of the runtime, so that there are always more bytes than a read takes.
+            let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
+            client.set_nonblocking(true).unwrap();
+            server.set_nonblocking(true).unwrap();
+            let (_stop, stopped) = watch::channel(false);
+            let stream = Stream::Unix(tokio::net::UnixStream::from_std(server).unwrap());
+            let (memory, lease) = (Arc::default(), Lease::default());
+            let connection = Connection::new(stream, Duration::MAX, stopped, memory, lease);
+            let (mut receiver, _outgoing) = connection.shared();
+            // Another task waits for its socket.
+            let (mut other, mut others) = tokio::net::UnixStream::pair().unwrap();
+            let served = Arc::new(AtomicBool::new(false));
+            let serves = served.clone();
+            tokio::spawn(async move {
+                serves.store(others.read_u8().await.is_ok(), Ordering::Relaxed);
+            });
+            tokio::task::yield_now().await;
+            let mut bytes = 0;
+            while !served.load(Ordering::Relaxed) {
+                while std::io::Write::write(&mut client, &[b'x'; READ_BYTES]).is_ok() {}
+                assert_eq!(receiver.receive().await.unwrap(), Received::Bytes);
+                if bytes == 0 {
+                    // The thread does not notice it until it looks.
+                    other.write_all(b"x").await.unwrap();
+                }
+                let mut incoming = receiver.incoming();
+                bytes += incoming.input.len();
+                incoming.input.clear();
+                incoming.answered();
+                assert!(bytes <= 3 * TURN_BYTES, "the other task was not served");
+            }
+        });
+    }
 
     #[test]
     fn of_a_client_that_waits_bytes_are_received_up_to_a_bound_and_its_end_is_noticed_behind_them()

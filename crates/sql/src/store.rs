@@ -82,6 +82,16 @@ impl Database {
         }
     }
 
+    /// Lets threads run that wait for this processor ([`waiting::let_others_run`]), unless they may wait for this thread: it
+    /// has the stage, or a node's locks of pages. Returns true if it did.
+    pub(crate) fn let_others_run(&self) -> bool {
+        match self.store() {
+            Store::Memory(tables) => tables.let_others_run(),
+            Store::Node(..) => !runs_on_node() && waiting::let_others_run(),
+            Store::Followed(_) => waiting::let_others_run(),
+        }
+    }
+
     /// The tables of another program, which are followed.
     pub(crate) fn followed(&self) -> Option<&Followed> {
         match self.store() {

@@ -4,7 +4,7 @@ use super::{Begun, Tables};
 use crate::error::{Typed, interruption};
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Snapshot};
-use sardonyx_base::waiting::{Interrupt, Reason, interruptible};
+use sardonyx_base::waiting::{Interrupt, Reason, interruptible, let_others_run};
 use sardonyx_serial::{Durability, Procedure, Registered};
 use sardonyx_table::{Transaction, View};
 use std::sync::Arc;
@@ -98,6 +98,13 @@ impl Tables {
             // A thread that was woken just now may need this processor.
             std::thread::sleep(BETWEEN_LOOKS);
         }
+    }
+
+    /// Lets threads run that wait for this processor ([`sardonyx_base::waiting::let_others_run`]), unless the caller has a
+    /// turn: others wait for its end. Returns true if it did.
+    #[doc(hidden)]
+    pub fn let_others_run(&self) -> bool {
+        !self.kernel.is_inside() && let_others_run()
     }
 
     /// The ticket of a group of transactions, and all before it.

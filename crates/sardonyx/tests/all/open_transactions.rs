@@ -139,6 +139,24 @@ fn a_thread_that_takes_turn_after_turn_lets_those_go_first_that_wait() {
 }
 
 #[test]
+fn a_thread_that_has_the_stage_does_not_let_others_run_first() {
+    in_every_shape(|shape| {
+        let opened = open(shape);
+        let tables = &opened.database;
+        // A new thread lets others run at its first call that may.
+        let work = || {
+            let turn = tables.turn().expect("a turn");
+            assert!(!tables.let_others_run());
+            drop(turn);
+            let ran = tables.run(|_| Ok::<_, Error>(tables.let_others_run()));
+            assert!(!ran.expect("it ran"));
+            assert!(tables.let_others_run());
+        };
+        std::thread::scope(|scope| scope.spawn(work).join().expect("it holds"));
+    });
+}
+
+#[test]
 fn a_conflict_names_the_table_and_the_key() {
     in_every_shape(|shape| {
         let opened = open(shape);

@@ -109,7 +109,7 @@ impl StatementContext {
         database.map_or_else(Arc::default, |database| database.memory().clone())
     }
 
-    /// How many rows are looked at before it is asked again whether the statement is to end.
+    /// How many rows are looked at before it is asked again whether the statement is to end, and others may run.
     const ROWS_BETWEEN: u32 = 256;
 
     /// Another row is looked at: whatever walks many rows says so of each.
@@ -121,9 +121,21 @@ impl StatementContext {
         let looked_at = self.looked_at.get().wrapping_add(1);
         self.looked_at.set(looked_at);
         match looked_at % Self::ROWS_BETWEEN {
-            1 => self.check_interrupted(),
+            1 => self.between_rows(),
             _ => Ok(()),
         }
+    }
+
+    /// Lets others run, and looks whether the statement is to end.
+    ///
+    /// # Errors
+    /// Why it is.
+    #[cold]
+    pub fn between_rows(&self) -> Result<(), SqlError> {
+        if let Some(database) = &self.database {
+            database.let_others_run();
+        }
+        self.check_interrupted()
     }
 
     /// Looks whether the statement is to end.

@@ -12,10 +12,15 @@ use crate::log::split::Write;
 use crate::page::{PAGE_SIZE, PageId};
 use crate::prefetch::prefetch;
 use crate::store::{PageStore, StoreError};
+use sardonyx_base::waiting::let_others_run;
 
 /// Records between the prefetch of a place and the write to it; a power of two. Enough to cover a
 /// miss to memory at a few nanoseconds a record, few enough to stay in the first-level cache.
 const WINDOW: usize = 32;
+
+/// Records between two looks if other threads may run: some tens of microseconds. Threads that answer clients do not wait
+/// for the end of a large group then.
+const BETWEEN_YIELDS: usize = 1024;
 
 /// The contents of a group's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,6 +67,9 @@ pub(crate) fn install(
                 put(store.bytes_mut(), leaving);
                 entered += 1;
                 installed.writes += 1;
+                if entered.is_multiple_of(BETWEEN_YIELDS) {
+                    let_others_run();
+                }
             }
             Body::Journal { .. } => {
                 journal(&payload[start..records.offset()]);
@@ -109,6 +117,9 @@ pub(crate) fn install_split(
         store.grow_to(needed.div_ceil(PAGE_SIZE) as u64)?;
     }
     for (n, write) in writes.iter().enumerate() {
+        if n % BETWEEN_YIELDS == BETWEEN_YIELDS - 1 {
+            let_others_run();
+        }
         if let Some(coming) = writes.get(n + WINDOW) {
             prefetch(store.bytes(), coming.place as usize);
         }

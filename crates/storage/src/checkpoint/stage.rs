@@ -27,6 +27,7 @@ use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::user_code::message_of;
+use sardonyx_base::waiting::let_others_run;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -275,6 +276,9 @@ impl CheckpointStage {
     ) -> Result<(), CheckpointError> {
         while let Some(group) = state.waiting.pop_front() {
             state.checkpointer.apply_shared(&group)?;
+            if self.drive.has_threads() {
+                let_others_run();
+            }
             if state.try_again_at.is_none()
                 && let Err(error) = state.checkpointer.write_archive()
             {

@@ -9,6 +9,7 @@ use super::COMMIT_BYTES;
 use super::mapping::Mapping;
 use crate::supervisor::start;
 use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::waiting::let_others_run;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ impl Ahead {
         let work = move || {
             while let Some(unit) = requests.next() {
                 mapping.populate(unit, unit + COMMIT_BYTES);
+                let_others_run();
             }
         };
         start("memory-ahead".into(), Box::new(work))?;

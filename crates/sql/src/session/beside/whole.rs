@@ -462,6 +462,6 @@ impl BesideLimits {
         if let Some(between) = &self.between {
             between();
         }
-        with.context.check_interrupted()
+        with.context.between_rows()
     }
 }
