@@ -73,11 +73,23 @@ pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlErr
     Ok(is_there(source, name)? || is_old(name)?)
 }
 
+/// The longest name of a table in its schema, in bytes.
+const NAME_BYTES_MAX: usize = 63;
+
 /// Checks that the name of a new table is allowed.
 ///
 /// # Errors
-/// `42P16` if it is reserved, `42P07` if it is taken.
+/// `42P16` if it is reserved, `42P07` if it is taken, `42622` if it is longer than PostgreSQL's.
 pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
+    if local(name).len() > NAME_BYTES_MAX {
+        return Err(SqlError::new(
+            code::NAME_TOO_LONG,
+            format!(
+                "the name \"{}\" is longer than {NAME_BYTES_MAX} bytes",
+                local(name)
+            ),
+        ));
+    }
     match is_taken(tx, name)? {
         true => Err(exists(name)),
         false => check_not_own(name),
