@@ -290,6 +290,64 @@ SELECT 'a' < 'B', 'a' COLLATE "sv-x-icu" < 'B', 'a' < 'B' COLLATE "und-x-icu"
 f|t|t
 
 
+query
+SELECT id FROM names WHERE lower(name) < 'B' ORDER BY id
+----
+4
+5
+10
+11
+
+query
+SELECT id FROM names WHERE name || '' < 'B' ORDER BY id
+----
+4
+5
+10
+11
+
+query
+SELECT id FROM names WHERE coalesce(name, 'z') < 'B' ORDER BY id
+----
+4
+5
+10
+11
+
+query
+SELECT id FROM names WHERE CASE WHEN id > 3 THEN name END < 'B' ORDER BY id
+----
+4
+5
+10
+11
+
+query
+SELECT id FROM names WHERE name::text < 'B' ORDER BY id
+----
+4
+5
+10
+11
+
+query
+SELECT x FROM (SELECT name || '' AS x FROM names WHERE id IN (4, 8) UNION SELECT 'B') q ORDER BY x
+----
+apa
+B
+wit
+
+query
+SELECT (SELECT name FROM names WHERE id = 4) < 'B', (SELECT plain FROM names WHERE id = 4) < 'B'
+----
+t|f
+
+query
+SELECT max(name) < 'B', min(lower(name)) < 'B' FROM names
+----
+f|t
+
+
 # Texts that the rules do not tell apart are ordered by their bytes.
 
 query
