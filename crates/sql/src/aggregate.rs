@@ -9,7 +9,7 @@ pub(crate) use pairs::Pair;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, SortKey, Typed, no_order_of};
+use crate::expression::{Expr, SortKey, Typed};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::values::arrays;
 use sqlparser::ast::Expr as Tree;
@@ -238,7 +238,7 @@ impl Aggregate {
             && let Some(name) = collation.icu()?
             && of.element().is_some()
         {
-            return Err(no_order_of(name, "arrays"));
+            return Err(name.unknown_to("arrays"));
         }
         let takes_all = matches!(
             kind,

@@ -56,6 +56,7 @@ pub mod code {
         DEPENDENT_OBJECTS = "2BP01";
         NO_SAVEPOINT = "3B001";
         UNKNOWN_SCHEMA = "3F000";
+        NAME_TOO_LONG = "42622";
         SERIALIZATION_FAILURE = "40001";
         SYNTAX = "42601";
         AMBIGUOUS_COLUMN = "42702";

@@ -38,8 +38,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most tables, journals and areas together.
 pub const DEFINITIONS_MAX: usize = 256;
-/// The longest name, in bytes of UTF-8.
-pub const NAME_BYTES_MAX: usize = 48;
+/// The longest name, in bytes of UTF-8: a schema's of 40, a point, and a table's of 63.
+pub const NAME_BYTES_MAX: usize = FIRST_NAME_BYTES + MORE_NAME_BYTES;
+/// Bytes of a name at the beginning of its definition.
+const FIRST_NAME_BYTES: usize = 48;
+/// Bytes of a longer name at the end of its definition.
+const MORE_NAME_BYTES: usize = 56;
 /// The most extents of all tables and areas together.
 pub const EXTENTS_MAX: usize = 2048;
 /// Pages of the first extent of a table or area.
@@ -88,7 +92,9 @@ struct RootBytes {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DefinitionBytes {
-    name: [u8; NAME_BYTES_MAX],
+    /// The first bytes of the name.
+    name: [u8; FIRST_NAME_BYTES],
+    /// Of the whole name.
     name_bytes: u8,
     kind: u8,
     reserved: [u8; 2],
@@ -98,7 +104,8 @@ struct DefinitionBytes {
     life: u32,
     /// All bits of the life inverted; 0 if that is 0.
     life_check: u32,
-    unused: [u8; 56],
+    /// The bytes of the name behind the first ones.
+    more_name: [u8; MORE_NAME_BYTES],
 }
 
 /// An extent's bytes.

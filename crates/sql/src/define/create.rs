@@ -73,11 +73,29 @@ pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlErr
     Ok(is_there(source, name)? || is_old(name)?)
 }
 
+/// The longest name of a table in its schema, in bytes.
+const NAME_BYTES_MAX: usize = 63;
+
+/// Refuses a name that PostgreSQL cuts off.
+fn check_length(name: &str) -> Result<(), SqlError> {
+    if local(name).len() > NAME_BYTES_MAX {
+        return Err(SqlError::new(
+            code::NAME_TOO_LONG,
+            format!(
+                "the name \"{}\" is longer than {NAME_BYTES_MAX} bytes",
+                local(name)
+            ),
+        ));
+    }
+    Ok(())
+}
+
 /// Checks that the name of a new table is allowed.
 ///
 /// # Errors
-/// `42P16` if it is reserved, `42P07` if it is taken.
+/// `42P16` if it is reserved, `42P07` if it is taken, `42622` if it is longer than PostgreSQL's.
 pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
+    check_length(name)?;
     match is_taken(tx, name)? {
         true => Err(exists(name)),
         false => check_not_own(name),
@@ -112,6 +130,7 @@ pub(super) fn table(
             "ON COMMIT can only be used on temporary tables",
         ));
     }
+    check_length(&name)?;
     if is_taken(tx, &name)? {
         return match create.if_not_exists {
             true => {

@@ -1,6 +1,5 @@
 //! Operators of arrays: `||`, `ANY` and `ALL`, compiled.
 
-use super::coercion::no_order_of;
 use super::compile::Compiler;
 use super::functions::{COMPARED, concatenated, element_number};
 use super::operators::no_operator;
@@ -52,7 +51,7 @@ impl Compiler<'_> {
         if comparison.orders()
             && let Some(name) = value.spec.collation.with(array.spec.collation).icu()?
         {
-            return Err(no_order_of(name, "ANY and ALL of an array"));
+            return Err(name.unknown_to("ANY and ALL of an array"));
         }
         let (value, _) = self.comparable(value, of_array, comparison.symbol())?;
         let symbol = Expr::Literal(Value::Text(comparison.symbol().into()));

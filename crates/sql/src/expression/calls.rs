@@ -1,7 +1,6 @@
 //! Calls of functions, and what looks like one, compiled.
 
 use super::cast::{Coercion, can_cast};
-use super::coercion::no_order_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::{Case, Comparison, Expr, Function, Typed};
@@ -249,7 +248,7 @@ impl Compiler<'_> {
                 let (parts, spec) = self.unified(arguments, name)?;
                 check_extreme(spec.kind)?;
                 if let Some(name) = spec.collation.icu()? {
-                    return Err(no_order_of(name, "GREATEST and LEAST"));
+                    return Err(name.unknown_to("GREATEST and LEAST"));
                 }
                 let function = match name {
                     "least" => Function(&LEAST),
@@ -279,10 +278,10 @@ impl Compiler<'_> {
         };
         match name {
             _ if called.spec.kind != SqlType::Text => {}
-            _ if collation.has_own_cases() => return Err(no_order_of(collation, name)),
+            _ if collation.has_own_cases() => return Err(collation.unknown_to(name)),
             "upper" => *function = Function(&UPPER),
             "lower" => *function = Function(&LOWER),
-            _ => return Err(no_order_of(collation, "initcap")),
+            _ => return Err(collation.unknown_to("initcap")),
         }
         Ok(called)
     }

@@ -9,7 +9,6 @@
 //! not be done; here it is refused, as rows are tested wherever they are written.
 
 use super::calls::function_name;
-use super::coercion::no_order_of;
 use super::functions::COLLATION_KEY;
 use super::shown::with_names;
 use super::{
@@ -311,7 +310,7 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         }
     });
     if let Some(name) = collation.filter(|_| of != Use::Transform) {
-        return Err(no_order_of(name, all));
+        return Err(name.unknown_to(all));
     }
     let is_mutable =
         |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());

@@ -273,14 +273,6 @@ pub(super) fn collated(expr: Expr, collation: NamedCollation) -> Expr {
     Expr::Call(Function(&COLLATION_KEY), vec![expr, number])
 }
 
-/// That something does not know a collation of ICU.
-#[cold]
-pub(crate) fn no_order_of(collation: NamedCollation, of: &str) -> SqlError {
-    let name = collation.name();
-    SqlError::unsupported(format!("the collation \"{name}\" is not supported by {of}"))
-        .hint("COLLATE \"C\" orders by bytes.")
-}
-
 fn by_value(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
         let kind = Expr::Literal(Value::Int(element.number().into()));
@@ -309,7 +301,7 @@ pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
     check_comparable(typed.kind(), "ordering")?;
     let collation = typed.spec.collation.icu()?;
     match collation.filter(|_| typed.kind().element().is_some()) {
-        Some(name) => Err(no_order_of(name, "arrays")),
+        Some(name) => Err(name.unknown_to("arrays")),
         None => Ok(ordered(typed)),
     }
 }

@@ -51,7 +51,7 @@ pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
     scope_of_columns, stored_check, stored_expression,
 };
-pub(crate) use coercion::{distinguishable, literal_as, no_order_of, ordered, sortable};
+pub(crate) use coercion::{distinguishable, literal_as, ordered, sortable};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;

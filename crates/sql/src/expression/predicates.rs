@@ -2,7 +2,7 @@
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};
-use super::coercion::{collated, no_order_of, ordered};
+use super::coercion::{collated, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
@@ -170,7 +170,7 @@ impl Compiler<'_> {
         };
         if ignores_case && let Some(collation) = self.collation.icu()? {
             if collation.has_own_cases() {
-                return Err(no_order_of(collation, "ILIKE"));
+                return Err(collation.unknown_to("ILIKE"));
             }
             // As PostgreSQL does it, by the language's letters.
             like.text = Expr::Call(Function(&LOWER), vec![like.text]);
@@ -304,7 +304,7 @@ impl Compiler<'_> {
         (operator, collation): (&str, NamedCollation),
     ) -> Result<(Expr, Expr), SqlError> {
         if left.kind().element().is_some() || right.kind().element().is_some() {
-            return Err(no_order_of(collation, "arrays"));
+            return Err(collation.unknown_to("arrays"));
         }
         left.spec.collation = Collation::Database;
         right.spec.collation = Collation::Database;

@@ -105,6 +105,14 @@ impl NamedCollation {
         self.icu().is_some()
     }
 
+    /// That something does not know it.
+    #[cold]
+    pub(crate) fn unknown_to(self, of: &str) -> SqlError {
+        let name = self.name();
+        SqlError::unsupported(format!("the collation \"{name}\" is not supported by {of}"))
+            .hint("COLLATE \"C\" orders by bytes.")
+    }
+
     /// All of them.
     pub(crate) fn all() -> impl Iterator<Item = NamedCollation> {
         let count = FIRST_OF_ICU + NAMES.len();

@@ -20,7 +20,7 @@ statement error 0A000
 CREATE TABLE u (a text COLLATE "de_DE")
 ----
 the collation "de_DE" is not supported
-HINT: Texts are ordered by their bytes, as with COLLATE "C".
+HINT: Texts are ordered by their bytes, as with COLLATE "C", or by a collation of ICU in pg_collation.
 
 statement error 0A000
 CREATE TABLE u (a int) PARTITION BY RANGE (a)

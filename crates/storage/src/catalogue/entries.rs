@@ -5,8 +5,8 @@
 //! Entries of version 1 stay valid there, with zeroes for both.
 
 use super::{
-    Catalogue, Definition, DefinitionBytes, Extent, ExtentBytes, FREE, KIND_AREA, KIND_DROPPED,
-    KIND_JOURNAL, KIND_TABLE, Kind, LIFE_MAX, NAME_BYTES_MAX,
+    Catalogue, Definition, DefinitionBytes, Extent, ExtentBytes, FIRST_NAME_BYTES, FREE, KIND_AREA,
+    KIND_DROPPED, KIND_JOURNAL, KIND_TABLE, Kind, LIFE_MAX, MORE_NAME_BYTES,
 };
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -19,8 +19,11 @@ const SUM_START: u32 = 0x5344_5845;
 
 impl Definition {
     pub(super) fn encode(&self, life: u32) -> DefinitionBytes {
-        let mut name = [0; NAME_BYTES_MAX];
-        name[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        let (mut name, mut more_name) = ([0; FIRST_NAME_BYTES], [0; MORE_NAME_BYTES]);
+        let bytes = self.name.as_bytes();
+        let (first, more) = bytes.split_at(bytes.len().min(FIRST_NAME_BYTES));
+        name[..first.len()].copy_from_slice(first);
+        more_name[..more.len()].copy_from_slice(more);
         let (kind, key_offset, key_bytes) = match self.kind {
             Kind::Table {
                 key_offset,
@@ -40,15 +43,15 @@ impl Definition {
             key_bytes: key_bytes as u32,
             life,
             life_check: if life == 0 { 0 } else { !life },
-            unused: [0; 56],
+            more_name,
         }
     }
 }
 
 impl DefinitionBytes {
     pub(super) fn decode(&self) -> Result<(Definition, u32), String> {
-        let name = self
-            .name
+        let bytes = [self.name.as_slice(), self.more_name.as_slice()].concat();
+        let name = bytes
             .get(..self.name_bytes.into())
             .ok_or("a name longer than its room")?;
         let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;

@@ -92,10 +92,13 @@ fn keys_that_are_empty_or_outside_of_their_records_are_not_declared() {
 }
 
 plain!(Named { key: u64 });
-record!(Named { table: "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn", key: key: u64 });
+record!(Named {
+    table: "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn",
+    key: key: u64
+});
 plain!(LongNamed { key: u64 });
 record!(LongNamed {
-    table: "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn",
+    table: "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn",
     key: key: u64
 });
 
@@ -105,7 +108,7 @@ fn a_name_has_a_longest_length() {
     world.commit(|tx| tx.declare_table::<Named>().expect("just short enough"));
     match in_detail(world.commit(|tx| tx.declare_table::<LongNamed>())) {
         Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
-            assert_eq!((value, limit), (49, NAME_BYTES_MAX as u64));
+            assert_eq!((value, limit), (105, NAME_BYTES_MAX as u64));
         }
         other => panic!("{other:?}"),
     }
