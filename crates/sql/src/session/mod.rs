@@ -310,6 +310,13 @@ impl Session {
             return describing::plan_reached(prepared, database, reached);
         }
         // Tables are as the transaction makes them.
+        if let TransactionState::Open(open) = &mut self.state.transaction
+            && let (Some(aside), false) = (&mut open.aside, open.is_new_aside)
+            && let aside = aside.get()
+            && !aside.rows.snapshot().is_ended()
+        {
+            return describing::plan_for(prepared, database, aside.version, &aside.rows);
+        }
         let database = self.database.clone();
         let turn = database.turn(&self.state.interrupt)?;
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
