@@ -4,8 +4,11 @@
 //! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
 //! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
 //! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
-//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those define
-//! something, or call a procedure of the program.
+//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those call a
+//! procedure of the program, or define what only the stage can.
+//!
+//! Definitions are made in its rows, which are a store of tables that it alone sees. Plans over them have versions of the
+//! catalogue of their own ([`own_version`]).
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
@@ -30,8 +33,8 @@ use sardonyx_base::channels::Posted;
 use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tracing::{Instrument, Span};
 
@@ -307,7 +310,9 @@ impl Session {
         committing: &Committing,
     ) -> Result<Ticket<()>, NotCommitted> {
         let mut work = Some(work);
-        let defines = work.as_ref().is_some_and(|work| work.rows.has_definitions());
+        let defines = work
+            .as_ref()
+            .is_some_and(|work| work.rows.has_definitions());
         if !defines {
             match self.commit_beside(statement, (&mut work, version), committing)? {
                 Came::Done(durable) => return Ok(durable),
@@ -463,7 +468,8 @@ impl Unit {
         match &mut self.state_mut().transaction {
             TransactionState::Open(open) | TransactionState::Failed(open) => {
                 let aside = open.aside.as_mut();
-                let is_refused = aside.is_some_and(|aside| aside.get().rows.has_refused_definition());
+                let is_refused =
+                    aside.is_some_and(|aside| aside.get().rows.has_refused_definition());
                 if is_refused {
                     open.leave_aside();
                     open.is_of_stage = true;

@@ -93,7 +93,12 @@ impl Changed {
 
     /// Inserts a row that is not there, with its entries. `Err` with the number of a unique index in which another row has
     /// the same entry.
-    pub fn insert(&mut self, key: Key, own: Own, new: Vec<Vec<u8>>) -> Result<(), (usize, Arc<[u8]>)> {
+    pub fn insert(
+        &mut self,
+        key: Key,
+        own: Own,
+        new: Vec<Vec<u8>>,
+    ) -> Result<(), (usize, Arc<[u8]>)> {
         for (index, (entries, new)) in self.entries.iter_mut().zip(new).enumerate() {
             if let Some(_other) = entries.insert(new, Arc::clone(&key))
                 && let Own::Row(bytes) = own

@@ -211,9 +211,8 @@ impl OpenRows {
             references.any(|reference| reference.table == table)
         };
         let numbers = 0..tx.space.definitions().len() as u16;
-        let mut referring = numbers.filter(|number| {
-            refers(schema_now(*number)) || refers(schema_before(*number))
-        });
+        let mut referring =
+            numbers.filter(|number| refers(schema_now(*number)) || refers(schema_before(*number)));
         if is_same(table) && referring.all(is_same) {
             return Ok(());
         }

@@ -26,8 +26,7 @@ use sardonyx_rows::schema::{
     IntoSchema, Schema, SchemaError, Value, ValueRef, differences, is_as_said,
 };
 use sardonyx_rows::{
-    Conflict, ConflictWith, DefineRows, ReadRow, RowWriter, TableError, WriteRows,
-    check_name,
+    Conflict, ConflictWith, DefineRows, ReadRow, RowWriter, TableError, WriteRows, check_name,
 };
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use std::cell::OnceCell;
@@ -159,8 +158,7 @@ impl OpenRows {
     #[doc(hidden)]
     pub fn has_definitions(&self) -> bool {
         self.defined.as_ref().is_some_and(|defined| {
-            !defined.changed.is_empty()
-                || self.snapshot.definitions() != defined.base.definitions()
+            !defined.changed.is_empty() || self.snapshot.definitions() != defined.base.definitions()
         })
     }
 
@@ -169,6 +167,20 @@ impl OpenRows {
     pub fn has_refused_definition(&self) -> bool {
         let defined = self.defined.as_ref();
         defined.is_some_and(|defined| defined.is_refused)
+    }
+
+    /// Checks that it may define something: a client's transaction may, whose statements the stage can run instead.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if a program began it by hand.
+    fn check_defines(&self) -> Result<(), TableError> {
+        match self.life {
+            None => Ok(()),
+            Some(_) => {
+                let text = "an open transaction defines nothing: change the schema in a closure";
+                Err(TableError::Engine(Error::Refused(text.into())))
+            }
+        }
     }
 
     /// True if it has created the table of this number.
@@ -216,16 +228,20 @@ impl OpenRows {
         created.collect()
     }
 
-    /// Has another catalogue, and another table with this number or none.
-    fn set_definition(&mut self, number: u16, now: Defined, rows: RowsAfter) {
+    fn definitions(&mut self) -> &mut Definitions {
         let base = Arc::clone(self.base());
-        let defined = self.defined.get_or_insert_with(|| {
+        self.defined.get_or_insert_with(|| {
             Box::new(Definitions {
                 base,
                 changed: Vec::new(),
                 is_refused: false,
             })
-        });
+        })
+    }
+
+    /// Has another catalogue, and another table with this number or none.
+    fn set_definition(&mut self, number: u16, now: Defined, rows: RowsAfter) {
+        let defined = self.definitions();
         let changed = defined.changed.len();
         if defined.base.schema_of(number).is_some() {
             defined.changed.push(number);
@@ -299,15 +315,7 @@ impl OpenRows {
         if self.is_own(number) || rows <= ROWS_MAX {
             return Ok(());
         }
-        let base = Arc::clone(self.base());
-        let defined = self.defined.get_or_insert_with(|| {
-            Box::new(Definitions {
-                base,
-                changed: Vec::new(),
-                is_refused: false,
-            })
-        });
-        defined.is_refused = true;
+        self.definitions().is_refused = true;
         Err(TableError::TooManyToDefine {
             table: self.snapshot.frozen(number)?.name.to_string(),
             rows,
@@ -322,6 +330,7 @@ impl OpenRows {
     /// own; [`Error::Limit`]. Nothing has changed then.
     pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
+        self.check_defines()?;
         let rows = schema.rows().map_err(refused(name))?;
         let definitions = self.snapshot.definitions();
         if let Some(there) = definitions.iter().position(|there| there.name == name)
@@ -368,6 +377,7 @@ impl OpenRows {
 
     fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
         check_name(name)?;
+        self.check_defines()?;
         Ok(self.snapshot.catalogue().table_named(name)?)
     }
 
@@ -544,6 +554,7 @@ impl OpenRows {
 
 impl DefineRows for OpenRows {
     fn store_schema(&mut self, number: u16, schema: Schema) -> Result<(), Error> {
+        self.check_defines()?;
         let before = Arc::clone(self.known(number)?);
         let name = Arc::clone(&before.name);
         let definition = self.snapshot.definitions().get(usize::from(number));
@@ -595,8 +606,8 @@ impl DefineRows for OpenRows {
             self.check_rows(number)?;
             table = table.emptied();
         }
-        let is_same = has_same_bytes(&before.schema, &schema)
-            && has_same_indexes(&before.schema, &schema);
+        let is_same =
+            has_same_bytes(&before.schema, &schema) && has_same_indexes(&before.schema, &schema);
         let rows = match (copies, self.changed(number).is_some()) {
             (false, false) if !self.is_own(number) => RowsAfter::Same,
             (false, _) if is_same => RowsAfter::Same,
