@@ -136,7 +136,7 @@ fn compare(seed: u64, with_others: bool) -> String {
     // Half of them go aside with the first statement; else a definition has them go there.
     fresh
         .database
-        .set_aside_from(if seed % 2 == 0 { 0 } else { 8 });
+        .set_aside_from(if seed.is_multiple_of(2) { 0 } else { 8 });
     let (mut session, mut others) = (fresh.session(), fresh.session());
     let (mut texts, mut answers, mut savepoints) = (Vec::new(), Vec::new(), 0);
     let mut text = "begin".to_string();

@@ -141,7 +141,7 @@ statement TRUNCATE TABLE
 truncate a, b
 
 query
-insert into a (n) values (1) returning id
+insert into a (id, n) values (4, 1) returning id
 ----
 4
 
