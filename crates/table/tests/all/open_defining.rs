@@ -4,7 +4,7 @@
 use crate::support::{STORE_BYTES, World};
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sardonyx_rows::{DefineRows, ReadRow, Rows};
+use sardonyx_rows::{DefineRows, ReadRow, ReadRows, Rows};
 use sardonyx_table::{LeftRows, OpenRows};
 
 /// A database with a table of items.
@@ -314,6 +314,7 @@ fn marks_take_back_definitions_with_their_rows() {
         change(&mut open);
         if count == 4 {
             assert_eq!(in_order(&mut open, "items", "more").len(), 7);
+            assert_eq!(open.count_rows(items).expect("counted"), 7);
             let items = in_order(&mut open, "items", "primary");
             assert_eq!(items[0], "Int(0) Int(0) Text(\"new\")");
             assert_eq!(items[6], "Int(50) Int(1) Text(\"own\")");
