@@ -387,6 +387,29 @@ fn definitions_of_an_undone_part_are_undone() {
 }
 
 #[test]
+fn a_plan_does_not_outlive_a_definition_nor_its_undoing() {
+    let fresh = begun();
+    let mut session = fresh.session();
+    all(
+        &mut session,
+        &[
+            "begin",
+            "create view shown as select id from kept",
+            "prepare p as select min(id) from shown",
+        ],
+    );
+    let mut least = |text: &str| {
+        all(&mut session, &[text]);
+        query(&mut session, "execute p").expect("executed")
+    };
+    assert_eq!(least("savepoint s"), ["1"]);
+    let other = "drop view shown; create view shown as select id + 10 as id from kept";
+    assert_eq!(least(other), ["11"]);
+    assert_eq!(least("rollback to s"), ["1"]);
+    assert_eq!(least("commit"), ["1"]);
+}
+
+#[test]
 fn two_transactions_that_define_both_commit_unless_they_take_one_name() {
     let fresh = begun();
     let (mut first, mut second) = (fresh.session(), fresh.session());

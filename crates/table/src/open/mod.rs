@@ -31,6 +31,7 @@ mod life;
 mod range;
 mod reads;
 mod records;
+mod redefining;
 mod row;
 mod scan;
 #[cfg(test)]
