@@ -312,11 +312,9 @@ impl Session {
         }
         // Tables are as the transaction makes them.
         if let TransactionState::Open(open) = &mut self.state.transaction
-            && let (Some(aside), false) = (&mut open.aside, open.is_new_aside)
-            && let aside = aside.get()
-            && !aside.rows.snapshot().is_ended()
+            && let Some((version, rows)) = open.own_tables()
         {
-            return describing::plan_for(prepared, database, aside.version, &aside.rows);
+            return describing::plan_for(prepared, database, version, rows);
         }
         let database = self.database.clone();
         let turn = database.turn(&self.state.interrupt)?;

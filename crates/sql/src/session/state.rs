@@ -11,7 +11,7 @@ use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
 use crate::signals::{EffectsMark, Signals, SignalsMark};
 use sardonyx::Snapshot;
-use sardonyx::rows::Marked;
+use sardonyx::rows::{Marked, OpenRows};
 use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
@@ -348,6 +348,14 @@ impl OpenTransaction {
         for savepoint in &mut self.savepoints {
             savepoint.aside = None;
         }
+    }
+
+    /// The tables as it has defined them aside, and the version of the catalogue for plans over them.
+    pub fn own_tables(&mut self) -> Option<(u64, &OpenRows)> {
+        let has_defined = self.defines && !self.is_new_aside;
+        let aside = self.aside.as_mut().filter(|_| has_defined)?.get();
+        let is_there = !aside.rows.snapshot().is_ended();
+        is_there.then_some((aside.version, &aside.rows))
     }
 
     /// Remembers a statement.
