@@ -5,8 +5,8 @@ use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
 use crate::schema::{
-    Declared, ForeignKey, GeneratedColumn, IndexDefinition, IndexKind, Schema, SchemaError, Type,
-    Value,
+    Column, Declared, ForeignKey, GeneratedColumn, IndexDefinition, IndexKind, Schema, SchemaError,
+    Type, Value,
 };
 use sardonyx_base::error::Error;
 
@@ -54,6 +54,30 @@ pub trait DefineRows: ConstrainedRows + Sized {
             set.map_err(TableError::of)?;
             let changed = store.change_columns(table, |schema| schema.with_changed_type(name));
             changed.map_err(TableError::of)
+        });
+        Ok(changed?)
+    }
+
+    /// Makes a column of a table nullable. Every row is rewritten.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, or an index or a reference names it; [`Error::Limit`] if the
+    /// table has more rows than a transaction can rewrite, or has had too many shapes. Nothing has changed then.
+    fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
+        let number = number_of(self, table)?;
+        let schema = self.described(number)?.0;
+        let column = schema.column(name).map(|number| &schema.columns[number]);
+        if column.is_some_and(Column::is_nullable) {
+            return Ok(());
+        }
+        let changed = self.whole(|store| {
+            let room = store.change_columns(number, |schema| schema.with_room_for_nulls(name));
+            room.map_err(TableError::of)?;
+            let newest = store.described(number)?.0.columns.len() - 1;
+            let set = store.set_in_rows(number, newest, &mut |_| Ok(Value::Bool(false)));
+            set.map_err(TableError::of)?;
+            let nullable = store.change_columns(number, |schema| schema.with_nullable_column(name));
+            nullable.map_err(TableError::of)
         });
         Ok(changed?)
     }

@@ -124,6 +124,19 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// An open transaction was to define something for which it rewrites a table's rows, and these are too many.
+    #[error(
+        "table {table:?} has {rows} rows, and an open transaction defines this for at most {limit}: define it in a \
+         transaction of the serial stage"
+    )]
+    TooManyToDefine {
+        /// The table.
+        table: String,
+        /// Its rows.
+        rows: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
     /// abort.
     #[error(transparent)]
@@ -363,7 +376,9 @@ impl CrateError for TableError {
                 SchemaError::Damaged { .. } => Error::Damaged,
                 _ => Error::Refused,
             },
-            TableError::TransactionTooLarge { .. } | TableError::SnapshotEnded(_) => Error::Limit,
+            TableError::TransactionTooLarge { .. }
+            | TableError::TooManyToDefine { .. }
+            | TableError::SnapshotEnded(_) => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),
             TableError::Row(error) => error.kind(),

@@ -3,7 +3,7 @@
 use crate::error::SqlError;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sardonyx::rows::{DefineRows, Rows};
+use sardonyx::rows::{DefineRows, OpenRows, Rows};
 use sardonyx::schema::{
     Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
 };
@@ -254,7 +254,7 @@ macro_rules! defines {
         }
 
         fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
-            $table::allow_nulls(self, table, name)
+            DefineRows::allow_nulls(self, table, name)
         }
 
         fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error> {
@@ -308,6 +308,10 @@ macro_rules! defines {
 }
 #[cfg(feature = "nodes")]
 pub(crate) use defines;
+
+impl DefineTarget for OpenRows {
+    defines!(OpenRows);
+}
 
 impl DefineTarget for Transaction<'_> {
     fn has_checked_rows(&self, number: u16) -> bool {

@@ -436,6 +436,15 @@ pub(crate) fn object(
 /// # Errors
 /// An error of the engine.
 pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
+    objects_with(source, kind, &|_| true)
+}
+
+/// The objects of a kind of which this is true, by name.
+fn objects_with(
+    source: &dyn Source,
+    kind: &str,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(String, String)>, SqlError> {
     let mut found = Vec::new();
     let Some(number) = source.table_named(OBJECTS) else {
         return Ok(found);
@@ -444,6 +453,7 @@ pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, St
         if let (ValueRef::Text(of), ValueRef::Text(name), ValueRef::Text(body)) =
             (row.value(0)?, row.value(1)?, row.value(2)?)
             && of == kind
+            && is_wanted(body)
         {
             found.push((name.to_string(), body.to_string()));
         }
@@ -493,6 +503,26 @@ fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes,
     Ok(notes
         .filter(|notes| notes.table == table)
         .unwrap_or_default())
+}
+
+/// The materialized views. The notes of other tables are not parsed: each definition looks for these.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn materialized(source: &dyn Source) -> Result<Vec<Relation>, SqlError> {
+    let mut found = Vec::new();
+    let may_be = |body: &str| body.contains("\"materialized\"");
+    for (number, _) in objects_with(source, kind::TABLE, &may_be)? {
+        if let Ok(number) = number.parse()
+            && let Ok(relation) = Relation::numbered(source, number)
+            && relation.notes.materialized.is_some()
+            && !is_own(&relation.name)
+        {
+            found.push(relation);
+        }
+    }
+    found.sort_by_key(|relation| relation.number);
+    Ok(found)
 }
 
 /// Reads what stands in an object.

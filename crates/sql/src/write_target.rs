@@ -271,6 +271,6 @@ impl WriteTarget for OpenRows {
     }
 
     fn define(&mut self) -> Option<&mut dyn DefineTarget> {
-        None
+        Some(self)
     }
 }

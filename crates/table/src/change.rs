@@ -10,7 +10,7 @@ use crate::table::{Slot, page_bytes, shape_of};
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::{RowRef, RowWriter};
-use sardonyx_rows::schema::{Column, Schema, SchemaError, Type, Value};
+use sardonyx_rows::schema::{Schema, SchemaError, Type, Value};
 use sardonyx_rows::{DefineRows, ReadRow, TableError, check_name};
 
 impl Transaction<'_> {
@@ -99,18 +99,7 @@ impl Transaction<'_> {
     /// rows than a transaction can rewrite, or has had too many shapes. Nothing has changed then.
     #[inline]
     pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
-        self.whole(|tx| {
-            let schema = tx.rows(table)?.schema().clone();
-            let column = schema.column(name).map(|number| &schema.columns[number]);
-            if column.is_some_and(Column::is_nullable) {
-                return Ok(());
-            }
-            let number = tx.change_schema(table, |schema| schema.with_room_for_nulls(name))?;
-            let room = tx.row_table(number)?.0.columns.len() - 1;
-            tx.set_in_old_rows(number, room, |_| Ok(Value::Bool(false)))?;
-            tx.change_schema(table, |schema| schema.with_nullable_column(name))
-                .map(drop)
-        })
+        DefineRows::allow_nulls(self, table, name)
     }
 
     /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows' bytes.

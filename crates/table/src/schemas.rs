@@ -170,7 +170,7 @@ pub fn read_schemas(
 
 /// Returns true if a schema agrees with the catalogue's entry: the size of rows in the first shape, and their key if
 /// both know it.
-fn fits(schema: &Schema, definition: &Definition) -> bool {
+pub(crate) fn fits(schema: &Schema, definition: &Definition) -> bool {
     let Kind::Table {
         key_offset,
         key_bytes,

@@ -9,8 +9,9 @@
 //! fails from then on ([`SnapshotEnded`]), and none is wrong.
 
 use crate::hash::KeyHash;
-use crate::index::Shards;
+use crate::index::{HashIndex, Shards};
 use crate::open::Known;
+use crate::ordered::Tree;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, shape_of};
@@ -26,7 +27,7 @@ use sardonyx_storage::store::{KeptPages, PageSnapshot};
 use std::sync::{Arc, OnceLock};
 
 /// The state of all tables at one commit.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpaceSnapshot {
     pub(crate) rows: Arc<PageSnapshot>,
     pub(crate) indexes: Arc<PageSnapshot>,
@@ -45,7 +46,7 @@ pub(crate) struct FrozenBefore {
 }
 
 /// The state of a table that reading needs, frozen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FrozenTable {
     pub fingerprint: u64,
     pub key_offset: usize,
@@ -70,7 +71,7 @@ pub(crate) struct FrozenTable {
 impl FrozenTable {
     /// The present state of a table; `before` is the last frozen one.
     #[inline]
-    fn of(state: &TableState, before: Option<&Self>) -> Self {
+    pub fn of(state: &TableState, before: Option<&Self>) -> Self {
         let described = |before: &&FrozenTable| {
             Arc::ptr_eq(&before.schema, &state.schema) && before.name == state.name
         };
@@ -93,6 +94,22 @@ impl FrozenTable {
             schema: state.schema.clone(),
             schema_is_stored: state.schema_is_stored,
             secondary: state.secondary.clone(),
+        }
+    }
+
+    /// The same table without rows.
+    pub fn emptied(&self) -> Self {
+        let empty = |index: &Secondary| Secondary {
+            what: Arc::clone(&index.what),
+            tree: Tree::default(),
+        };
+        FrozenTable {
+            extents: Vec::new(),
+            fresh: Slot::default(),
+            shards: HashIndex::new().shards().clone(),
+            len: 0,
+            secondary: self.secondary.iter().map(empty).collect(),
+            ..self.clone()
         }
     }
 
@@ -124,6 +141,13 @@ impl FrozenTable {
         };
         bytes.map_or(self.layout, PageLayout::of)
     }
+}
+
+/// The definitions of a snapshot, and the table of one of them.
+#[derive(Debug)]
+pub(crate) struct Defined {
+    pub catalogue: Arc<Catalogue>,
+    pub table: Option<Arc<FrozenTable>>,
 }
 
 /// The most copies of pages that the thread with the stage frees itself.
@@ -212,6 +236,25 @@ impl SpaceSnapshot {
     #[inline]
     pub fn pages(&self) -> &PageSnapshot {
         &self.rows
+    }
+
+    /// The tables, journals and areas, with their pages.
+    pub(crate) fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// Has another catalogue, and another table of a number or none: what an open transaction defines. Returns those of before.
+    pub(crate) fn define(&mut self, number: u16, defined: Defined) -> Defined {
+        let place = usize::from(number);
+        if place >= self.tables.len() {
+            self.tables.resize(place + 1, None);
+        }
+        let before = Defined {
+            catalogue: std::mem::replace(&mut self.catalogue, defined.catalogue),
+            table: std::mem::replace(&mut self.tables[place], defined.table),
+        };
+        self.tables.truncate(self.catalogue.definitions.len());
+        before
     }
 
     /// Reads no more, unless others have it, too: from here on no page is copied for it. If many pages were copied, their

@@ -5,10 +5,10 @@ use super::planning::Planning;
 use super::query::draft_query;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
+use crate::relation;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition, views};
-use crate::virtual_tables::relations;
 use sqlparser::ast::{Query, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,7 +128,7 @@ pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, 
             return Ok(Some((name, error)));
         }
     }
-    for relation in relations(source)? {
+    for relation in relation::materialized(source)? {
         let Some(query) = relation.notes.materialized else {
             continue;
         };

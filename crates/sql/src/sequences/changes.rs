@@ -60,7 +60,8 @@ impl SequenceChanges {
         source: &dyn Source,
     ) -> Result<(), SqlError> {
         let stored = objects(source, kind::SEQUENCE)?;
-        let is_stored = |name: &String| stored.iter().any(|(there, _)| there == name);
+        let names: BTreeSet<&String> = stored.iter().map(|(name, _)| name).collect();
+        let is_stored = |name: &String| names.contains(name);
         self.made.retain(|name, _| is_stored(name));
         let counters = counters.lock();
         let gone = counters.keys().filter(|name| !is_stored(name));

@@ -4,8 +4,11 @@
 //! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
 //! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
 //! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
-//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those define
-//! something, or call a procedure of the program.
+//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those call a
+//! procedure of the program, or define what only the stage can.
+//!
+//! Definitions are made in its rows, which are a store of tables that it alone sees. Plans over them have versions of the
+//! catalogue of their own ([`own_version`]).
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
@@ -25,12 +28,13 @@ use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::low_level::LeftRows;
 use sardonyx::rows::OpenRows;
-use sardonyx::{Error, Snapshot, Ticket};
+use sardonyx::{Error, Snapshot, Ticket, Transaction};
 use sardonyx_base::channels::Posted;
 use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tracing::{Instrument, Span};
 
@@ -67,15 +71,39 @@ impl Kept {
     }
 }
 
-/// True if a statement can run aside: one on data.
+/// A version of the catalogue that no other transaction sees, for plans over a transaction's own definitions.
+pub(super) fn own_version() -> u64 {
+    OWN_VERSIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The versions that others see are counted from 0.
+static OWN_VERSIONS: AtomicU64 = AtomicU64::new(1 << 63);
+
+/// True if a statement can run aside. A table that the commit empties or drops needs the stage.
 fn is_possible(statement: &Prepared, database: &Database) -> bool {
     match (statement.class(), statement.statement()) {
-        (Class::Define, _) => false,
+        (Class::Define, _) => !statement.ends_at_commit(),
         (_, Some(Statement::Call(function))) => {
             let name = of_public(&function.name);
             name.is_ok_and(|name| database.registered(&name).is_none())
         }
         _ => true,
+    }
+}
+
+/// The same step again, if it defines something.
+fn definition_of(step: &Step) -> Option<Step> {
+    match step {
+        Step::Execute {
+            statement,
+            parameters,
+            rows_max,
+        } if statement.class() == Class::Define => Some(Step::Execute {
+            statement: statement.clone(),
+            parameters: parameters.clone(),
+            rows_max: *rows_max,
+        }),
+        _ => None,
     }
 }
 
@@ -133,6 +161,7 @@ impl Session {
         if !open.history.is_whole() {
             return Err(too_long());
         }
+        open.is_of_stage |= !is_possible;
         if open.aside.is_some() {
             open.leave_aside();
             return Ok(false);
@@ -141,7 +170,7 @@ impl Session {
             || steps.len() > unit::SHORT_STATEMENTS_MAX
             || steps.iter().any(|step| unit::is_long_step(step, database));
         let ends = steps.iter().any(is_commit);
-        if !is_possible || !is_long || ends || open.read_only || open.defines {
+        if open.is_of_stage || !is_long || ends || open.read_only {
             return Ok(false);
         }
         let (snapshot, version, group) = match &open.reading {
@@ -281,10 +310,15 @@ impl Session {
         committing: &Committing,
     ) -> Result<Ticket<()>, NotCommitted> {
         let mut work = Some(work);
-        match self.commit_beside(statement, (&mut work, version), committing)? {
-            Came::Done(durable) => return Ok(durable),
-            Came::Again => return Err(NotCommitted::Changed),
-            Came::Open | Came::InStage => {}
+        let defines = work
+            .as_ref()
+            .is_some_and(|work| work.rows.has_definitions());
+        if !defines {
+            match self.commit_beside(statement, (&mut work, version), committing)? {
+                Came::Done(durable) => return Ok(durable),
+                Came::Again => return Err(NotCommitted::Changed),
+                Came::Open | Came::InStage => {}
+            }
         }
         // If it failed when its changes were being made already, it is run again.
         let Some(Work { rows, snapshot }) = work else {
@@ -292,13 +326,32 @@ impl Session {
         };
         // Before pages change, so that none is copied for it.
         drop(snapshot);
-        let turn = self.database.turn(&self.state.interrupt)?;
+        let database = &self.database;
+        let mut turn = database.turn(&self.state.interrupt)?;
         let mut left = LeftRows::default();
-        let ((), durable) = turn.run_later(|tx| {
+        let install = |tx: &mut Transaction<'_>| {
             rows.install(tx, &mut left)?;
-            committing.commit(&self.database);
+            committing.commit(database);
             Ok::<_, Error>(())
-        })?;
+        };
+        if !defines {
+            let ((), durable) = turn.run_later(install)?;
+            return Ok(durable);
+        }
+        let installed = waiting::long(|| {
+            // Others read the state before.
+            let begun = turn.set_out();
+            turn.run_later(|tx| {
+                database.catalogue_changed();
+                let installed = install(tx);
+                database.catalogue_changed();
+                drop(begun);
+                installed
+            })
+        });
+        // What others have compiled since then may be for a catalogue that was undone.
+        database.catalogue_changed();
+        let ((), durable) = installed?;
         Ok(durable)
     }
 }
@@ -362,8 +415,8 @@ fn too_long() -> SqlError {
     SqlError::new(
         code::TOO_COMPLEX,
         format!(
-            "a transaction of more than {} statements cannot be run again: it defines nothing, calls no procedure of the \
-             program, and ends if its snapshot does",
+            "a transaction of more than {} statements cannot be run again: it defines nothing that needs the serial stage, \
+             calls no procedure of the program, and ends if its snapshot does",
             super::history::REPLAYED_STATEMENTS_MAX
         ),
     )
@@ -378,6 +431,9 @@ impl Unit {
         let mut skips = false;
         let begun = self.with_aside(Unit::begin_aside);
         if let Some(Err(error)) = begun {
+            if self.has_refused_definition() {
+                return self.into_done(false);
+            }
             // Only a part of what it did stands in its rows.
             if let TransactionState::Open(open) = &mut self.state_mut().transaction {
                 open.leave_aside();
@@ -390,12 +446,38 @@ impl Unit {
                 self.give_back(step);
                 break;
             }
+            let again = definition_of(&step);
             skips = self.step_aside(step);
+            if skips
+                && let Some(step) = again
+                && self.has_refused_definition()
+            {
+                self.take_back_failure();
+                self.give_back(step);
+                return self.into_done(false);
+            }
             if !matches!(self.state().transaction, TransactionState::Open(_)) {
                 break;
             }
         }
         self.into_done(skips)
+    }
+
+    /// True if a definition is to run in the stage, since a table has too many rows for it. The transaction goes on there.
+    fn has_refused_definition(&mut self) -> bool {
+        match &mut self.state_mut().transaction {
+            TransactionState::Open(open) | TransactionState::Failed(open) => {
+                let aside = open.aside.as_mut();
+                let is_refused =
+                    aside.is_some_and(|aside| aside.get().rows.has_refused_definition());
+                if is_refused {
+                    open.leave_aside();
+                    open.is_of_stage = true;
+                }
+                is_refused
+            }
+            TransactionState::Idle => false,
+        }
     }
 
     /// Calls `act` with the rows that the transaction has aside, if it has some.
@@ -412,9 +494,14 @@ impl Unit {
         std::mem::swap(self.effects_mut(), &mut there.effects);
         self.set_version(Some(there.version));
         let result = act(self, &mut there.rows);
-        self.set_version(None);
+        if let Some(version) = self.set_version(None) {
+            there.version = version;
+        }
         std::mem::swap(self.effects_mut(), &mut there.effects);
-        if let TransactionState::Open(open) = &mut self.state_mut().transaction {
+        // A transaction that has failed may go back to a savepoint.
+        if let TransactionState::Open(open) | TransactionState::Failed(open) =
+            &mut self.state_mut().transaction
+        {
             open.aside = Some(aside);
         }
         Some(result)

@@ -1,5 +1,6 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
+use super::aside::own_version;
 use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
@@ -312,7 +313,8 @@ pub(super) struct Call<'c> {
     pub effects: &'c mut Effects,
     /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
     pub drawn: Done,
-    /// The version of the catalogue of the tables; `None` if they are the newest.
+    /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
+    /// defined something.
     pub version: Option<u64>,
 }
 
@@ -324,6 +326,9 @@ impl Call<'_> {
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
         let result = self.run_in(state, &database, given);
+        if let (Class::Define, Some(version)) = (given.statement.class(), &mut self.version) {
+            *version = own_version();
+        }
         result.map_err(|error| {
             let error = explained(&*self.tx, error);
             given.statement.placed(error)
@@ -350,7 +355,9 @@ impl Call<'_> {
             .unwrap_or_else(|| database.version_in(&*self.tx));
         let (mut complete, table) = match given.statement.class() {
             Class::Define if !define::is_of_query(given.statement.statement()) => {
-                database.catalogue_changed();
+                if self.version.is_none() {
+                    database.catalogue_changed();
+                }
                 let sequences = &mut self.effects.sequences;
                 let Some(tx) = self.tx.define() else {
                     return Err(SqlError::unsupported(
@@ -363,7 +370,9 @@ impl Call<'_> {
                 if given.statement.ends_at_commit() {
                     state.settings.end_at_commit();
                 }
-                database.catalogue_changed();
+                if self.version.is_none() {
+                    database.catalogue_changed();
+                }
                 (complete, None)
             }
             Class::Read => {

@@ -13,7 +13,8 @@
 //! what arrived together runs in one serial call. If that ends the transaction, the call commits. If not, everything is
 //! undone, and the session remembers the statements with a digest of what the client was told. The next call runs them
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
-//! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
+//! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more than a few
+//! statements goes on [`aside`], where nothing is run again, either.
 
 mod aside;
 mod beside;
@@ -310,6 +311,11 @@ impl Session {
             return describing::plan_reached(prepared, database, reached);
         }
         // Tables are as the transaction makes them.
+        if let TransactionState::Open(open) = &mut self.state.transaction
+            && let Some((version, rows)) = open.own_tables()
+        {
+            return describing::plan_for(prepared, database, version, rows);
+        }
         let database = self.database.clone();
         let turn = database.turn(&self.state.interrupt)?;
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));

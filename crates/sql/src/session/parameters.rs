@@ -161,6 +161,14 @@ fn act(
             } else if database.followed().is_some() {
                 let reached = database.reach(Some(&state.interrupt))?;
                 super::describing::plan_reached(&inner, database, reached)?;
+            } else if let TransactionState::Open(open) = &mut state.transaction
+                && open.defines
+                && open.is_aside
+            {
+                // While its own tables are changed, it is compiled when it is run.
+                if let Some((version, rows)) = open.own_tables() {
+                    super::describing::plan_for(&inner, database, version, rows)?;
+                }
             } else {
                 let tables = database.tables_in_memory("PREPARE")?;
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.

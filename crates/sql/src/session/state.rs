@@ -1,6 +1,6 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
-use super::aside::Kept;
+use super::aside::{Kept, own_version};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
@@ -11,7 +11,7 @@ use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
 use crate::signals::{EffectsMark, Signals, SignalsMark};
 use sardonyx::Snapshot;
-use sardonyx::rows::Marked;
+use sardonyx::rows::{Marked, OpenRows};
 use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
@@ -85,6 +85,8 @@ pub(crate) struct OpenTransaction {
     pub is_aside: bool,
     /// True if what it did before is still to be run there.
     pub is_new_aside: bool,
+    /// True if it did what cannot be run there: it stays in the stage.
+    pub is_of_stage: bool,
     /// Of one that only reads, in a snapshot: what it notifies of, and listens to.
     pub signals: Signals,
 }
@@ -117,6 +119,7 @@ impl Default for OpenTransaction {
             aside: None,
             is_aside: false,
             is_new_aside: false,
+            is_of_stage: false,
             signals: Signals::default(),
         }
     }
@@ -275,6 +278,7 @@ impl SessionState {
             aside: None,
             is_aside: false,
             is_new_aside: false,
+            is_of_stage: false,
             signals: Signals::default(),
         });
     }
@@ -340,9 +344,18 @@ impl OpenTransaction {
     pub fn leave_aside(&mut self) {
         self.aside = None;
         self.is_aside = false;
+        self.is_new_aside = false;
         for savepoint in &mut self.savepoints {
             savepoint.aside = None;
         }
+    }
+
+    /// The tables as it has defined them aside, and the version of the catalogue for plans over them.
+    pub fn own_tables(&mut self) -> Option<(u64, &OpenRows)> {
+        let has_defined = self.defines && !self.is_new_aside;
+        let aside = self.aside.as_mut().filter(|_| has_defined)?.get();
+        let is_there = !aside.rows.snapshot().is_ended();
+        is_there.then_some((aside.version, &aside.rows))
     }
 
     /// Remembers a statement.
@@ -417,10 +430,19 @@ impl OpenTransaction {
         savepoint.place = self.history.place();
         let settings = savepoint.settings.clone();
         self.signals.return_to(savepoint.signals);
-        if let (Some(aside), Some((mark, effects))) = (&mut self.aside, &savepoint.aside) {
-            let aside = aside.get();
-            aside.rows.return_to(*mark)?;
-            aside.effects.return_to(effects);
+        match (&mut self.aside, &savepoint.aside) {
+            (Some(aside), Some((mark, effects))) => {
+                let aside = aside.get();
+                aside.rows.return_to(*mark)?;
+                aside.effects.return_to(effects);
+                if self.defines {
+                    // Plans of what is undone do not hold.
+                    aside.version = own_version();
+                }
+            }
+            // It failed before the mark could be set there.
+            (Some(_), None) => self.leave_aside(),
+            (None, _) => {}
         }
         self.defines = self.history.defines();
         Ok(settings)

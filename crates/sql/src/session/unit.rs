@@ -190,9 +190,9 @@ impl Unit {
         &mut self.effects
     }
 
-    /// Plans are those for this version of the catalogue, or the newest.
-    pub(super) fn set_version(&mut self, version: Option<u64>) {
-        self.version = version;
+    /// Plans are those for this version of the catalogue, or the newest. Returns the one before.
+    pub(super) fn set_version(&mut self, version: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.version, version)
     }
 
     pub(super) fn next_step(&mut self) -> Option<Step> {
@@ -216,6 +216,15 @@ impl Unit {
     /// A transaction that has its rows aside fails.
     pub(super) fn fail_aside(&mut self, error: SqlError) {
         self.failed(error, false);
+    }
+
+    /// Takes back the failure of the last step, which goes on elsewhere.
+    pub(super) fn take_back_failure(&mut self) {
+        self.outcomes.pop();
+        self.state.transaction = match std::mem::take(&mut self.state.transaction) {
+            TransactionState::Failed(open) => TransactionState::Open(open),
+            other => other,
+        };
     }
 
     /// Runs a step with the rows that the transaction has aside. Returns whether it failed.
@@ -537,7 +546,9 @@ impl Unit {
             version: self.version,
         };
         let settings = self.state.settings.clone();
-        let ran = match call.run(&mut self.state, &given) {
+        let ran = call.run(&mut self.state, &given);
+        self.version = call.version;
+        let ran = match ran {
             Ok(ran) => ran,
             Err(error) => {
                 if let TransactionState::Open(open) = &mut self.state.transaction

@@ -9,7 +9,7 @@ use super::{VirtualRows, VirtualTable, oid, schema_numbers, sequence_names, text
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::{COMMENT_OF_DATABASE, comment_name};
-use crate::relation::{comment_of_schema, kind, object, objects, table_oid};
+use crate::relation::{Relation, comment_of_schema, kind, object, objects, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int4, Name, Oid, OidArray, Text, TextArray};
 use crate::user_types::UserTypes;
@@ -109,11 +109,8 @@ fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, 
     for relation in relations(source)? {
         let notes = &relation.notes;
         let number = table_oid(relation.number);
-        add(PG_CLASS, number, 0, notes.comment.as_ref());
-        for (at, column) in relation.columns.iter().enumerate() {
-            let noted = notes.columns.get(&column.number);
-            let comment = noted.and_then(|noted| noted.comment.as_ref());
-            add(PG_CLASS, number, at as u32 + 1, comment);
+        for column in 0..=relation.columns.len() as u32 {
+            add(PG_CLASS, number, column, comment_of(&relation, column));
         }
         if !notes.index_comments.is_empty() {
             for index in seen_indexes(&relation) {
@@ -192,6 +189,21 @@ fn shared_descriptions(
     Ok(rows.collect())
 }
 
+/// The table with a number in `pg_class`.
+fn table_of(source: &dyn Source, number: u32) -> Option<Relation> {
+    let number = u16::try_from(number.checked_sub(table_oid(0))?).ok()?;
+    Relation::numbered(source, number).ok()
+}
+
+/// The comment of a table, or of its column with a number from 1.
+fn comment_of(relation: &Relation, column: u32) -> Option<&String> {
+    let Some(at) = (column as usize).checked_sub(1) else {
+        return relation.notes.comment.as_ref();
+    };
+    let column = relation.columns.get(at)?;
+    relation.notes.columns.get(&column.number)?.comment.as_ref()
+}
+
 /// The comment of an object, or of a column of it; null if it has none. The catalogue that has the object may be named.
 ///
 /// # Errors
@@ -215,6 +227,13 @@ pub(crate) fn description(
         Some(_) => return Ok(Value::Null),
         None => None,
     };
+    // A query asks so of each table: no other one is looked at.
+    if class == Some(PG_CLASS)
+        && let Some(relation) = table_of(source, number)
+    {
+        let comment = comment_of(&relation, column);
+        return Ok(comment.map_or(Value::Null, |text| Value::Text(text.clone())));
+    }
     let mut all = all(source, with)?.into_iter();
     let found = all.find(|one| {
         one.number == number && one.column == column && class.is_none_or(|class| class == one.class)

@@ -18,6 +18,7 @@ mod long_reads;
 mod long_writes;
 mod model;
 mod notifications;
+mod open_defining;
 mod programs;
 mod queries;
 mod rights;

@@ -283,6 +283,7 @@ scripts! {
     enums: "enums.sql",
     interval_fields: "interval_fields.sql",
     on_update: "on_update.sql",
+    open_definitions: "open_definitions.sql",
     kept_moments: "kept_moments.sql",
     session_zones: "session_zones.sql",
     comments: "comments.sql",

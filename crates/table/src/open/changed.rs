@@ -97,6 +97,34 @@ impl Changed {
         self.rows.insert(key, own)
     }
 
+    /// Inserts a row that is not there, with its entries. `Err` with the number of a unique index in which another row has
+    /// the same entry.
+    pub fn insert(
+        &mut self,
+        key: Key,
+        own: Own,
+        new: Vec<Vec<u8>>,
+    ) -> Result<(), (usize, Arc<[u8]>)> {
+        for (index, (entries, new)) in self.entries.iter_mut().zip(new).enumerate() {
+            if let Some(_other) = entries.insert(new, Arc::clone(&key))
+                && let Own::Row(bytes) = own
+            {
+                return Err((index, bytes));
+            }
+        }
+        self.rows.insert(key, own);
+        Ok(())
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let rows = self.rows.iter();
+        let rows = rows.map(|(key, own)| super::bytes_of_change(key, own, &[]));
+        let entries = self.entries.iter().flat_map(BTreeMap::keys);
+        let entries = entries.map(|entry| entry.len() + super::ENTRY_BYTES);
+        rows.sum::<usize>() + entries.sum::<usize>()
+    }
+
     /// Restores the previous content.
     #[inline]
     pub fn put_back(&mut self, format: &RowFormat, key: Key, before: Option<Own>) {

@@ -45,18 +45,21 @@ impl OpenRows {
         if !tx.space.store.is_of(&self.snapshot.rows) {
             return Err(TableError::OtherDatabase);
         }
+        self.check_definitions(tx)?;
         let reads = self.reads.borrow();
-        for (table, keys) in reads.keys() {
+        let is_read = |table: u16| !self.is_created(table);
+        for (table, keys) in reads.keys().filter(|(table, _)| is_read(*table)) {
             self.check_schema(table, tx)?;
             self.check_keys(table, keys, tx)?;
         }
-        for ranges in reads.ranges_by_index() {
+        let of_others = |ranges: &Vec<&RangeRead>| ranges.iter().all(|range| is_read(range.table));
+        for ranges in reads.ranges_by_index().filter(of_others) {
             self.check_ranges(&ranges, tx)?;
         }
-        for (table, extent) in reads.scans() {
+        for (table, extent) in reads.scans().filter(|(table, _)| is_read(*table)) {
             self.both(table, tx)?.check_scan(extent)?;
         }
-        for table in reads.counts() {
+        for table in reads.counts().filter(|table| is_read(*table)) {
             let both = self.both(table, tx)?;
             if both.before.len != both.now.len() {
                 return Err(both.conflict(ConflictWith::Count));
@@ -206,7 +209,8 @@ impl OpenRows {
     #[inline]
     fn check_schema(&self, table: u16, tx: &Transaction<'_>) -> Result<(), TableError> {
         let schema_now = |number: u16| tx.space.schema(number);
-        let is_same = |number: u16| match (self.snapshot.schema_of(number), schema_now(number)) {
+        let schema_before = |number: u16| self.base().schema_of(number);
+        let is_same = |number: u16| match (schema_before(number), schema_now(number)) {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now) || before == now,
             (before, now) => before.is_none() && now.is_none(),
         };
@@ -215,9 +219,8 @@ impl OpenRows {
             references.any(|reference| reference.table == table)
         };
         let numbers = 0..tx.space.definitions().len() as u16;
-        let mut referring = numbers.filter(|number| {
-            refers(schema_now(*number)) || refers(self.snapshot.schema_of(*number))
-        });
+        let mut referring =
+            numbers.filter(|number| refers(schema_now(*number)) || refers(schema_before(*number)));
         if is_same(table) && referring.all(is_same) {
             return Ok(());
         }

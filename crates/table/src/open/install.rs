@@ -1,6 +1,7 @@
 //! The end of an open transaction: its reads are compared and its changes made, as a transaction of the serial stage.
 
 use super::changed::{Changed, Own};
+use super::defining::{CreatedTable, create};
 use super::life::Life;
 use super::reads::Reads;
 use super::{Known, OpenRows, OpenTable, Undo};
@@ -57,7 +58,7 @@ pub struct LeftRows {
 #[derive(Debug)]
 struct Left {
     _snapshot: Option<SnapshotMemory>,
-    _tables: Box<[OpenTable]>,
+    _tables: Vec<OpenTable>,
     _undo: Vec<Undo>,
     _reads: Reads,
     // Its bytes count until they are free.
@@ -67,7 +68,10 @@ struct Left {
 
 /// The changes of an open transaction at its end, after the comparison.
 #[derive(Debug)]
-pub struct OpenChanges(Vec<Change>);
+pub struct OpenChanges {
+    tables: Vec<CreatedTable>,
+    rows: Vec<Change>,
+}
 
 impl OpenChanges {
     /// Makes the changes, in the transaction in which the reads were compared.
@@ -77,8 +81,9 @@ impl OpenChanges {
     #[doc(hidden)]
     #[inline]
     pub fn make(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
+        create(self.tables, tx)?;
         tx.hold_references(true);
-        let done = apply(&self.0, tx);
+        let done = apply(&self.rows, tx);
         tx.hold_references(false);
         done?;
         tx.check_held(|_| Due::NOW)
@@ -108,7 +113,7 @@ impl OpenRows {
         if self.is_in_child() {
             return LeftRows::default();
         }
-        let snapshot = Arc::clone(&self.snapshot);
+        let snapshot = Arc::clone(self.base());
         let mut left = Left {
             _tables: std::mem::take(&mut self.tables),
             _undo: std::mem::take(&mut self.undo),
@@ -132,7 +137,10 @@ impl OpenRows {
     pub fn compared(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<OpenChanges, Error> {
         self.check_life()?;
         self.check_unchanged(tx)?;
-        Ok(OpenChanges(self.changes(tx, others)?))
+        Ok(OpenChanges {
+            tables: self.created(),
+            rows: self.changes(tx, others)?,
+        })
     }
 
     /// The final change of each row.

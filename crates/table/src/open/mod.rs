@@ -5,6 +5,8 @@
 //! [`WriteRows`](sardonyx_rows::WriteRows)), so constraints are those of all stores. It holds no turn, no lock and no
 //! thread. Its reads of the snapshot are noted ([`reads`]): keys, ranges, scans and counts.
 //!
+//! Tables that it [defines](defining) are its own until then: other transactions do not see them.
+//!
 //! At its end [`OpenRows::install`] runs as a transaction of the serial stage. It compares the reads with the current
 //! state, row by row. If nothing differs, the transaction is as if all of it had run at that moment. Then it makes the
 //! changes by the verbs of [`Transaction`](crate::Transaction).
@@ -21,6 +23,7 @@ mod changed;
 mod compare;
 mod constraints;
 mod content;
+mod defining;
 mod index;
 mod install;
 mod keys;
@@ -28,6 +31,7 @@ mod life;
 mod range;
 mod reads;
 mod records;
+mod redefining;
 mod row;
 mod scan;
 #[cfg(test)]
@@ -38,6 +42,7 @@ use crate::snapshot::SpaceSnapshot;
 use crate::transaction::{Marked, Transaction};
 use changed::{Changed, Key, Own, entries_of};
 pub use content::OwnRow;
+use defining::{Definitions, UndoTable};
 pub use index::OpenIndex;
 pub use install::{LeftRows, OpenChanges};
 use life::Life;
@@ -68,7 +73,9 @@ const BYTES_MAX: usize = 1 << 30;
 pub struct OpenRows {
     snapshot: Arc<SpaceSnapshot>,
     /// By number.
-    tables: Box<[OpenTable]>,
+    tables: Vec<OpenTable>,
+    /// Its definitions, if it made some: then the snapshot has them, and no other transaction has this snapshot.
+    defined: Option<Box<Definitions>>,
     /// The previous content of each change, in their order.
     undo: Vec<Undo>,
     /// The number of changes at each mark.
@@ -99,13 +106,22 @@ struct OpenTable {
     /// Found when it is first used.
     known: OnceCell<Arc<Known>>,
     changed: Option<Changed>,
+    /// True if all of its rows are the transaction's own.
+    is_own: bool,
     /// The keys of all rows of the snapshot, once they were read in order.
     keys: OnceCell<Vec<Key>>,
 }
 
 /// The state before a change.
 #[derive(Debug)]
-struct Undo {
+enum Undo {
+    Row(UndoRow),
+    Table(Box<UndoTable>),
+}
+
+/// The state of a row before a change.
+#[derive(Debug)]
+struct UndoRow {
     table: u16,
     key: Key,
     before: Option<Own>,
@@ -153,6 +169,7 @@ impl OpenRows {
         let tables = snapshot.definitions().len();
         OpenRows {
             tables: (0..tables).map(|_| OpenTable::default()).collect(),
+            defined: None,
             snapshot,
             undo: Vec::new(),
             marks: Marks::default(),
@@ -206,7 +223,7 @@ impl OpenRows {
     /// True if it has changed anything.
     pub fn has_changes(&self) -> bool {
         let mut changed = (self.tables.iter()).filter_map(|table| table.changed.as_ref());
-        changed.any(|changed| !changed.rows().is_empty())
+        self.has_definitions() || changed.any(|changed| !changed.rows().is_empty())
     }
 
     /// Marks its present state, to [return](OpenRows::return_to) to it.
@@ -245,6 +262,13 @@ impl OpenRows {
             let Some(undo) = self.undo.pop() else {
                 return;
             };
+            let undo = match undo {
+                Undo::Row(undo) => undo,
+                Undo::Table(undo) => {
+                    self.undo_definition(*undo);
+                    continue;
+                }
+            };
             if let Some(table) = self.tables.get_mut(usize::from(undo.table))
                 && let (Some(known), Some(changed)) = (table.known.get(), &mut table.changed)
             {
@@ -275,7 +299,10 @@ impl OpenRows {
             return;
         }
         while let Some(undo) = self.undo.pop() {
-            self.give_bytes(undo.bytes_before);
+            self.give_bytes(match undo {
+                Undo::Row(undo) => undo.bytes_before,
+                Undo::Table(undo) => undo.bytes_before(),
+            });
         }
         self.give_to_others();
     }
@@ -330,14 +357,14 @@ impl OpenRows {
         let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(Arc::clone(&key), own, &entries_before, entries);
         changed.more += more;
-        self.undo.push(Undo {
+        self.undo.push(Undo::Row(UndoRow {
             table,
             key,
             before,
             bytes_before,
             more,
             bytes,
-        });
+        }));
         Ok(())
     }
 
@@ -353,6 +380,9 @@ impl OpenRows {
         key: &[u8],
         find: impl FnOnce() -> Result<Option<Address>, TableError>,
     ) -> Result<Option<Address>, TableError> {
+        if self.is_own(table) {
+            return Ok(None);
+        }
         if let Some(noted) = self.reads.borrow().key(table, key) {
             return Ok(noted);
         }
@@ -366,6 +396,7 @@ impl OpenRows {
     /// the transaction has changed it, and others' changes of it are a conflict.
     fn place_at_end(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         match self.reads.borrow().key(table, key) {
+            _ if self.is_own(table) => Ok(None),
             Some(noted) => Ok(noted),
             None => self.find_frozen(table, key),
         }
@@ -414,6 +445,12 @@ impl OpenRows {
                 table: known.name.to_string(),
             }),
         }
+    }
+
+    /// True if no row of the snapshot is one of this table: it is one of the transaction's own.
+    fn is_own(&self, table: u16) -> bool {
+        let table = self.tables.get(usize::from(table));
+        table.is_some_and(|table| table.is_own)
     }
 
     /// True if rows of any table refer to this one's.

@@ -28,8 +28,8 @@ pub struct OpenRange<'r> {
     own: OwnAhead<'r>,
     /// True if rows of the snapshot may be changed ones.
     has_changes: bool,
-    /// The number of the note.
-    note: usize,
+    /// The number of the note, if it reads the snapshot.
+    note: Option<usize>,
     extent: Extent,
 }
 
@@ -100,8 +100,13 @@ impl<'r> OpenRange<'r> {
         let (nodes, pages) = (&*rows.snapshot.indexes, &*rows.snapshot.rows);
         let places = index.walk(nodes, pages, from, to)?;
         let name = &index.what.definition.name;
-        rows.take_bytes_of_range(name, span)?;
-        let note = rows.reads.borrow_mut().note_range(table, name, span);
+        let note = match rows.is_own(table) {
+            true => None,
+            false => {
+                rows.take_bytes_of_range(name, span)?;
+                Some(rows.reads.borrow_mut().note_range(table, name, span))
+            }
+        };
         let own = match rows.changed(table) {
             Some(changed) => changed.between(known.format.index(name)?, span),
             None => OwnRows::None,
@@ -244,8 +249,10 @@ impl DoubleEndedIterator for OpenRange<'_> {
 impl Drop for OpenRange<'_> {
     #[inline]
     fn drop(&mut self) {
-        let mut reads = self.rows.reads.borrow_mut();
-        reads.note_extent(self.note, self.extent);
+        if let Some(note) = self.note {
+            let mut reads = self.rows.reads.borrow_mut();
+            reads.note_extent(note, self.extent);
+        }
     }
 }
 

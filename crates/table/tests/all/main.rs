@@ -14,6 +14,7 @@ mod index_beside;
 mod limits;
 mod model;
 mod open;
+mod open_defining;
 mod ordered;
 mod plain_records;
 mod rebuild;

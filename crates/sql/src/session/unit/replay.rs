@@ -140,6 +140,7 @@ impl Unit {
             version: self.version,
         };
         let ran = call.run(&mut self.state, &given);
+        self.version = call.version;
         match ran {
             Ok(ran) if ran.told == one.told => Ok(()),
             Err(error) if is_of_the_engine(&error) => Err(error),

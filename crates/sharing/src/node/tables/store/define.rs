@@ -18,7 +18,7 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::constraints::{self as rules, ConstrainedRows, check_schema};
 use sardonyx_rows::define::DefineRows;
 use sardonyx_rows::schema::{
-    Column, IndexDefinition, IntoSchema, Schema, SchemaError, Type, Value, differences, is_as_said,
+    IndexDefinition, IntoSchema, Schema, SchemaError, Type, Value, differences, is_as_said,
 };
 use sardonyx_rows::{ReadRow, RowFormat, RowWriter, TableError, WriteRows, check_name};
 use std::ops::Bound;
@@ -296,19 +296,7 @@ impl NodeTables<'_> {
     /// The errors of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can
     /// rewrite.
     pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
-        let number = self.table_named(table)?.number;
-        let schema = self.described(number)?.0;
-        let column = schema.column(name).map(|number| &schema.columns[number]);
-        if column.is_some_and(Column::is_nullable) {
-            return Ok(());
-        }
-        NodeTables::whole(self, |this| {
-            this.change_columns(number, |schema| schema.with_room_for_nulls(name))?;
-            this.set_in_all_rows(number, |_| Ok(Value::Bool(false)))?;
-            this.change_columns(number, |schema| schema.with_nullable_column(name))?;
-            Ok::<_, Widened>(())
-        })
-        .map_err(|Widened(error)| error)
+        DefineRows::allow_nulls(self, table, name)
     }
 
     /// Sets the newest column in all rows, so that they are of the newest shape.

@@ -1,0 +1,436 @@
+//! Tables that an open transaction creates, changes, renames, empties and drops, as itself sees them.
+//!
+//! Its first definition gives it a snapshot of its own with the same pages, in which definitions can change. A table that it
+//! created has no page there: all rows are the transaction's [own](Changed), with the entries of their indexes. A table of
+//! others keeps its pages while its columns are added, dropped and renamed. If it gets an index, its rows are copied to the
+//! transaction's own ones first, so they are bounded ([`ROWS_MAX`]).
+//!
+//! At the end, created tables are created in the stage with their last schemas, and their rows are inserted. This needs the
+//! catalogue of the beginning. If others have defined something, or if this one has changed a table of others, the
+//! transaction is a [conflict](Conflict), and its program runs its statements in the stage.
+//!
+//! Invariant: the transaction's number of a created table is the one that the stage gives it; else the call ends as a
+//! conflict. So a number is right wherever the transaction has stored it.
+
+use super::changed::Changed;
+use super::{Known, OpenRows, OpenTable, Undo};
+use crate::hash::KeyHash;
+use crate::snapshot::{Defined, FrozenTable, SpaceSnapshot};
+use crate::table::TableState;
+use crate::transaction::Transaction;
+use sardonyx_base::error::Error;
+use sardonyx_rows::constraints::ConstrainedRows;
+use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences, is_as_said};
+use sardonyx_rows::{Conflict, ConflictWith, DefineRows, TableError, check_name};
+use sardonyx_storage::catalogue::{Catalogue, Definition};
+use std::cell::OnceCell;
+use std::sync::{Arc, OnceLock};
+
+/// The most rows of a table of others that a definition copies or rewrites here.
+const ROWS_MAX: u64 = if cfg!(test) { 100 } else { 10_000 };
+
+/// The definitions of an open transaction, beside those in its snapshot.
+#[derive(Debug)]
+pub(super) struct Definitions {
+    /// The snapshot at the beginning.
+    base: Arc<SpaceSnapshot>,
+    /// The tables of others that were changed, once for each time.
+    changed: Vec<u16>,
+    /// True if a definition was refused for a table's size.
+    is_refused: bool,
+}
+
+/// The state of a table before a definition.
+#[derive(Debug)]
+pub(super) struct UndoTable {
+    number: u16,
+    before: Defined,
+    /// Its rows before, if they were replaced.
+    rows: Option<Option<Changed>>,
+    was_own: bool,
+    /// The number of changes of others' tables then.
+    changed: usize,
+    /// Bytes taken for the new rows.
+    bytes: usize,
+    /// Bytes of `rows`.
+    bytes_before: usize,
+}
+
+impl UndoTable {
+    pub fn bytes_before(&self) -> usize {
+        self.bytes_before
+    }
+}
+
+/// A table that is created at the end of the transaction.
+#[derive(Debug)]
+pub(super) struct CreatedTable {
+    number: u16,
+    definition: Definition,
+    schema: Arc<Schema>,
+}
+
+/// The rows of a table after a definition.
+pub(super) enum RowsAfter {
+    Same,
+    /// Other ones, with their bytes; all rows of the table, or those beside the snapshot's.
+    Other {
+        rows: Option<Changed>,
+        bytes: usize,
+        are_all: bool,
+    },
+}
+
+impl RowsAfter {
+    fn none() -> Self {
+        RowsAfter::Other {
+            rows: None,
+            bytes: 0,
+            are_all: true,
+        }
+    }
+}
+
+pub(super) fn refused(table: &str) -> impl Fn(SchemaError) -> TableError + '_ {
+    move |source| TableError::Schema {
+        table: table.to_string(),
+        source: Box::new(source),
+    }
+}
+
+impl OpenRows {
+    /// The snapshot at the beginning, without the transaction's definitions.
+    pub(super) fn base(&self) -> &Arc<SpaceSnapshot> {
+        match &self.defined {
+            Some(defined) => &defined.base,
+            None => &self.snapshot,
+        }
+    }
+
+    /// True if it has defined something that is not undone.
+    #[doc(hidden)]
+    pub fn has_definitions(&self) -> bool {
+        self.defined.as_ref().is_some_and(|defined| {
+            !defined.changed.is_empty() || self.snapshot.definitions() != defined.base.definitions()
+        })
+    }
+
+    /// True if a definition was refused since a table of others has too many rows for it. It is possible in the stage.
+    #[doc(hidden)]
+    pub fn has_refused_definition(&self) -> bool {
+        let defined = self.defined.as_ref();
+        defined.is_some_and(|defined| defined.is_refused)
+    }
+
+    /// Checks that it may define something: a client's transaction may, whose statements the stage can run instead.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if a program began it by hand.
+    pub(super) fn check_defines(&self) -> Result<(), TableError> {
+        match self.life {
+            None => Ok(()),
+            Some(_) => {
+                let text = "an open transaction defines nothing: change the schema in a closure";
+                Err(TableError::Engine(Error::Refused(text.into())))
+            }
+        }
+    }
+
+    /// True if it has created the table of this number.
+    pub(super) fn is_created(&self, table: u16) -> bool {
+        self.defined.is_some() && self.base().schema_of(table).is_none()
+    }
+
+    /// Checks at the end that the created tables can be created.
+    ///
+    /// # Errors
+    /// [`TableError::Conflict`] if the catalogue is not the one of the beginning, or a table of others was changed.
+    pub(super) fn check_definitions(&self, tx: &Transaction<'_>) -> Result<(), TableError> {
+        let Some(defined) = self.defined.as_ref().filter(|_| self.has_definitions()) else {
+            return Ok(());
+        };
+        let (before, now) = (defined.base.definitions(), tx.space.definitions());
+        let longest = before.len().max(now.len());
+        let differs = (0..longest).find(|number| before.get(*number) != now.get(*number));
+        let changed = defined.changed.first().map(|number| usize::from(*number));
+        match differs.or(changed) {
+            None => Ok(()),
+            Some(number) => {
+                let there = now.get(number).or(before.get(number));
+                let name = there.map_or("", |definition| &definition.name);
+                Err(Conflict::new(name, ConflictWith::Schema).into())
+            }
+        }
+    }
+
+    /// The tables that it has created.
+    pub(super) fn created(&self) -> Vec<CreatedTable> {
+        if self.defined.is_none() {
+            return Vec::new();
+        }
+        let definitions = self.snapshot.definitions().iter().enumerate();
+        let created = definitions.filter_map(|(number, definition)| {
+            let number = number as u16;
+            let schema = self.snapshot.schema_of(number)?;
+            self.is_created(number).then(|| CreatedTable {
+                number,
+                definition: definition.clone(),
+                schema: Arc::clone(schema),
+            })
+        });
+        created.collect()
+    }
+
+    fn definitions(&mut self) -> &mut Definitions {
+        let base = Arc::clone(self.base());
+        self.defined.get_or_insert_with(|| {
+            Box::new(Definitions {
+                base,
+                changed: Vec::new(),
+                is_refused: false,
+            })
+        })
+    }
+
+    /// Has another catalogue, and another table with this number or none.
+    pub(super) fn set_definition(&mut self, number: u16, now: Defined, rows: RowsAfter) {
+        let defined = self.definitions();
+        let changed = defined.changed.len();
+        if defined.base.schema_of(number).is_some() {
+            defined.changed.push(number);
+        }
+        // Shared at first: then it is copied, without its pages.
+        let before = Arc::make_mut(&mut self.snapshot).define(number, now);
+        let place = usize::from(number);
+        if place >= self.tables.len() {
+            self.tables.push(OpenTable::default());
+        }
+        let table = &mut self.tables[place];
+        let mut undo = UndoTable {
+            number,
+            before,
+            rows: None,
+            was_own: table.is_own,
+            changed,
+            bytes: 0,
+            bytes_before: 0,
+        };
+        if let RowsAfter::Other {
+            rows,
+            bytes,
+            are_all,
+        } = rows
+        {
+            let before = std::mem::replace(&mut table.changed, rows);
+            undo.bytes_before = before.as_ref().map_or(0, Changed::bytes);
+            (undo.rows, undo.bytes) = (Some(before), bytes);
+            table.is_own = are_all;
+        }
+        self.undo.push(Undo::Table(Box::new(undo)));
+        self.forget_known(number);
+    }
+
+    /// Undoes a definition.
+    pub(super) fn undo_definition(&mut self, undo: UndoTable) {
+        let number = undo.number;
+        Arc::make_mut(&mut self.snapshot).define(number, undo.before);
+        if let Some(defined) = &mut self.defined {
+            defined.changed.truncate(undo.changed);
+        }
+        if let Some(table) = self.tables.get_mut(usize::from(number)) {
+            table.is_own = undo.was_own;
+            if let Some(rows) = undo.rows {
+                table.changed = rows;
+            }
+        }
+        self.tables.truncate(self.snapshot.definitions().len());
+        self.give_bytes(undo.bytes);
+        self.forget_known(number);
+    }
+
+    /// A table is another one.
+    fn forget_known(&mut self, number: u16) {
+        self.referenced = OnceCell::new();
+        if let Some(table) = self.tables.get_mut(usize::from(number)) {
+            table.keys = OnceCell::new();
+            table.known = OnceCell::new();
+            let frozen = self.snapshot.tables.get(usize::from(number));
+            // Undoing changes of rows needs it.
+            if let Some(known) = frozen.and_then(|frozen| frozen.as_ref()?.known.get()) {
+                let _ = table.known.set(Arc::clone(known));
+            }
+        }
+    }
+
+    /// Checks that a definition can rewrite the rows of a table.
+    pub(super) fn check_rows(&mut self, number: u16) -> Result<(), TableError> {
+        let rows = self.snapshot.rows_in(number)?;
+        if self.is_own(number) || rows <= ROWS_MAX {
+            return Ok(());
+        }
+        self.definitions().is_refused = true;
+        Err(TableError::TooManyToDefine {
+            table: self.snapshot.frozen(number)?.name.to_string(),
+            rows,
+            limit: ROWS_MAX,
+        })
+    }
+
+    /// Creates a table with this schema, if there is none. Returns its number.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no table can have it, there is something else of this name, or the name is one of the engine's
+    /// own; [`Error::Limit`]. Nothing has changed then.
+    pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        check_name(name)?;
+        self.check_defines()?;
+        let rows = schema.rows().map_err(refused(name))?;
+        let definitions = self.snapshot.definitions();
+        if let Some(there) = definitions.iter().position(|there| there.name == name)
+            && let Some(stored) = self.snapshot.schema_of(there as u16)
+        {
+            let schema = schema.into_schema(name, &|name| self.named(name));
+            let schema = schema.map_err(refused(name))?;
+            if is_as_said(stored, &schema) {
+                return Ok(there as u16);
+            }
+            let named = |number: u16| {
+                let definition = definitions.get(usize::from(number));
+                definition.map_or_else(String::new, |definition| definition.name.clone())
+            };
+            let text = differences(stored, &schema, named).join("; ");
+            let table = name.to_string();
+            return Err(TableError::SchemaDiffers { table, text }.into());
+        }
+        let created = ConstrainedRows::whole(self, |this| {
+            let definition = rows.definition(name);
+            let mut catalogue = Catalogue::clone(this.snapshot.catalogue());
+            let (number, _) = catalogue.declare(definition.clone())?;
+            let unknown = TableError::UnknownHandle { number };
+            // No row is found by the hash: the table has none in pages.
+            let state = TableState::new(&definition, KeyHash::from_seed(0))?.ok_or(unknown)?;
+            let now = Defined {
+                catalogue: Arc::new(catalogue),
+                table: Some(Arc::new(FrozenTable::of(&state, None))),
+            };
+            this.set_definition(number, now, RowsAfter::none());
+            // A table may refer to itself.
+            let schema = schema.into_schema(name, &|name| this.named(name));
+            let schema = schema.map_err(refused(name))?;
+            this.store_schema(number, schema).map_err(TableError::of)?;
+            Ok(number)
+        });
+        Ok(created?)
+    }
+
+    fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
+        let number = self.snapshot.catalogue().table_named(name).ok()?;
+        Some((number, Arc::clone(self.snapshot.schema_of(number)?)))
+    }
+
+    fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
+        check_name(name)?;
+        self.check_defines()?;
+        Ok(self.snapshot.catalogue().table_named(name)?)
+    }
+
+    /// Checks that no other table refers to this one's rows.
+    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
+        for (other, frozen) in self.snapshot.tables.iter().enumerate() {
+            let keys = frozen.iter().flat_map(|frozen| &frozen.schema.foreign_keys);
+            let mut keys = keys.filter(|key| key.table == number);
+            if other != usize::from(number)
+                && let Some(key) = keys.next()
+            {
+                return Err(TableError::TableReferenced {
+                    table: name.to_string(),
+                    by: self.snapshot.definitions()[other].name.clone(),
+                    reference: key.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops a table with all its rows.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or another table refers to it.
+    pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+        let number = self.table_to_change(name)?;
+        self.check_not_referenced(number, name)?;
+        let mut catalogue = Catalogue::clone(self.snapshot.catalogue());
+        catalogue.drop_table(number).map_err(TableError::from)?;
+        let now = Defined {
+            catalogue: Arc::new(catalogue),
+            table: None,
+        };
+        self.set_definition(number, now, RowsAfter::none());
+        self.forget_undo();
+        Ok(())
+    }
+
+    /// Deletes all rows of a table at once.
+    ///
+    /// # Errors
+    /// The errors of [`OpenRows::drop_table`].
+    pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
+        let number = self.table_to_change(name)?;
+        self.check_not_referenced(number, name)?;
+        let now = Defined {
+            catalogue: Arc::clone(self.snapshot.catalogue()),
+            table: Some(Arc::new(self.snapshot.frozen(number)?.state.emptied())),
+        };
+        self.set_definition(number, now, RowsAfter::none());
+        self.forget_undo();
+        Ok(())
+    }
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, something has the new name, or one of the names is the engine's own;
+    /// [`Error::Limit`] if the name is too long.
+    pub fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        check_name(to)?;
+        let number = self.table_to_change(name)?;
+        let mut catalogue = Catalogue::clone(self.snapshot.catalogue());
+        let renamed = catalogue.rename_table(number, to);
+        renamed.map_err(TableError::from)?;
+        let table = self.snapshot.frozen(number)?.state;
+        let known = Arc::new(Known::of(to, &table.schema)?);
+        let table = FrozenTable {
+            name: to.into(),
+            known: Arc::new(OnceLock::from(known)),
+            ..table.clone()
+        };
+        let now = Defined {
+            catalogue: Arc::new(catalogue),
+            table: Some(Arc::new(table)),
+        };
+        self.set_definition(number, now, RowsAfter::Same);
+        self.forget_undo();
+        Ok(())
+    }
+}
+
+/// Creates tables in the stage, in the transaction in which the definitions were compared.
+pub(super) fn create(tables: Vec<CreatedTable>, tx: &mut Transaction<'_>) -> Result<(), Error> {
+    for table in &tables {
+        let name = table.definition.name.clone();
+        if tx.declare(table.definition.clone())? != table.number {
+            return Err(TableError::from(Conflict::new(name, ConflictWith::Schema)).into());
+        }
+    }
+    let refers = |table: &CreatedTable| !table.schema.foreign_keys.is_empty();
+    for table in &tables {
+        let mut schema = Schema::clone(&table.schema);
+        // The keys to which they refer may not be there yet.
+        schema.foreign_keys.clear();
+        tx.store_schema(table.number, schema)?;
+    }
+    for table in tables.iter().filter(|table| refers(table)) {
+        tx.store_schema(table.number, Schema::clone(&table.schema))?;
+    }
+    Ok(())
+}
