@@ -359,6 +359,8 @@ impl Term {
 }
 
 #[cfg(test)]
+mod handing;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod turns;
