@@ -9,11 +9,13 @@
 //!
 //! With `--figures` it measures instead. It measures the time from a kill of the serving host, from `store drain` and
 //! from a termination signal to the first acknowledged transaction of a client with several hosts. It also measures the
-//! longest pause of a writer while all hosts are restarted, one after the other.
+//! longest pause of a writer while all hosts are restarted, one after the other. A measurement during which this program was
+//! stopped is repeated: its clients were stopped, too.
 
 use crate::serve_hosts::{Hosts, name_of};
 use crate::serve_store::{ServeStore, ServeStoreKind};
 use crate::serve_witness::{Proven, Witness};
+use crate::standstill::Standstill;
 use crate::store_servers::run_with_endpoint;
 use crate::takeover_events::{Event, SERVE_EVENTS, draw};
 use crate::torture::remove;
@@ -32,6 +34,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The number of requests to a host to take over; each has its part of [`PATIENCE`].
 const PROMOTIONS: u32 = 4;
+/// A measurement during which this program did not run for longer is discarded, and repeated.
+const STANDSTILL_MAX: Duration = Duration::from_secs(1);
+/// The most of these measurements.
+const STANDSTILLS_MAX: usize = 20;
 /// Connections to a host when it is stopped.
 const SLEEPERS: usize = 4;
 
@@ -44,6 +50,12 @@ pub struct ServeTorture {
     /// Measures so many takeovers, hand-overs of each kind and rolling restarts instead.
     #[arg(long, value_name = "COUNT")]
     figures: Option<usize>,
+    /// Measures this one only.
+    #[arg(long, value_enum, requires = "figures")]
+    only: Option<Measured>,
+    /// Keeps the directory, with the log of each host, when a figure is above so many milliseconds, and ends.
+    #[arg(long, value_name = "MILLISECONDS", requires = "figures")]
+    keep_above: Option<u64>,
     /// Prints the figures as JSON.
     #[arg(long)]
     json: bool,
@@ -74,6 +86,36 @@ pub struct ServeTorture {
     /// The directory of the hosts' directories and the store; removed before and after. It should be on a real disk.
     #[arg(long, default_value = "target/torture-serve")]
     directory: PathBuf,
+}
+
+/// A time that is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Measured {
+    /// From a kill of the serving host to the first acknowledged transaction.
+    Killed,
+    /// The same from `store drain`.
+    Drained,
+    /// The same from a termination signal.
+    Terminated,
+    /// All hosts are restarted, one after the other: the longest pause of a writer.
+    Rolled,
+}
+
+impl Measured {
+    /// The event from which the time counts; `None`: it is not one event.
+    fn event(self) -> Option<Event> {
+        match self {
+            Measured::Killed => Some(Event::KillServing),
+            Measured::Drained => Some(Event::Drain),
+            Measured::Terminated => Some(Event::Terminate),
+            Measured::Rolled => None,
+        }
+    }
+
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().into())
+    }
 }
 
 struct Arena {
@@ -177,27 +219,42 @@ impl ServeTorture {
 
     /// Prints the times that clients waited, each after some load.
     fn measure(&self, mut arena: Arena, count: usize) -> anyhow::Result<()> {
-        let measured = [
-            ("killed", Some(Event::KillServing)),
-            ("drained", Some(Event::Drain)),
-            ("terminated", Some(Event::Terminate)),
-            // All hosts are restarted, one after the other: the longest pause of a writer.
-            ("rolled", None),
-        ];
-        let mut figures = Vec::new();
+        let all = Measured::value_variants().iter().copied();
+        let measured = all.filter(|measured| self.only.is_none_or(|only| only == *measured));
+        let (mut figures, mut stops) = (Vec::new(), Vec::new());
+        let standstill = Standstill::begin()?;
         let mut random = Random::new(self.seed);
-        for (name, event) in measured {
+        for measured in measured {
+            let (name, event) = (measured.name(), measured.event());
             let mut times = Vec::new();
-            for _ in 0..count {
+            while times.len() < count {
                 // A host that recovers cannot take over.
                 let others = arena.others(arena.serving()?);
                 others
                     .iter()
                     .try_for_each(|host| arena.witness.follows(*host, PATIENCE))?;
+                standstill.watch();
                 let took = match event {
                     Some(event) => arena.suffer(event, &mut random)?.context("a time")?,
                     None => arena.roll()?,
                 };
+                let stopped = standstill.longest();
+                if stopped > STANDSTILL_MAX {
+                    ensure!(
+                        stops.len() < STANDSTILLS_MAX,
+                        "{STANDSTILLS_MAX} measurements failed: this program was stopped for {stops:?} s meanwhile"
+                    );
+                    stops.push(stopped.as_secs_f64());
+                    continue;
+                }
+                if let Some(most) = self.keep_above.map(Duration::from_millis)
+                    && took > most
+                {
+                    bail!(
+                        "{name}: {took:?} is above {most:?}; the logs of the hosts are in {}",
+                        self.directory.display()
+                    );
+                }
                 times.push(took.as_secs_f64());
             }
             times.sort_by(f64::total_cmp);
@@ -211,6 +268,9 @@ impl ServeTorture {
             }));
         }
         let acknowledged = arena.prove()?.acknowledged;
+        if !self.json && !stops.is_empty() {
+            println!("measured again, since this program was stopped meanwhile: {stops:.1?} s");
+        }
         if self.json {
             let lease = self.lease as f64 / 1000.0;
             println!(
@@ -218,7 +278,7 @@ impl ServeTorture {
                 json!({
                     "lease_seconds": lease, "hosts": self.hosts, "writers": self.writers,
                     "store": self.store.to_possible_value().map(|kind| kind.get_name().to_string()),
-                    "acknowledged": acknowledged, "figures": figures,
+                    "acknowledged": acknowledged, "figures": figures, "measured_again_after_stops_of_seconds": stops,
                 })
             );
         }

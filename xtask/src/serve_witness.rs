@@ -4,10 +4,11 @@
 //! Each writer inserts its own numbers, one after the other, and notes the acknowledged ones. A later read at any host
 //! must show them. None may be missing, neither at the end nor before.
 
+use crate::pauses::Pauses;
 use crate::serve_reader::{READ_WRITER, Reads, keep_reading};
 use anyhow::{bail, ensure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -34,38 +35,6 @@ pub struct Witness {
     reads: Option<Arc<Reads>>,
     /// Writers and readers.
     clients: Vec<JoinHandle<()>>,
-}
-
-/// The time between two acknowledgements of a writer.
-#[derive(Debug)]
-struct Pauses(Mutex<(Instant, Duration)>);
-
-impl Pauses {
-    fn new() -> Self {
-        Pauses(Mutex::new((Instant::now(), Duration::ZERO)))
-    }
-
-    fn state(&self) -> MutexGuard<'_, (Instant, Duration)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes an acknowledged transaction.
-    fn acknowledged(&self, now: Instant) {
-        let mut state = self.state();
-        let (last, longest) = *state;
-        *state = (now, longest.max(now.saturating_duration_since(last)));
-    }
-
-    /// Discards earlier pauses. A pause that has begun counts from its beginning.
-    fn watch(&self) {
-        self.state().1 = Duration::ZERO;
-    }
-
-    /// The longest pause, also the one that has not ended.
-    fn longest(&self, now: Instant) -> Duration {
-        let (last, longest) = *self.state();
-        longest.max(now.saturating_duration_since(last))
-    }
 }
 
 /// The comparisons of acknowledged numbers with later reads.
@@ -454,7 +423,7 @@ async fn write(
             }
             acknowledged[writer].store(number, Ordering::SeqCst);
             let now = Instant::now();
-            pauses[writer].acknowledged(now);
+            pauses[writer].sign(now);
             if let Some(reads) = &reads {
                 reads.note(now, number);
             }
@@ -465,22 +434,6 @@ async fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_longest_pause_is_between_two_acknowledgements_or_has_not_ended() {
-        let (pauses, began) = (Pauses::new(), Instant::now());
-        let at = |milliseconds| began + Duration::from_millis(milliseconds);
-        pauses.acknowledged(at(10));
-        pauses.watch();
-        pauses.acknowledged(at(15));
-        pauses.acknowledged(at(40));
-        pauses.acknowledged(at(45));
-        assert_eq!(pauses.longest(at(50)), Duration::from_millis(25));
-        assert_eq!(pauses.longest(at(145)), Duration::from_millis(100));
-        pauses.watch();
-        pauses.acknowledged(at(47));
-        assert_eq!(pauses.longest(at(47)), Duration::from_millis(2));
-    }
 
     #[test]
     fn a_stale_read_fails_the_run_and_so_does_a_run_without_reads() {
