@@ -156,7 +156,7 @@ impl HashedKey<'_> {
         };
         let mut key = KeyBytes::default();
         let read = shape.of_row(bytes, other, &mut key);
-        read.is_ok() && shape.is_key_of(bytes, one, &key).unwrap_or(false)
+        read.is_ok() && shape.shares(bytes, one, &key).unwrap_or(false)
     }
 }
 
@@ -314,7 +314,7 @@ impl TableState {
         bytes: &[u8],
         key: &[u8],
     ) -> Option<Address> {
-        let is_it = |at| shape.is_key_of(bytes, at, key).unwrap_or(false);
+        let is_it = |at| shape.shares(bytes, at, key).unwrap_or(false);
         self.index.find(indexes, self.hash.of(key), is_it)
     }
 

@@ -12,35 +12,7 @@ use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
 impl KeyShape {
-    /// Returns true if a row's key begins with these bytes.
-    #[inline]
-    pub fn begins<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        beginning: &[u8],
-    ) -> Result<bool, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
-    }
-
-    /// True if a row has this whole key: all columns are looked at.
-    #[inline]
-    pub fn is_key_of<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        key: &[u8],
-    ) -> Result<bool, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        Ok(self.compare_unknown(pages, row, key, 0)? == Ordering::Equal)
-    }
-
-    /// Returns true if a row's key begins with these bytes, of which its entry in the index shows none.
+    /// Returns true if a row's key begins with these bytes, or is this whole key: all columns are looked at.
     #[inline]
     pub fn shares<P: PageRead + ?Sized>(
         &self,

@@ -76,11 +76,41 @@ impl<'a> Compiler<'a> {
     pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         let around = std::mem::take(&mut self.collation);
         let compiled = self.deeper(1, |compiler| compiler.compile_or_group(tree));
+        self.collated(tree, compiled, around)
+    }
+
+    /// What was compiled, with its collation. A function of its own: [`compile`](Self::compile) calls itself, so its frame is
+    /// as small as can be.
+    fn collated(
+        &mut self,
+        tree: &Tree,
+        compiled: Result<Typed, SqlError>,
+        around: Collation,
+    ) -> Result<Typed, SqlError> {
         let of_parts = std::mem::replace(&mut self.collation, around);
         let derived = compiled.and_then(|typed| derived(tree, typed, of_parts));
         let typed = derived.map_err(|error| error.at(position_of(tree)))?;
         self.collation = self.collation.with(typed.spec.collation);
         Ok(typed)
+    }
+
+    /// `COLLATE`.
+    fn collate(&mut self, expr: &Tree, collation: &ast::ObjectName) -> Result<Typed, SqlError> {
+        let name = collation_of(collation)?;
+        let mut typed = self.compile(expr)?;
+        match typed.kind().is_collatable() {
+            true => {
+                typed.spec.collation = Collation::Explicit(name);
+                Ok(typed)
+            }
+            false => Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!(
+                    "collations are not supported by type {}",
+                    typed.kind().name()
+                ),
+            )),
+        }
     }
 
     /// Compiles parts from which the expression does not derive its collation.
@@ -317,23 +347,7 @@ impl<'a> Compiler<'a> {
                     None => self.call_with(name, &[expr]),
                 }
             }
-            Tree::Collate { expr, collation } => {
-                let name = collation_of(collation)?;
-                let mut typed = self.compile(expr)?;
-                match typed.kind().is_collatable() {
-                    true => {
-                        typed.spec.collation = Collation::Explicit(name);
-                        Ok(typed)
-                    }
-                    false => Err(SqlError::new(
-                        code::DATATYPE_MISMATCH,
-                        format!(
-                            "collations are not supported by type {}",
-                            typed.kind().name()
-                        ),
-                    )),
-                }
-            }
+            Tree::Collate { expr, collation } => self.collate(expr, collation),
             Tree::AtTimeZone {
                 timestamp,
                 time_zone,

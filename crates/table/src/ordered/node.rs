@@ -3,9 +3,9 @@
 //! An entry is 8 bytes of a key's encoding, read as a number, and the address of its row. They are the bytes behind the
 //! `skip` first ones, which the keys of all entries of the node have in common: keys that begin alike differ there. A
 //! leaf has entries and the leaves on both sides. An inner node has children and, for each but the first, the first
-//! entry below it. The parts of entries are in arrays of their own, so that a search reads few cache lines. The places behind the last
-//! prefix have the largest prefix. So a search does not depend on the number of entries. It takes the same steps in
-//! every node, without a branch that would be mispredicted.
+//! entry below it. The parts of entries are in arrays of their own, so that a search reads few cache lines. The places
+//! behind the last prefix have the largest prefix. So a search does not depend on the number of entries. It takes the same
+//! steps in every node, without a branch that would be mispredicted.
 
 use super::keyed::{Keys, common};
 use sardonyx_rows::key::{KeyBytes, prefix};
@@ -541,7 +541,8 @@ impl Inner {
         right
     }
 
-    /// Appends another's children from `from` on, whose heads skip as many bytes; there is room. `first` is the first entry below them.
+    /// Appends another's children from `from` on, whose heads skip as many bytes; there is room. `first` is the first entry
+    /// below them.
     fn append(&mut self, other: &Inner, from: usize, first: Entry) {
         let (count, more) = (self.count(), other.count() - from);
         self.prefixes[count..count + more].copy_from_slice(&other.prefixes[from..from + more]);

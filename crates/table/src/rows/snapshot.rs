@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
         let (nodes, hash) = (&*self.snapshot.indexes, table.hash.of(&key));
         let mut failed = Ok(());
         let found = table.shards.find(nodes, hash, |at| {
-            let is_it = shape.is_key_of(rows, at, &key);
+            let is_it = shape.shares(rows, at, &key);
             Ok(is_it.unwrap_or_else(|error| {
                 failed = Err(error);
                 // The search ends.

@@ -192,6 +192,8 @@ impl Transaction<'_> {
         };
         let loaded = index.tree.append(indexes, &keys, entries);
         loaded.map_err(TableError::from)?;
+        // Their keys are those of the snapshot's rows.
+        check_read(snapshot)?;
         Ok(entries.len())
     }
 

@@ -126,7 +126,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         c.declare_area(&"n".repeat(NAME_BYTES_MAX + 1))
     });
     assert!(
-        matches!(error, CatalogueError::Limit { value: 49, .. }),
+        matches!(error, CatalogueError::Limit { value: 105, .. }),
         "{error}"
     );
     for number in [tables.small.number(), 4, 5, u16::MAX] {

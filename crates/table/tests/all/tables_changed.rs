@@ -291,7 +291,7 @@ fn what_cannot_be_changed_is_said() {
             Err(Error::Refused(_))
         ));
         assert!(matches!(
-            tx.rename_table(Small::TABLE, &"n".repeat(49)),
+            tx.rename_table(Small::TABLE, &"n".repeat(105)),
             Err(Error::Limit(_))
         ));
         // The number is another table's now: the handle does not fit.

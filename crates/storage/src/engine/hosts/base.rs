@@ -405,7 +405,7 @@ pub(super) fn manifest_from_store(
 }
 
 /// The database of this manifest of a store as it was at its log's beginning.
-pub(super) fn create_empty(
+pub(in crate::engine) fn create_empty(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
     stored: &Manifest,
