@@ -1,6 +1,7 @@
 use super::node::{INNER_BYTES, INNER_ENTRIES, LEAF_BYTES};
 use super::*;
 use proptest::prelude::*;
+use sardonyx_storage::store::PageRead;
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
