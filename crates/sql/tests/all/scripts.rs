@@ -178,6 +178,8 @@ const NOT_ON_NODES: &[&str] = &[
     // Sequences, serial and identity columns.
     "comments.sql",
     "identities.sql",
+    "identities_of_columns.sql",
+    "open_definitions.sql",
     "information_schema.sql",
     "jdbc.sql",
     "kept_or_refused.sql",
@@ -269,6 +271,7 @@ scripts! {
     set_functions: "set_functions.sql",
     zones: "zones.sql",
     identities: "identities.sql",
+    identities_of_columns: "identities_of_columns.sql",
     kept_or_refused: "kept_or_refused.sql",
     statistics: "statistics.sql",
     swallowed: "swallowed.sql",
