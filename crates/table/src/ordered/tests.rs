@@ -114,7 +114,8 @@ impl Pair {
     fn compare(&self, from: Edge<'_>, to: Edge<'_>) {
         let (nodes, tree) = (self.store.bytes(), self.tree);
         let before = |edge| move |(key, _): &&Of| is_before(key, edge);
-        let first = self.model.iter().skip_while(before(from)).next();
+        let is_before = before(from);
+        let first = self.model.iter().find(|entry| !is_before(entry));
         let Ok(found) = tree.first_from(nodes, self.sought(from), from.bytes.len());
         match first {
             Some((key, row)) if key.starts_with(from.bytes) => {
