@@ -44,7 +44,7 @@ pub struct MultilevelTorture {
     acknowledgements: u64,
 }
 
-/// What recoveries undid in a run.
+/// The work that recoveries undid in a run.
 #[derive(Default)]
 pub struct Met {
     undone_transactions: u64,

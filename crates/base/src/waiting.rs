@@ -106,7 +106,7 @@ thread_local! {
 }
 
 /// Lets threads run that wait for this processor, if the caller has not done so for a millisecond. Work that takes long and
-/// that nobody waits for calls it often.
+/// that no other thread waits for calls it often.
 ///
 /// A thread that wakes up does not always displace the one that runs. It may wait for the next tick of the system's clock,
 /// some milliseconds later. Several such waits are in the way of a small transaction: its client's, its session's, the log's.

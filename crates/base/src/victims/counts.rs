@@ -17,7 +17,7 @@ pub struct Lost {
     pub acknowledged: u64,
     /// Its transactions that may have been under way.
     pub open: u64,
-    /// Those found.
+    /// The found ones.
     pub found: u64,
 }
 

@@ -80,7 +80,7 @@ impl Kills {
     /// Runs the loop; `progress` is called after each judgement.
     ///
     /// # Errors
-    /// Those of the subject; a life ended by itself, hangs, or reports what cannot be true.
+    /// The errors of the subject; a life ended by itself, hangs, or reports what cannot be true.
     pub fn run<S: Subject>(
         &self,
         random: &mut Random,

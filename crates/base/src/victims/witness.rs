@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// What a witness knows: [`Counts`], or a state of a run's own.
+/// The knowledge of a witness: [`Counts`], or a state of a run's own.
 pub trait Hear: Send + 'static {
     /// Notes a report.
     ///

@@ -297,7 +297,7 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
     }
-    // What is kept would depend on the release of the languages' rules.
+    // A kept key would depend on the release of the languages' rules.
     let mut collation = None;
     expr.walk(&mut |part| {
         if let Expr::Call(function, parts) = part

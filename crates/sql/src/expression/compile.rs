@@ -79,7 +79,7 @@ impl<'a> Compiler<'a> {
         self.collated(tree, compiled, around)
     }
 
-    /// What was compiled, with its collation. A function of its own: [`compile`](Self::compile) calls itself, so its frame is
+    /// A compiled expression with its collation. A function of its own: [`compile`](Self::compile) calls itself, so its frame is
     /// as small as can be.
     fn collated(
         &mut self,

@@ -4,7 +4,7 @@
 //! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
 //! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
 //! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
-//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those call a
+//! and their results are compared with the client's replies, as for transactions that are not run aside. Those call a
 //! procedure of the program, or define what only the stage can.
 //!
 //! Definitions are made in its rows, which are a store of tables that it alone sees. Plans over them have versions of the
@@ -349,7 +349,7 @@ impl Session {
                 installed
             })
         });
-        // What others have compiled since then may be for a catalogue that was undone.
+        // Plans that others have compiled since then may be for a catalogue that was undone.
         database.catalogue_changed();
         let ((), durable) = installed?;
         Ok(durable)

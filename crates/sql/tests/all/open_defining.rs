@@ -23,7 +23,7 @@ fn answer(session: &mut Session, text: &str) -> String {
     }
 }
 
-/// What is defined, and all rows of the tables of the tests.
+/// The definitions, and all rows of the tables of the tests.
 const LOOKS: [&str; 6] = [
     "select c.relname, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'public' order by 1, 2",
