@@ -288,6 +288,16 @@ impl Catalogue {
         self.lives.get(usize::from(number)).copied().unwrap_or(0)
     }
 
+    /// Bytes of memory that a copy takes.
+    pub fn bytes(&self) -> usize {
+        let names: usize = self.definitions.iter().map(|there| there.name.len()).sum();
+        size_of::<Self>()
+            + names
+            + size_of_val(&*self.definitions)
+            + size_of_val(&*self.extents)
+            + size_of_val(&*self.lives)
+    }
+
     fn root(&self) -> RootBytes {
         RootBytes {
             magic: MAGIC,

@@ -107,6 +107,15 @@ fn definition_of(step: &Step) -> Option<Step> {
     }
 }
 
+/// True if a step begins or ends a transaction or a part of one, or nothing.
+fn is_control(step: &Step) -> bool {
+    match step {
+        Step::Execute { statement, .. } => statement.class() == Class::Control,
+        Step::Copy { .. } => false,
+        Step::Sync | Step::Fail(_) => true,
+    }
+}
+
 /// True if a step is the commit of a transaction.
 fn is_commit(step: &Step) -> bool {
     match step {
@@ -155,6 +164,11 @@ impl Session {
             && is_possible
             && !aside.get().rows.snapshot().is_ended()
         {
+            // Its commit would run all of it in the stage.
+            let ends = steps.iter().all(is_control);
+            if !ends && !open.history.is_whole() && aside.get().rows.has_changed_others() {
+                return Err(too_long());
+            }
             return Ok(true);
         }
         // What it did would have to be run again in the stage. Its rows stay, for a savepoint to go back to.
@@ -251,6 +265,7 @@ impl Session {
         };
         span.in_scope(|| constraints::at_commit(&mut rows))?;
         let database = self.database.clone();
+        let needs_stage = rows.has_changed_others();
         let installed = match (rows.has_changes(), done.rest.front()) {
             (true, Some(Step::Execute { statement, .. })) => {
                 let work = Work { rows, snapshot };
@@ -284,6 +299,8 @@ impl Session {
                     open.leave_aside();
                     Ok(())
                 }
+                // To try it again would not help.
+                _ if needs_stage => Err(too_long()),
                 _ => Err(SqlError::new(
                     code::SERIALIZATION_FAILURE,
                     "could not serialize access due to concurrent update",

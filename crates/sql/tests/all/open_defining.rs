@@ -490,3 +490,37 @@ fn a_definition_that_copies_a_large_table_goes_on_in_the_stage() {
         code::UNIQUE
     );
 }
+
+/// A transaction that is too long to run again commits what it can make itself. Otherwise it learns that at once, and not as a
+/// conflict that another attempt would end.
+#[test]
+fn a_long_transaction_commits_its_tables_and_changes_none_of_others() {
+    let fresh = begun();
+    let mut session = fresh.session();
+    let inserted = |session: &mut Session, table: &str| {
+        (0..10_050).find_map(|id| {
+            let text = format!("insert into {table} values ({id}, {id})");
+            run(session, &text).err()
+        })
+    };
+    for text in [
+        "begin",
+        "create table one (id int primary key, a int)",
+        "create table two (id int primary key, a int)",
+        "drop table one",
+    ] {
+        run(&mut session, text).expect("defined");
+    }
+    assert!(inserted(&mut session, "two").is_none());
+    run(&mut session, "commit").expect("committed");
+    let count = query(&mut session, "select count(*), sum(a) from two");
+    assert_eq!(count.expect("rows"), ["10050|50496225"]);
+    run(&mut session, "begin").expect("begun");
+    run(&mut session, "alter table two add column b int").expect("altered");
+    run(&mut session, "create table three (id int, a int)").expect("created");
+    let error = inserted(&mut session, "three").expect("it is too long");
+    assert_eq!(error.code, code::TOO_COMPLEX, "{error:?}");
+    run(&mut session, "rollback").expect("ended");
+    let error = query(&mut session, "select b from two").expect_err("undone");
+    assert_eq!(error.code, code::UNKNOWN_COLUMN);
+}

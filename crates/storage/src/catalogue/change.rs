@@ -58,6 +58,15 @@ impl Catalogue {
         }
     }
 
+    /// The number that the next table, journal or area gets: the first of a dropped one, or a new one.
+    pub fn next_number(&self) -> usize {
+        let dropped = self
+            .definitions
+            .iter()
+            .position(|d| d.kind == Kind::Dropped);
+        dropped.unwrap_or(self.definitions.len())
+    }
+
     /// Declares a definition that is not declared yet. Returns its number, and the writes. It has no pages yet. The
     /// store must have all [`Catalogue::pages`] before the writes are stored: at least [`CATALOGUE_PAGES`].
     ///
@@ -70,11 +79,8 @@ impl Catalogue {
         if let Some(found) = self.definitions.iter().find(is_named) {
             return Err(differs(found, &definition));
         }
-        let dropped = self
-            .definitions
-            .iter()
-            .position(|d| d.kind == Kind::Dropped);
-        let number = dropped.unwrap_or(self.definitions.len());
+        let number = self.next_number();
+        let dropped = Some(number).filter(|number| *number < self.definitions.len());
         let what = "the number of tables, journals and areas";
         check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)?;
         let life = match definition.kind {

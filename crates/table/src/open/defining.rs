@@ -54,11 +54,14 @@ pub(super) struct UndoTable {
     bytes: usize,
     /// Bytes of `rows`.
     bytes_before: usize,
+    /// Bytes taken for the other catalogue.
+    bytes_of_catalogue: usize,
 }
 
 impl UndoTable {
+    /// Bytes that are given back when it is forgotten.
     pub fn bytes_before(&self) -> usize {
-        self.bytes_before
+        self.bytes_before + self.bytes_of_catalogue
     }
 }
 
@@ -113,6 +116,13 @@ impl OpenRows {
         self.defined.as_ref().is_some_and(|defined| {
             !defined.changed.is_empty() || self.snapshot.definitions() != defined.base.definitions()
         })
+    }
+
+    /// True if it has changed a table of others: then only the stage can make its definitions.
+    #[doc(hidden)]
+    pub fn has_changed_others(&self) -> bool {
+        let defined = self.defined.as_ref();
+        defined.is_some_and(|defined| !defined.changed.is_empty())
     }
 
     /// True if a definition was refused since a table of others has too many rows for it. It is possible in the stage.
@@ -193,7 +203,25 @@ impl OpenRows {
     }
 
     /// Has another catalogue, and another table with this number or none.
-    pub(super) fn set_definition(&mut self, number: u16, now: Defined, rows: RowsAfter) {
+    ///
+    /// # Errors
+    /// There is no memory for keeping the catalogue before. Nothing has changed then.
+    pub(super) fn set_definition(
+        &mut self,
+        number: u16,
+        now: Defined,
+        rows: RowsAfter,
+    ) -> Result<(), TableError> {
+        let bytes_of_catalogue = match Arc::ptr_eq(&now.catalogue, self.snapshot.catalogue()) {
+            true => 0,
+            false => now.catalogue.bytes(),
+        };
+        if let Err(error) = self.take_bytes(bytes_of_catalogue) {
+            if let RowsAfter::Other { bytes, .. } = rows {
+                self.give_bytes(bytes);
+            }
+            return Err(error);
+        }
         let defined = self.definitions();
         let changed = defined.changed.len();
         if defined.base.schema_of(number).is_some() {
@@ -214,6 +242,7 @@ impl OpenRows {
             changed,
             bytes: 0,
             bytes_before: 0,
+            bytes_of_catalogue,
         };
         if let RowsAfter::Other {
             rows,
@@ -228,6 +257,7 @@ impl OpenRows {
         }
         self.undo.push(Undo::Table(Box::new(undo)));
         self.forget_known(number);
+        Ok(())
     }
 
     /// Undoes a definition.
@@ -244,7 +274,7 @@ impl OpenRows {
             }
         }
         self.tables.truncate(self.snapshot.definitions().len());
-        self.give_bytes(undo.bytes);
+        self.give_bytes(undo.bytes + undo.bytes_of_catalogue);
         self.forget_known(number);
     }
 
@@ -313,7 +343,7 @@ impl OpenRows {
                 catalogue: Arc::new(catalogue),
                 table: Some(Arc::new(FrozenTable::of(&state, None))),
             };
-            this.set_definition(number, now, RowsAfter::none());
+            this.set_definition(number, now, RowsAfter::none())?;
             // A table may refer to itself.
             let schema = schema.into_schema(name, &|name| this.named(name));
             let schema = schema.map_err(refused(name))?;
@@ -365,7 +395,7 @@ impl OpenRows {
             catalogue: Arc::new(catalogue),
             table: None,
         };
-        self.set_definition(number, now, RowsAfter::none());
+        self.set_definition(number, now, RowsAfter::none())?;
         self.forget_undo();
         Ok(())
     }
@@ -381,7 +411,7 @@ impl OpenRows {
             catalogue: Arc::clone(self.snapshot.catalogue()),
             table: Some(Arc::new(self.snapshot.frozen(number)?.state.emptied())),
         };
-        self.set_definition(number, now, RowsAfter::none());
+        self.set_definition(number, now, RowsAfter::none())?;
         self.forget_undo();
         Ok(())
     }
@@ -408,19 +438,32 @@ impl OpenRows {
             catalogue: Arc::new(catalogue),
             table: Some(Arc::new(table)),
         };
-        self.set_definition(number, now, RowsAfter::Same);
+        self.set_definition(number, now, RowsAfter::Same)?;
         self.forget_undo();
         Ok(())
     }
 }
 
 /// Creates tables in the stage, in the transaction in which the definitions were compared.
+///
+/// Numbers of tables that it created and dropped again are passed over: for the moment, tables without rows have them.
 pub(super) fn create(tables: Vec<CreatedTable>, tx: &mut Transaction<'_>) -> Result<(), Error> {
+    let mut passed = Vec::new();
     for table in &tables {
-        let name = table.definition.name.clone();
+        while tx.space.catalogue.next_number() < usize::from(table.number) {
+            let definition = Definition {
+                name: format!("sardonyx.passed.{}", passed.len()),
+                ..table.definition.clone()
+            };
+            passed.push(tx.declare(definition)?);
+        }
         if tx.declare(table.definition.clone())? != table.number {
+            let name = &table.definition.name;
             return Err(TableError::from(Conflict::new(name, ConflictWith::Schema)).into());
         }
+    }
+    for number in passed {
+        tx.drop_numbered(number)?;
     }
     let refers = |table: &CreatedTable| !table.schema.foreign_keys.is_empty();
     for table in &tables {

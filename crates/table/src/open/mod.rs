@@ -274,6 +274,10 @@ impl OpenRows {
             {
                 changed.put_back(&known.format, undo.key, undo.before);
                 changed.more -= undo.more;
+                // Other rows may come under another schema, with other indexes.
+                if changed.rows().is_empty() {
+                    table.changed = None;
+                }
             }
             self.give_bytes(undo.bytes);
         }

@@ -224,7 +224,7 @@ impl DefineRows for OpenRows {
             table: Some(Arc::new(table)),
         };
         let stored = ConstrainedRows::whole(self, |this| {
-            this.set_definition(number, now, rows);
+            this.set_definition(number, now, rows)?;
             check_schema(this, number)?;
             check_added_references(this, number, &before.schema.foreign_keys)
         });

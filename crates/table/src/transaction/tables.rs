@@ -38,7 +38,7 @@ impl Transaction<'_> {
 
     /// Drops a table in the catalogue and in memory.
     #[inline]
-    pub(super) fn drop_numbered(&mut self, number: u16) -> Result<(), TableError> {
+    pub(crate) fn drop_numbered(&mut self, number: u16) -> Result<(), TableError> {
         let mut catalogue = self.space.catalogue.clone();
         let writes = catalogue.drop_table(number)?;
         self.check_room_for(&writes)?;

@@ -344,3 +344,85 @@ fn a_large_table_of_others_is_not_copied() {
     assert!(matches!(refused, Err(Error::Limit(_))), "{refused:?}");
     assert!(open.has_refused_definition());
 }
+
+/// Rows that are undone leave nothing that has the indexes of another schema.
+#[test]
+fn rows_come_after_an_index_came_or_went_and_rows_were_undone() {
+    let row = |id: i64, amount: i64| [("id", id.into()), ("amount", amount.into())];
+    let by = |open: &mut OpenRows, name: &str| in_order(open, "items", name).len();
+    // An index comes back with the schema, behind rows that were there without it.
+    let mut shop = Shop::new(4);
+    let mut open = shop.begin();
+    let mark = open.mark();
+    DefineRows::drop_index(&mut open, 0, "by_amount").expect("dropped");
+    insert(&mut open, "items", &row(10, 1)).expect("inserted");
+    open.return_to(mark).expect("undone");
+    insert(&mut open, "items", &row(11, 4)).expect("inserted");
+    assert_eq!(by(&mut open, "by_amount"), 5);
+    open.release(mark).expect("released");
+    shop.install(open).expect("installed");
+    assert_eq!(shop.all("items", "by_amount")[4], "Int(11) Int(4)");
+    // Another index of the same key, of which no row is copied, comes behind rows that were undone.
+    let mut open = shop.begin();
+    let mark = open.mark();
+    insert(&mut open, "items", &row(12, 1)).expect("inserted");
+    open.return_to(mark).expect("undone");
+    open.create_index(0, index("again", 1, false))
+        .expect("created");
+    insert(&mut open, "items", &row(13, 5)).expect("inserted");
+    assert_eq!([by(&mut open, "by_amount"), by(&mut open, "again")], [6, 6]);
+}
+
+/// A table that the transaction created and dropped again takes no number from the others.
+#[test]
+fn tables_are_created_behind_one_that_was_dropped_again() {
+    let mut shop = Shop::new(2);
+    let mut open = shop.begin();
+    for name in ["first", "second", "third", "fourth"] {
+        open.create_table(name, items()).expect("created");
+    }
+    open.drop_table("first").expect("dropped");
+    open.drop_table("third").expect("dropped");
+    for name in ["second", "fourth"] {
+        let row = [("id", 7.into()), ("amount", 8.into())];
+        insert(&mut open, name, &row).expect("inserted");
+    }
+    shop.install(open).expect("installed");
+    assert_eq!(shop.all("second", "by_amount"), ["Int(7) Int(8)"]);
+    assert_eq!(shop.all("fourth", "primary"), ["Int(7) Int(8)"]);
+    let definitions = shop.world.space.definitions().iter();
+    let kept: Vec<&str> = definitions
+        .filter(|there| there.kind != sardonyx_storage::catalogue::Kind::Dropped)
+        .map(|there| &*there.name)
+        .collect();
+    assert!(!kept.iter().any(|name| name.contains("passed")), "{kept:?}");
+    assert!(!kept.contains(&"first"), "{kept:?}");
+    shop.world.reopen(2);
+    assert_eq!(shop.all("fourth", "by_amount"), ["Int(7) Int(8)"]);
+}
+
+/// Catalogues that are kept to go back to are counted, and bounded.
+#[test]
+fn definitions_that_can_be_undone_take_memory_of_the_bound() {
+    let mut shop = Shop::new(2);
+    let mut open = shop.begin().with_bytes_max(64 << 10);
+    open.create_table("made", items()).expect("created");
+    let before = open.bytes();
+    let mark = open.mark();
+    let names = ["made", "other"];
+    let refused = (0..10_000).find_map(|count: usize| {
+        let renamed = open.rename_table(names[count % 2], names[(count + 1) % 2]);
+        renamed.err()
+    });
+    let error = refused.expect("the bound is reached");
+    assert!(matches!(error, Error::Limit(_)), "{error}");
+    open.return_to(mark).expect("undone");
+    assert_eq!(open.bytes(), before);
+    open.release(mark).expect("released");
+    // Without a mark none is kept.
+    for count in 0..1000 {
+        open.rename_table(names[count % 2], names[(count + 1) % 2])
+            .expect("renamed");
+    }
+    shop.install(open).expect("installed");
+}
