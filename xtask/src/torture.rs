@@ -64,7 +64,7 @@ struct Lives<'a> {
     life: u64,
     /// Acknowledged transactions of earlier databases.
     before: u64,
-    /// Those of this one.
+    /// Acknowledged transactions of this one.
     acknowledged: u64,
 }
 

@@ -13,6 +13,7 @@ mod procedure;
 mod signal;
 mod tables;
 mod type_command;
+mod words;
 
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;

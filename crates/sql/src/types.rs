@@ -613,7 +613,7 @@ impl TypeSpec {
         }
     }
 
-    /// How a column of it is declared in SQL: with its collation, if that is not the database's.
+    /// The declaration of a column of it in SQL: with its collation, if that is not the database's.
     pub(crate) fn declared(self) -> String {
         let written = self.to_sql();
         match self.collation.name() {

@@ -41,7 +41,7 @@ pub struct Life {
     pub reports: u64,
 }
 
-/// How often and when processes are killed.
+/// The number and the moments of kills.
 #[derive(Clone, Copy, Debug)]
 pub struct Kills {
     /// The number of lives.

@@ -100,7 +100,7 @@ impl Victim {
         self.child.kill()
     }
 
-    /// How it ended; `None` if it runs.
+    /// Its exit status; `None` if it runs.
     ///
     /// # Errors
     /// The system refuses.

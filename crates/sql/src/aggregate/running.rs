@@ -250,8 +250,7 @@ impl Accumulator {
                 Some(length(value).cmp(&length(best)).then(last))
             }
             (None, ValueRef::Text(value), Value::Text(best)) if of.collation().is_of_icu() => {
-                let key = |text: &str| collations::key(text, of.collation());
-                Some(key(value)?.cmp(&key(best)?))
+                Some(collations::compare(value, best, of.collation())?)
             }
             _ => compare(value, self.value.as_ref()),
         };

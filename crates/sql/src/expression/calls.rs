@@ -1,6 +1,7 @@
 //! Calls of functions, and what looks like one, compiled.
 
 use super::cast::{Coercion, can_cast};
+use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::{Case, Comparison, Expr, Function, Typed};
@@ -272,15 +273,18 @@ impl Compiler<'_> {
         let collations = arguments.iter().map(|argument| argument.spec.collation);
         let collation = collations.fold(Collation::Database, Collation::with);
         let mut called = resolve(self, name, arguments)?;
-        let (Some(collation), Expr::Call(function, _)) = (collation.icu()?, &mut called.expr)
+        let (Some(collation), Expr::Call(function, parts)) = (collation.icu()?, &mut called.expr)
         else {
             return Ok(called);
         };
         match name {
             _ if called.spec.kind != SqlType::Text => {}
             _ if collation.has_own_cases() => return Err(collation.unknown_to(name)),
-            "upper" => *function = Function(&UPPER),
-            "lower" => *function = Function(&LOWER),
+            "upper" | "lower" => {
+                let of_language = if name == "upper" { &UPPER } else { &LOWER };
+                *function = Function(of_language);
+                parts.push(number_of(collation));
+            }
             _ => return Err(collation.unknown_to("initcap")),
         }
         Ok(called)

@@ -9,10 +9,10 @@
 //! not be done; here it is refused, as rows are tested wherever they are written.
 
 use super::calls::function_name;
-use super::functions::COLLATION_KEY;
+use super::functions::{COLLATION_KEY, COLLATION_ORDER, LOWER, UPPER};
 use super::shown::with_names;
 use super::{
-    Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, kept_expression,
+    Compiler, Expr, Function, Parameters, Scope, ScopeColumn, ScopeTable, Typed, kept_expression,
     parts_of_tree,
 };
 use crate::aggregate::Aggregate;
@@ -289,6 +289,23 @@ fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Resul
     }
 }
 
+/// The collation by whose rules a part is computed.
+fn collation_in(part: &Expr) -> Option<NamedCollation> {
+    let Expr::Call(function, parts) = part else {
+        return None;
+    };
+    let of_language = [&COLLATION_KEY, &COLLATION_ORDER, &LOWER, &UPPER];
+    if !of_language.iter().any(|known| *function == Function(known)) {
+        return None;
+    }
+    match parts.last()? {
+        Expr::Literal(Value::Int(number)) => {
+            NamedCollation::of_number(i64::try_from(*number).ok()?)
+        }
+        _ => None,
+    }
+}
+
 /// Refuses functions that give rows, or another value each time.
 fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     let all = of.words().1;
@@ -297,18 +314,9 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
     }
-    // A kept key would depend on the release of the languages' rules.
+    // What a language's rules decide would depend on their release; and a kept expression has no collations of columns.
     let mut collation = None;
-    expr.walk(&mut |part| {
-        if let Expr::Call(function, parts) = part
-            && function.is(COLLATION_KEY.name)
-            && let Some(Expr::Literal(Value::Int(number))) = parts.get(1)
-        {
-            collation = i64::try_from(*number)
-                .ok()
-                .and_then(NamedCollation::of_number);
-        }
-    });
+    expr.walk(&mut |part| collation = collation.or_else(|| collation_in(part)));
     if let Some(name) = collation.filter(|_| of != Use::Transform) {
         return Err(name.unknown_to(all));
     }

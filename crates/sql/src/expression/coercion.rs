@@ -5,8 +5,8 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    COLLATION_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NAME,
-    TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
+    COLLATION_KEY, COLLATION_ORDER, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT,
+    TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -269,8 +269,27 @@ pub(crate) fn ordered(typed: Typed) -> Expr {
 
 /// The key by which a text is ordered in a collation of ICU.
 pub(super) fn collated(expr: Expr, collation: NamedCollation) -> Expr {
-    let number = Expr::Literal(Value::Int(collation.number().into()));
-    Expr::Call(Function(&COLLATION_KEY), vec![expr, number])
+    Expr::Call(Function(&COLLATION_KEY), vec![expr, number_of(collation)])
+}
+
+/// The number of a collation, as functions of a language's rules are passed it.
+pub(super) fn number_of(collation: NamedCollation) -> Expr {
+    Expr::Literal(Value::Int(collation.number().into()))
+}
+
+/// Two texts that are compared once are compared as far as they are equal, and not by their keys, which are whole.
+pub(super) fn by_order((left, right): (Expr, Expr)) -> (Expr, Expr) {
+    let is_key = |function: &Function| *function == Function(&COLLATION_KEY);
+    match (left, right) {
+        (Expr::Call(one, mut left), Expr::Call(other, right)) if is_key(&one) && is_key(&other) => {
+            // Both are a text and the number of the collation.
+            left.truncate(1);
+            left.extend(right);
+            let order = Expr::Call(Function(&COLLATION_ORDER), left);
+            (order, Expr::Literal(Value::Int(0)))
+        }
+        sides => sides,
+    }
 }
 
 fn by_value(typed: Typed) -> Expr {

@@ -109,7 +109,7 @@ impl StatementContext {
         database.map_or_else(Arc::default, |database| database.memory().clone())
     }
 
-    /// How many rows are looked at before it is asked again whether the statement is to end, and others may run.
+    /// The number of rows that are looked at before the statement asks again if it is to end, and lets others run.
     const ROWS_BETWEEN: u32 = 256;
 
     /// Another row is looked at: whatever walks many rows says so of each.

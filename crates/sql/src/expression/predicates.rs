@@ -2,7 +2,7 @@
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};
-use super::coercion::{collated, ordered};
+use super::coercion::{by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
@@ -173,8 +173,9 @@ impl Compiler<'_> {
                 return Err(collation.unknown_to("ILIKE"));
             }
             // As PostgreSQL does it, by the language's letters.
-            like.text = Expr::Call(Function(&LOWER), vec![like.text]);
-            like.pattern = Expr::Call(Function(&LOWER), vec![like.pattern]);
+            let lower = |text| Expr::Call(Function(&LOWER), vec![text, number_of(collation)]);
+            like.text = lower(like.text);
+            like.pattern = lower(like.pattern);
             like.ignores_case = false;
         }
         Ok(boolean(Expr::Like(Box::new(like)), negated))
@@ -227,6 +228,7 @@ impl Compiler<'_> {
             None => as_days(sides),
             Some(_) => sides,
         };
+        let sides = by_order(sides);
         Ok(boolean(Expr::Compare(comparison, Box::new(sides)), false))
     }
 

@@ -2,17 +2,13 @@
 //! It is read where the column is changed.
 
 use super::parse_kept;
+use super::words::{behind, behind_alter_column, behind_name, is_word};
 use crate::error::{SqlError, code};
 use sqlparser::ast::{ColumnOption, DataType, ObjectName, Statement, TypeModifier};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The name of such a type.
 const COLLATED: &str = "sql.collated";
-
-fn is_word(token: &TokenWithSpan, known: &str) -> bool {
-    matches!(&token.token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
-}
 
 /// The places behind the type and behind the collation's name, if a type begins here that has one.
 fn ends(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
@@ -44,6 +40,13 @@ fn ends(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
     end.map(|end| (collate, end))
 }
 
+/// The place behind `ALTER [COLUMN] name [SET DATA] TYPE`, if that begins here.
+fn behind_type(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let named = behind_name(tokens, behind_alter_column(tokens, at)?)?;
+    let set_data = behind(tokens, named, &["set", "data"]).unwrap_or(named);
+    behind(tokens, set_data, &["type"])
+}
+
 /// Writes it so.
 pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let has = |word| tokens.iter().any(|token| is_word(token, word));
@@ -58,14 +61,14 @@ pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     let mut written = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        written.push(token.clone());
-        at += 1;
-        if !is_word(token, "type") {
-            continue;
-        }
-        let Some((collate, end)) = ends(&tokens, at) else {
+        let kind = behind_type(&tokens, at);
+        let Some((kind, (collate, end))) = kind.and_then(|kind| Some((kind, ends(&tokens, kind)?)))
+        else {
+            written.push(token.clone());
+            at += 1;
             continue;
         };
+        written.extend_from_slice(&tokens[at..kind]);
         let name = Token::Word(Word {
             value: COLLATED.into(),
             quote_style: Some('"'),
@@ -74,7 +77,7 @@ pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         let parts = [
             name,
             Token::LParen,
-            text(tokens.get(at..collate)),
+            text(tokens.get(kind..collate)),
             Token::Comma,
             text(tokens.get(collate + 1..end)),
             Token::RParen,

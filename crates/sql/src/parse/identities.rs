@@ -1,5 +1,6 @@
 //! `ALTER COLUMN … DROP IDENTITY [IF EXISTS]`, which the parser does not know, as an option of the column that it drops.
 
+use super::words::{behind, behind_alter_column, is_word};
 use sqlparser::ast::AlterGenericOption;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -8,30 +9,6 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 const IDENTITY: &str = "sql.identity";
 /// Its name with `IF EXISTS`.
 const IDENTITY_IF_EXISTS: &str = "sql.identity.if_exists";
-
-fn is_word(token: &TokenWithSpan, known: &str) -> bool {
-    matches!(&token.token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
-}
-
-/// Of words that begin at a place, the place behind them.
-fn behind(tokens: &[TokenWithSpan], at: usize, words: &[&str]) -> Option<usize> {
-    let mut wanted = words.iter();
-    let mut next = wanted.next();
-    for (at, token) in tokens.iter().enumerate().skip(at) {
-        match (&token.token, next) {
-            (Token::Whitespace(_), _) => {}
-            (_, Some(word)) if is_word(token, word) => {
-                next = wanted.next();
-                if next.is_none() {
-                    return Some(at + 1);
-                }
-            }
-            _ => return None,
-        }
-    }
-    None
-}
 
 /// Writes it so.
 pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -49,7 +26,10 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
             match &token.token {
                 Token::Whitespace(_) => {}
                 Token::Comma | Token::SemiColon => is_of_column = false,
-                _ => is_of_column |= is_word(token, "column") || alters_column(&tokens, at),
+                _ => {
+                    is_of_column |=
+                        is_word(token, "column") || behind_alter_column(&tokens, at).is_some()
+                }
             }
             written.push(token.clone());
             at += 1;
@@ -76,11 +56,6 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         at = if_exists.unwrap_or(end);
     }
     written
-}
-
-/// True if `ALTER` here is of a column, not of the table.
-fn alters_column(tokens: &[TokenWithSpan], at: usize) -> bool {
-    behind(tokens, at, &["alter"]).is_some() && behind(tokens, at, &["alter", "table"]).is_none()
 }
 
 /// True if options of a column say that its identity is dropped; the second is true with `IF EXISTS`.

@@ -1,12 +1,8 @@
 //! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser knows it with a number only.
 
+use super::words::is_one_of;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::HashSet;
-
-fn is_word(token: &TokenWithSpan, words: &[&str]) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none()
-        && words.iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
-}
 
 /// The places of the tokens that say something, from one on.
 fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
@@ -21,7 +17,7 @@ fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
     let mut places = said(tokens, at + 1);
     let first = places.next()?;
     let opens = places.next()?;
-    if !is_word(&tokens[first], &["first", "next"]) || tokens[opens].token != Token::LParen {
+    if !is_one_of(&tokens[first], &["first", "next"]) || tokens[opens].token != Token::LParen {
         return None;
     }
     let mut depth = 0_usize;
@@ -35,13 +31,14 @@ fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
     })?;
     let mut places = said(tokens, closes + 1);
     let (rows, only) = (places.next()?, places.next()?);
-    let is_whole = is_word(&tokens[rows], &["row", "rows"]) && is_word(&tokens[only], &["only"]);
+    let is_whole =
+        is_one_of(&tokens[rows], &["row", "rows"]) && is_one_of(&tokens[only], &["only"]);
     is_whole.then_some((opens, closes, only))
 }
 
 /// Writes them so.
 pub(super) fn with_limits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let has_any = tokens.iter().any(|token| is_word(token, &["fetch"]));
+    let has_any = tokens.iter().any(|token| is_one_of(token, &["fetch"]));
     if !has_any {
         return tokens;
     }
@@ -51,7 +48,7 @@ pub(super) fn with_limits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         if left_out.contains(&at) {
             continue;
         }
-        let found = is_word(token, &["fetch"]).then(|| limit(&tokens, at));
+        let found = is_one_of(token, &["fetch"]).then(|| limit(&tokens, at));
         match found.flatten() {
             Some((opens, closes, only)) => {
                 let word = Token::make_keyword("LIMIT");

@@ -17,6 +17,7 @@ use crate::error::{SqlError, code};
 use icu_collator::options::CollatorOptions;
 use icu_collator::{Collator, CollatorBorrowed};
 use icu_locale_core::Locale;
+use std::cmp::Ordering;
 use std::sync::{LazyLock, OnceLock};
 
 /// A collation that has a name, by its number among them.
@@ -216,27 +217,56 @@ impl Collation {
 /// `0A000` for Chinese characters; `XX000` if there are no rules for the language, which the tests exclude.
 pub(crate) fn key(text: &str, collation: NamedCollation) -> Result<Vec<u8>, SqlError> {
     let mut key = Vec::with_capacity(3 * text.len() + 4);
-    if collation.is_of_icu() {
-        if let Some(character) = text.chars().find(|one| is_han(*one)) {
-            let name = collation.name();
-            let message = format!(
-                "the order of \"{character}\" in the collation \"{name}\" is not supported"
-            );
-            return Err(SqlError::unsupported(message).hint("COLLATE \"C\" orders by bytes."));
-        }
-        let collator = collator(collation).ok_or_else(|| {
-            let name = collation.name();
-            SqlError::new(
-                code::INTERNAL,
-                format!("there are no rules for the collation {name}"),
-            )
-        })?;
+    if let Some(collator) = rules(collation, &[text])? {
         let Ok(()) = collator.write_sort_key_to(text, &mut key);
         // No byte of a sort key is less than 1.
         key.push(0);
     }
     key.extend(text.as_bytes());
     Ok(key)
+}
+
+/// Compares two texts, as their keys are ordered, up to the place where they differ.
+///
+/// # Errors
+/// The errors of [`key`].
+pub(crate) fn compare(
+    one: &str,
+    other: &str,
+    collation: NamedCollation,
+) -> Result<Ordering, SqlError> {
+    let by_rules = match rules(collation, &[one, other])? {
+        Some(collator) if one != other => collator.compare(one, other),
+        _ => Ordering::Equal,
+    };
+    Ok(by_rules.then_with(|| one.cmp(other)))
+}
+
+/// The rules by which these texts are ordered; `None`: by their bytes.
+///
+/// # Errors
+/// `0A000` for a character that they order otherwise than PostgreSQL.
+fn rules(
+    collation: NamedCollation,
+    texts: &[&str],
+) -> Result<Option<&'static CollatorBorrowed<'static>>, SqlError> {
+    if !collation.is_of_icu() {
+        return Ok(None);
+    }
+    let name = collation.name();
+    let mut characters = texts.iter().flat_map(|text| text.chars());
+    if let Some(character) = characters.find(|one| is_han(*one)) {
+        let message =
+            format!("the order of \"{character}\" in the collation \"{name}\" is not supported");
+        return Err(SqlError::unsupported(message).hint("COLLATE \"C\" orders by bytes."));
+    }
+    let missing = || {
+        SqlError::new(
+            code::INTERNAL,
+            format!("there are no rules for the collation {name}"),
+        )
+    };
+    collator(collation).map(Some).ok_or_else(missing)
 }
 
 /// True of Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
@@ -259,6 +289,7 @@ fn collator(collation: NamedCollation) -> Option<&'static CollatorBorrowed<'stat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sardonyx_base::random::Random;
 
     #[test]
     fn names_are_in_order_and_have_rules() {
@@ -289,6 +320,32 @@ mod tests {
             assert!(of(less) < of(more), "{less} {more}");
         }
         assert!(key("漢", collation).is_err());
+    }
+
+    /// A comparison stops where two texts differ, and keys do not: both have one order.
+    #[test]
+    fn texts_are_compared_as_their_keys_are() {
+        let mut random = Random::new(7);
+        let pieces = [
+            "a", "A", "ä", "a\u{308}", "å", "b", "z", "\u{ad}", "-", " ", "ß", "ss", "x", "é", "1",
+        ];
+        let names = ["sv-x-icu", "de-x-icu", "und-x-icu", "es-x-icu", "C"];
+        for _ in 0..5_000 {
+            let mut text = || -> String {
+                let count = random.below(6);
+                let drawn = (0..count).map(|_| pieces[random.below(pieces.len() as u64) as usize]);
+                drawn.collect()
+            };
+            let (one, other) = (text(), text());
+            for name in names {
+                let collation = NamedCollation::named(name).expect("it is there");
+                let of = |text: &str| key(text, collation).expect("it has a key");
+                let order = compare(&one, &other, collation).expect("they are compared");
+                assert_eq!(order, of(&one).cmp(&of(&other)), "{one:?} {other:?} {name}");
+            }
+        }
+        let collation = NamedCollation::named("sv-x-icu").expect("it is there");
+        assert!(compare("a", "漢", collation).is_err());
     }
 
     #[test]

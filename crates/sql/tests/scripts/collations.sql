@@ -578,3 +578,39 @@ C|c|t|NULL
 default|d|t|NULL
 sv-x-icu|i|t|sv
 und-x-icu|i|t|und
+
+# A column may be named as the words around a collation are.
+
+statement ok
+CREATE TABLE words (type text COLLATE "C", alter_text text)
+
+statement ok
+ALTER TABLE words ADD COLUMN kind text COLLATE "sv-x-icu"
+
+statement ok
+CREATE TABLE types (id int)
+
+statement ok
+ALTER TABLE types ADD COLUMN type text COLLATE "C"
+
+statement ok
+ALTER TABLE types ADD CONSTRAINT not_a CHECK (type <> 'a' COLLATE "C")
+
+statement error 23514
+INSERT INTO types VALUES (1, 'a')
+
+statement ok
+ALTER TABLE types ALTER COLUMN type TYPE varchar(9) COLLATE "C", ALTER id SET DATA TYPE bigint
+
+statement ok
+ALTER TABLE types ADD COLUMN y int; SELECT type FROM types ORDER BY type COLLATE "C"
+
+statement ok
+ALTER TABLE types ALTER "type" SET DATA TYPE text COLLATE "sv-x-icu"
+
+query
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), c.collname FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation WHERE a.attrelid = 'types'::regclass AND a.attnum > 0 ORDER BY a.attnum
+----
+id|bigint|NULL
+type|text|sv-x-icu
+y|integer|NULL

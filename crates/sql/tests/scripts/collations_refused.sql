@@ -155,3 +155,79 @@ SELECT plain FROM t WHERE id < 3 ORDER BY plain COLLATE "tr-x-icu"
 ----
 ål
 zebra
+
+# No kept expression changes case by a language's rules, whether the column has them at first or gets them later.
+
+statement ok
+CREATE TABLE cases (id int PRIMARY KEY, a text COLLATE "de-x-icu", plain text)
+
+statement ok
+INSERT INTO cases VALUES (1, 'ß', 'ß'), (2, 'ss', 'ss'), (3, 'İ', 'İ')
+
+query
+SELECT id FROM cases WHERE upper(a) = 'SS' ORDER BY id
+----
+1
+2
+
+statement error 0A000
+CREATE INDEX ON cases (upper(a))
+----
+the collation "de-x-icu" is not supported by index expressions
+HINT: COLLATE "C" orders by bytes.
+
+statement error 0A000
+CREATE UNIQUE INDEX ON cases (lower(a))
+
+statement error 0A000
+CREATE INDEX ON cases (id) WHERE a ILIKE 'S%'
+
+statement error 0A000
+ALTER TABLE cases ADD CONSTRAINT no_ss CHECK (upper(a) <> 'SS')
+----
+the collation "de-x-icu" is not supported by check constraints
+HINT: COLLATE "C" orders by bytes.
+
+statement error 0A000
+CREATE TABLE more (a text COLLATE "de-x-icu", b text GENERATED ALWAYS AS (upper(a)) STORED)
+----
+the collation "de-x-icu" is not supported by column generation expressions
+HINT: COLLATE "C" orders by bytes.
+
+statement ok
+CREATE UNIQUE INDEX by_upper ON cases (upper(plain))
+
+statement ok
+ALTER TABLE cases ADD CONSTRAINT lower_case CHECK (lower(plain) <> 'x')
+
+statement error 0A000
+ALTER TABLE cases ALTER COLUMN plain TYPE text COLLATE "de-x-icu"
+
+query
+SELECT id FROM cases WHERE upper(plain) = 'SS' ORDER BY id
+----
+2
+
+statement ok
+DROP INDEX by_upper
+
+statement error 0A000
+ALTER TABLE cases ALTER COLUMN plain TYPE varchar(10) COLLATE "de-x-icu"
+----
+the collation "de-x-icu" is not supported by check constraints
+HINT: COLLATE "C" orders by bytes.
+
+statement ok
+ALTER TABLE cases DROP CONSTRAINT lower_case
+
+statement ok
+ALTER TABLE cases ALTER COLUMN plain TYPE text COLLATE "de-x-icu"
+
+query
+SELECT id FROM cases WHERE upper(plain) = 'SS' ORDER BY id
+----
+1
+2
+
+statement ok
+CREATE INDEX plain_case ON cases (upper(a COLLATE "C"))

@@ -155,7 +155,7 @@ impl<'v> Arguments<'v> {
     }
 }
 
-type Code = fn(Arguments<'_>, &Environment<'_>) -> Result<Value, SqlError>;
+pub(super) type Code = fn(Arguments<'_>, &Environment<'_>) -> Result<Value, SqlError>;
 
 /// A function for arguments of certain types.
 pub(crate) struct Definition {

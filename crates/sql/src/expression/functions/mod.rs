@@ -38,7 +38,9 @@ pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use session::NEXT;
-pub(super) use texts::{COLLATION_KEY, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER};
+pub(super) use texts::{
+    COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
+};
 pub(super) use times::PRESENT;
 
 use std::collections::HashMap;

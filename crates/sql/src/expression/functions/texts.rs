@@ -57,21 +57,27 @@ pub(crate) static TRIMMED: Definition = Definition::new(
     "",
 );
 
-/// `upper` of a text with a collation of ICU: a letter may become several.
-pub(crate) static UPPER: Definition = Definition::new(
-    "upper",
-    &[TEXT],
-    TEXT,
-    |a, _| text(a.text(0).to_uppercase()),
-    "",
-);
+/// `upper` of a text in a collation of ICU, whose number is behind it: a letter may become several.
+pub(crate) static UPPER: Definition = in_language("upper", |a, _| text(a.text(0).to_uppercase()));
 
-/// `lower` of a text with a collation of ICU.
-pub(crate) static LOWER: Definition = Definition::new(
-    "lower",
-    &[TEXT],
-    TEXT,
-    |a, _| text(a.text(0).to_lowercase()),
+/// `lower` of a text in a collation of ICU, whose number is behind it.
+pub(crate) static LOWER: Definition = in_language("lower", |a, _| text(a.text(0).to_lowercase()));
+
+/// A function whose result a language's rules decide.
+const fn in_language(name: &'static str, code: Code) -> Definition {
+    Definition::new(name, &[TEXT, INT4], TEXT, code, "")
+}
+
+/// The order of two texts in a collation, whose number is behind them: -1, 0 or 1.
+pub(crate) static COLLATION_ORDER: Definition = Definition::new(
+    "collation_order",
+    &[TEXT, TEXT, INT4],
+    INT4,
+    |a, _| {
+        let collation = NamedCollation::of_number(a.int(2)).unwrap_or_default();
+        let order = collations::compare(a.text(0), a.text(1), collation)?;
+        Ok(Value::Int(order as i128))
+    },
     "",
 );
 

@@ -1,0 +1,49 @@
+//! Words among the tokens of a text, for clauses that are written otherwise before the parser reads them.
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// True if a token is one of these words, without quotes.
+pub(super) fn is_one_of(token: &TokenWithSpan, words: &[&str]) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none()
+        && words.iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
+}
+
+/// True if a token is this word, without quotes.
+pub(super) fn is_word(token: &TokenWithSpan, known: &str) -> bool {
+    is_one_of(token, &[known])
+}
+
+/// The place behind words that begin at a place.
+pub(super) fn behind(tokens: &[TokenWithSpan], at: usize, words: &[&str]) -> Option<usize> {
+    let mut wanted = words.iter();
+    let mut next = wanted.next();
+    for (at, token) in tokens.iter().enumerate().skip(at) {
+        match (&token.token, next) {
+            (Token::Whitespace(_), _) => {}
+            (_, Some(word)) if is_word(token, word) => {
+                next = wanted.next();
+                if next.is_none() {
+                    return Some(at + 1);
+                }
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The place behind `ALTER` or `ALTER COLUMN`, if one of a column is here, and not one of a table.
+pub(super) fn behind_alter_column(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let altered = behind(tokens, at, &["alter"])?;
+    match behind(tokens, altered, &["table"]) {
+        Some(_) => None,
+        None => Some(behind(tokens, altered, &["column"]).unwrap_or(altered)),
+    }
+}
+
+/// The place behind a name, with quotes or without, that is the next word.
+pub(super) fn behind_name(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let mut rest = tokens.iter().enumerate().skip(at);
+    let (at, token) = rest.find(|(_, token)| !matches!(token.token, Token::Whitespace(_)))?;
+    matches!(token.token, Token::Word(_)).then_some(at + 1)
+}
