@@ -5,8 +5,8 @@
 //!
 //! The tree has no keys. It asks for those of rows ([`Keys`]), and a search has its key, or the beginning of one, and
 //! asks for the order of rows ([`Sought`]). Readers take the few words of a node that a search needs from its live or
-//! frozen page. If rows must be read, they copy a snapshot's node first, since its addresses must be right before they
-//! are followed.
+//! frozen page. A row's address must be right before it is followed: it comes from a look that found all its words to be
+//! the snapshot's, or from a copied node.
 //!
 //! Invariants: leaves are linked in order in both directions. Every child but a node's first has the first entry below
 //! it beside it, so every entry that is compared is of an existing row. Only the root may have no entries; then the
@@ -202,7 +202,7 @@ impl Tree {
         row: Address,
     ) -> Result<(), StoreError> {
         if self.root.0 == 0 {
-            return self.plant(store, keys, key, row);
+            return self.plant(store, key, row);
         }
         let path = self.descend(store.bytes(), keys, (key, Some(row)), false);
         self.insert_at(store, keys, &path, key, row)
@@ -220,7 +220,7 @@ impl Tree {
         row: Address,
     ) -> Result<Option<Address>, StoreError> {
         if self.root.0 == 0 {
-            self.plant(store, keys, key, row)?;
+            self.plant(store, key, row)?;
             return Ok(None);
         }
         let path = self.descend(store.bytes(), keys, (key, None), false);
@@ -246,14 +246,12 @@ impl Tree {
     fn plant(
         &mut self,
         store: &mut IndexStore,
-        keys: &impl Keys,
         key: &[u8],
         row: Address,
     ) -> Result<(), StoreError> {
         self.root = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
-        let mut leaf = Leaf::new(&[first_entry(key, row)]);
-        leaf.fit(keys);
+        let leaf = Leaf::new(&[first_entry(key, row)]);
         store.write(self.root, leaf.as_bytes());
         self.len = 1;
         Ok(())
@@ -322,7 +320,10 @@ impl Tree {
         // Entries in ascending order fill the leaves.
         let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
         let mut right = match is_appended {
-            true => Leaf::new(&[first_entry(key, entry.address)]),
+            true => {
+                left.fit(keys);
+                left.appended(keys, key, entry.address)
+            }
             false => left.split(LEAF_ENTRIES / 2),
         };
         if !is_appended {

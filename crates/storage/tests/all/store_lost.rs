@@ -2,7 +2,7 @@
 //! that only the directory has. Nothing is deleted then, since the rest may be the only copy.
 
 use crate::common::store::{
-    Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
+    Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base, wait_until,
 };
 use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::crashes::End;
@@ -136,6 +136,10 @@ fn i12_a_directory_that_lost_log_which_is_nowhere_else_does_not_begin_anew() {
     let home = log_went_round(&options, false);
     let first = Primary::open(&home, options.clone()).unwrap();
     (MANY + 1..=2 * MANY).for_each(|number| first.commit(number).unwrap());
+    // The log has room for what follows once the store has all before it.
+    let in_store = first.engine.in_store().unwrap().clone();
+    let durable = first.engine.commit().durable();
+    wait_until("all of it in the store", || in_store.state().end == durable);
     // Transactions acknowledged from here on are here alone.
     store.cut_off(true);
     (2 * MANY + 1..=2 * MANY + 30).for_each(|number| first.commit(number).unwrap());

@@ -135,6 +135,11 @@ fn skip_of(keys: &impl Keys, first: Address, last: Address) -> usize {
     common(&one, &other).min(SKIP_MAX)
 }
 
+/// True if two entries have one head: then the node may skip more bytes, and tell them apart.
+fn is_tied(heads: &[U64]) -> bool {
+    heads.windows(2).any(|two| two[0] == two[1])
+}
+
 fn head_of(keys: &impl Keys, row: Address, skip: usize) -> u64 {
     let mut key = KeyBytes::default();
     keys.of_row(row, &mut key);
@@ -197,11 +202,13 @@ impl Leaf {
         self.previous = U64::new(self.previous.get() & !0xff | skip as u64);
     }
 
-    /// Makes the heads anew behind the bytes that all keys have in common, if they are not there.
+    /// Makes the heads anew behind the bytes that all keys have in common, if these heads do not tell all entries apart: a
+    /// node that skips nothing reads no row.
     pub fn fit(&mut self, keys: &impl Keys) {
-        let Some(last) = self.count().checked_sub(1).filter(|_| !keys.is_exact()) else {
+        let last = self.count().saturating_sub(1);
+        if keys.is_exact() || !is_tied(&self.prefixes[..self.count()]) {
             return;
-        };
+        }
         let skip = skip_of(keys, self.entry(0).address, self.entry(last).address);
         if skip != self.skip() {
             self.skip_only(keys, skip);
@@ -216,13 +223,41 @@ impl Leaf {
         }
     }
 
-    /// Appends another's entries and makes all heads anew; there is room.
+    /// Appends another's entries; there is room.
     pub fn join(&mut self, keys: &impl Keys, other: &Leaf) {
+        let skips = (self.skip(), other.skip());
         self.append(other, 0);
-        if !keys.is_exact() {
-            self.skip_only(keys, 0);
-            self.fit(keys);
+        if keys.is_exact() {
+            return;
         }
+        if skips != (0, 0) {
+            let skip = skip_of(
+                keys,
+                self.entry(0).address,
+                self.entry(self.count() - 1).address,
+            );
+            if skips.0 != skips.1 || skip < skips.0 {
+                return self.skip_only(keys, skip);
+            }
+        }
+        self.fit(keys);
+    }
+
+    /// A leaf of the one entry that comes behind this leaf's, which has this key. It skips as many bytes, if they are the
+    /// key's: keys that come in order then find it as they would find this one.
+    pub fn appended(&self, keys: &impl Keys, key: &[u8], row: Address) -> Leaf {
+        let skip = match key.get(..self.skip()) {
+            Some(shared) if !keys.is_exact() && keys.shares(self.entry(0).address, shared) => {
+                self.skip()
+            }
+            _ => 0,
+        };
+        let mut leaf = Leaf::new(&[Entry {
+            prefix: prefix(key.get(skip..).unwrap_or_default()),
+            address: row,
+        }]);
+        leaf.set_skip(skip);
+        leaf
     }
 
     pub fn entry(&self, at: usize) -> Entry {
@@ -405,10 +440,10 @@ impl Inner {
         self.skip.get() as u8 as usize
     }
 
-    /// Makes the heads anew behind the bytes that all keys have in common, if they are not there.
+    /// The same as [`Leaf::fit`].
     pub fn fit(&mut self, keys: &impl Keys) {
         let count = self.count();
-        if count < 2 || keys.is_exact() {
+        if count < 2 || keys.is_exact() || !is_tied(&self.prefixes[1..count]) {
             return;
         }
         let skip = skip_of(keys, self.first(1).address, self.first(count - 1).address);
@@ -417,17 +452,26 @@ impl Inner {
         }
     }
 
-    /// Makes the head of a child's first entry, which was set, and those of the others if they skip too many bytes.
+    /// Makes the head of a child's first entry, which was set, and those of the others if they skip too many bytes or do not
+    /// tell it from the ones beside it.
     pub fn fit_one(&mut self, keys: &impl Keys, at: usize) {
         let count = self.count();
-        if count < 2 || keys.is_exact() {
+        if count < 2 || at == 0 || keys.is_exact() {
             return;
         }
-        let skip = skip_of(keys, self.first(1).address, self.first(count - 1).address);
-        if skip < self.skip() || count == 2 {
-            self.skip_only(keys, skip);
-        } else if at > 0 {
-            self.prefixes[at] = U64::new(head_of(keys, self.first(at).address, self.skip()));
+        let mut key = KeyBytes::default();
+        keys.of_row(self.first(at).address, &mut key);
+        if self.skip() > 0 {
+            let other = if at == 1 { 2 } else { 1 };
+            let shared = key.get(..self.skip()).filter(|_| other < count);
+            if shared.is_none_or(|shared| !keys.shares(self.first(other).address, shared)) {
+                let skip = skip_of(keys, self.first(1).address, self.first(count - 1).address);
+                return self.skip_only(keys, skip);
+            }
+        }
+        self.prefixes[at] = U64::new(prefix(key.get(self.skip()..).unwrap_or_default()));
+        if is_tied(&self.prefixes[at.max(2) - 1..count.min(at + 2)]) {
+            self.fit(keys);
         }
     }
 
@@ -444,8 +488,9 @@ impl Inner {
     pub fn join(&mut self, keys: &impl Keys, other: &Inner, first: Entry) {
         self.append(other, 0, first);
         if !keys.is_exact() {
-            self.skip_only(keys, 0);
-            self.fit(keys);
+            let last = self.count() - 1;
+            let skip = skip_of(keys, self.first(1).address, self.first(last).address);
+            self.skip_only(keys, skip);
         }
     }
 
