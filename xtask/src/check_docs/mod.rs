@@ -9,13 +9,15 @@
 //!   begin with a crate and name none of its items;
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
-//! - directories of tests that the index in docs/testing.md does not have.
+//! - directories of tests that the index in docs/testing.md does not have;
+//! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has.
 
 mod habits;
 mod index;
 mod links;
 mod names;
 mod page;
+mod public_api;
 mod summary;
 mod tables;
 
@@ -100,6 +102,11 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     summary::check(&pages, &mut findings);
     if let Some(page) = pages.get(Path::new(index::PAGE)) {
         index::check(page, &sources, &mut findings);
+    }
+    if root.join(public_api::LIST).exists() {
+        let list = std::fs::read_to_string(root.join(public_api::LIST))
+            .with_context(|| format!("reading {}", public_api::LIST))?;
+        public_api::check(&list, &sources, &mut findings);
     }
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))
