@@ -10,9 +10,9 @@ mod comments;
 use crate::define::check_schema_name;
 use crate::error::SqlError;
 use crate::index_names::shown_generated;
-use crate::names::quoted;
+use crate::names::{name_of_sequence, quoted};
 use crate::parse::ProcedureDefinition;
-use crate::path::{is_temporary, local, schema_of, written};
+use crate::path::{beside, is_temporary, local, schema_of, written};
 use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::schemas::schemas;
@@ -67,6 +67,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
     for relation in relations.iter().filter(is_table) {
         written.table(relation)?;
     }
+    written.owned_sequences(&relations);
     for relation in relations.iter().filter(is_table) {
         written.indexes(relation);
     }
@@ -169,7 +170,7 @@ impl Writing<'_> {
 
     /// The sequences that are no column's.
     fn sequences(&mut self, relations: &[Relation]) {
-        let owned = owners(relations);
+        let owned = owners(relations, &self.sequences);
         let free = self.sequences.iter();
         let free = free.filter(|(name, _)| !owned.contains_key(name.as_str()));
         let free: Vec<_> = free
@@ -184,6 +185,35 @@ impl Writing<'_> {
             })
             .collect();
         for (name, sql) in free {
+            self.add("sequence", &name, sql);
+        }
+    }
+
+    /// The names of sequences that are made with a column and have another one, and the columns of the others.
+    fn owned_sequences(&mut self, relations: &[Relation]) {
+        let made = owners(relations, &self.sequences);
+        let mut found = Vec::new();
+        for relation in relations {
+            for column in &relation.columns {
+                let usual = usual_sequence(relation, column);
+                for name in column.sequences() {
+                    let sql = if !made.contains_key(name.as_str()) {
+                        let (table, column) = (written(&relation.name), quoted(&column.name));
+                        format!(
+                            "ALTER SEQUENCE {} OWNED BY {table}.{column};",
+                            written(name)
+                        )
+                    } else if *name != usual {
+                        let (usual, name) = (written(&usual), quoted(local(name)));
+                        format!("ALTER SEQUENCE {usual} RENAME TO {name};")
+                    } else {
+                        continue;
+                    };
+                    found.push((name.clone(), sql));
+                }
+            }
+        }
+        for (name, sql) in found {
             self.add("sequence", &name, sql);
         }
     }
@@ -242,13 +272,18 @@ impl Writing<'_> {
                     let _ = write!(sql, " ({})", options.trim_start());
                 }
             }
-            (None, Some(_)) => {
+            (None, Some(sequence)) if is_serial(relation, column, sequence) => {
                 let word = match column.spec.kind {
                     SqlType::Int2 => "smallserial",
                     SqlType::Int4 => "serial",
                     _ => "bigserial",
                 };
                 return Ok(format!("{} {word}", quoted(&column.name)));
+            }
+            (None, Some(_)) => {
+                let name = column.sequence.as_deref().unwrap_or_default();
+                let name = crate::path::written(name).replace('\'', "''");
+                let _ = write!(sql, " DEFAULT nextval('{name}'::regclass)");
             }
             (None, None) => match &column.default {
                 DefaultValue::Expression(text) => {
@@ -342,7 +377,7 @@ impl Writing<'_> {
 
     /// Where sequences go on that were drawn from.
     fn positions(&mut self, relations: &[Relation]) {
-        let owned = owners(relations);
+        let owned = owners(relations, &self.sequences);
         let positions = self.sequences.iter().filter_map(|(name, sequence)| {
             let (next, is_called) = position_of(sequence)?;
             let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
@@ -366,10 +401,14 @@ impl Writing<'_> {
 fn materialized_sql(relation: &Relation, view: &ViewDefinition) -> String {
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     format!(
-        "CREATE MATERIALIZED VIEW {} ({}) AS {};",
+        "CREATE MATERIALIZED VIEW {} ({}) AS {}{};",
         written(&relation.name),
         columns.join(", "),
-        view.query
+        view.query,
+        match relation.notes.unpopulated {
+            true => " WITH NO DATA",
+            false => "",
+        }
     )
 }
 
@@ -389,12 +428,45 @@ fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<St
     ))
 }
 
-/// Of the sequences that go with columns, the table and the column.
-fn owners(relations: &[Relation]) -> BTreeMap<&str, (&str, &str)> {
+/// True if `serial` makes the column and its sequence.
+fn is_serial(relation: &Relation, column: &RelationColumn, sequence: &Sequence) -> bool {
+    let usual = usual_sequence(relation, column);
+    let range = Sequence::range_of(column.spec.kind);
+    column.sequence == Some(usual)
+        && column.identity.is_none()
+        && column.not_null
+        && range.is_some_and(|(_, highest)| {
+            let usual = Sequence {
+                maximum: highest,
+                usable_to: sequence.usable_to,
+                kind: sequence.kind,
+                ..Sequence::new()
+            };
+            *sequence == usual && sequence.kind() == column.spec.kind
+        })
+}
+
+/// The name of the sequence that is made with a column.
+fn usual_sequence(relation: &Relation, column: &RelationColumn) -> String {
+    let name = name_of_sequence(relation.local(), &column.name);
+    beside(&relation.name, &name)
+}
+
+/// Of the sequences that are made with columns, the table and the column.
+fn owners<'r>(
+    relations: &'r [Relation],
+    sequences: &BTreeMap<String, Sequence>,
+) -> BTreeMap<&'r str, (&'r str, &'r str)> {
     let mut owners = BTreeMap::new();
     for relation in relations {
         for column in &relation.columns {
-            if let Some(sequence) = &column.sequence {
+            let is_made = column.identity.is_some()
+                || column
+                    .sequence
+                    .as_ref()
+                    .and_then(|name| sequences.get(name))
+                    .is_some_and(|sequence| is_serial(relation, column, sequence));
+            if let Some(sequence) = column.sequence.as_ref().filter(|_| is_made) {
                 owners.insert(&**sequence, (&*relation.name, &*column.name));
             }
         }

@@ -3,7 +3,9 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
-use crate::names::{DOMAIN_NOT_NULL, domain_of_check, is_full_match, reference_of_full_match};
+use crate::names::{
+    DOMAIN_NOT_NULL, domain_of_check, is_full_match, name_of_primary, reference_of_full_match,
+};
 use crate::path::{local, shown, split};
 use crate::types::SqlType;
 use sardonyx::Error;
@@ -456,7 +458,7 @@ fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
 fn duplicate(table: &str, index: Option<&String>, values: &[Value]) -> SqlError {
     let name = index
         .cloned()
-        .unwrap_or_else(|| format!("{}_pkey", local(table)));
+        .unwrap_or_else(|| name_of_primary(local(table)));
     let message = format!("duplicate key value violates unique constraint \"{name}\"");
     let error = SqlError::new(code::UNIQUE, message).of_table(table);
     error.of_constraint(&name).of_violation(Violation::Key {

@@ -5,6 +5,7 @@
 //! database that is not served to Redis' clients can drop whole tables: those are the ways back.
 
 use crate::error::{SqlError, code};
+use crate::names::name_of_primary;
 use crate::relation::Relation;
 use crate::source::Source;
 use sardonyx::schema::Type;
@@ -112,7 +113,7 @@ pub(crate) fn check_alter(
         AlterTableOperation::DropColumn { column_names, .. } => column_names.iter().all(is_added),
         AlterTableOperation::DropConstraint {
             name: constraint, ..
-        } => constraint.value != format!("{name}_pkey"),
+        } => constraint.value != name_of_primary(name),
         _ => false,
     };
     match operations.iter().all(is_repair) {

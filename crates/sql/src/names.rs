@@ -188,3 +188,42 @@ pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String
         None => format!("{of}\0{name}"),
     }
 }
+
+/// The longest name, in bytes.
+pub(crate) const NAME_BYTES_MAX: usize = 63;
+
+/// The name of a column's sequence.
+pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
+    object_name(table, column, "seq")
+}
+
+/// The name of a primary key that was not given one.
+pub(crate) fn name_of_primary(table: &str) -> String {
+    object_name(table, "", "pkey")
+}
+
+/// `table_columns_label`, with the longer part cut until it fits.
+///
+/// Source: `makeObjectName` in PostgreSQL's `indexcmds.c`.
+pub(crate) fn object_name(table: &str, columns: &str, label: &str) -> String {
+    let points = 1 + usize::from(!columns.is_empty());
+    let most = NAME_BYTES_MAX.saturating_sub(label.len() + points);
+    let (mut of_table, mut of_columns) = (table.len(), columns.len());
+    while of_table + of_columns > most {
+        match of_table > of_columns {
+            true => of_table -= 1,
+            false => of_columns -= 1,
+        }
+    }
+    let (table, columns) = (cut(table, of_table), cut(columns, of_columns));
+    match columns.is_empty() {
+        true => format!("{table}_{label}"),
+        false => format!("{table}_{columns}_{label}"),
+    }
+}
+
+/// The longest prefix of a text within a number of bytes that ends between characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}

@@ -10,6 +10,7 @@ mod intervals;
 mod limits;
 mod locks;
 mod procedure;
+mod sequence_command;
 mod signal;
 mod tables;
 mod type_command;
@@ -20,9 +21,10 @@ pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
-pub(crate) use identities::drops_identity;
+pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
-pub(crate) use tables::{LIKE, UNSAID};
+pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
+pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 
 use crate::error::{SqlError, code};
@@ -38,6 +40,7 @@ use intervals::with_digits;
 use limits::with_limits;
 use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
+use sequence_command::{is_sequence_command, parse_sequence_command};
 use signal::{is_signal, parse_signal};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -74,6 +77,8 @@ pub(crate) enum Parsed {
     Comment(Comment),
     /// `ALTER TYPE`, of which it knows too little.
     Type(Box<TypeCommand>),
+    /// `ALTER SEQUENCE`, which it does not know.
+    Sequence(Box<SequenceCommand>),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
 }
@@ -120,6 +125,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_type_command(&parser) => {
                 Parsed::Type(Box::new(parse_type_command(text, &mut parser)?))
             }
+            false if is_sequence_command(&parser) => {
+                Parsed::Sequence(Box::new(parse_sequence_command(text, &mut parser)?))
+            }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
@@ -131,6 +139,11 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                 let statement = parser.parse_statement();
                 let statement = statement.map_err(|error| syntax(text, error))?;
                 let mut statement = Box::new(tables::without_into(statement));
+                if let Statement::CreateView(view) = &mut *statement
+                    && view.materialized
+                {
+                    tables::parse_data(&mut parser, view);
+                }
                 keep(&mut statement)?;
                 Parsed::Statement(statement)
             }
@@ -155,6 +168,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         )),
         Parsed::Type(_) => Err(SqlError::unsupported(
             "ALTER TYPE is of clients: procedures do not have it",
+        )),
+        Parsed::Sequence(_) => Err(SqlError::unsupported(
+            "ALTER SEQUENCE is of clients: procedures do not have it",
         )),
         Parsed::Comment(_) => Err(SqlError::unsupported(
             "COMMENT is of clients: procedures do not have it",
@@ -490,6 +506,38 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
                 Some(location) => at_location(text, error, location),
                 None => error,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    /// Clauses that are written otherwise before the parser reads them are looked for at each place of a text: a search that
+    /// reads on to its end from each would take hours here.
+    #[test]
+    fn a_text_of_many_beginnings_of_clauses_is_read_in_linear_time() {
+        for (begin, repeated) in [
+            ("select 1 collate \"C\" ", "alter a type "),
+            (
+                "alter table t collate type ",
+                "alter column a set data type ((",
+            ),
+            ("alter table t drop ", "alter column a drop identity if "),
+            (
+                "alter table t ",
+                "alter a add generated always as identity (sequence ",
+            ),
+            ("alter identity drop collate type ", " "),
+            ("alter identity drop collate type ", "\n"),
+            ("select 1 of ", "for update of a, "),
+            ("create table t (", "like a including "),
+            ("select ", "fetch first ("),
+        ] {
+            let text = format!("{begin}{}", repeated.repeat(50_000));
+            // Most are refused; all end.
+            let _ = parse(&text);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::expression::{Expr, Parameters};
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
-use crate::parse::{ProcedureDefinition, SetConstraints, TypeCommand};
+use crate::parse::{ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
 use crate::path::TEMPORARY;
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
@@ -36,6 +36,7 @@ pub struct Prepared {
     constraints: Option<SetConstraints>,
     comment: Option<Comment>,
     type_command: Option<TypeCommand>,
+    sequence_command: Option<SequenceCommand>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -116,6 +117,7 @@ impl Prepared {
             constraints: None,
             comment: None,
             type_command: None,
+            sequence_command: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -244,6 +246,20 @@ impl Prepared {
             class: Class::Define,
             ..Prepared::new(text, None, &[])
         }
+    }
+
+    /// `ALTER SEQUENCE`.
+    pub(crate) fn of_sequence(text: Arc<str>, command: SequenceCommand) -> Prepared {
+        Prepared {
+            sequence_command: Some(command),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The change of a sequence, if it is one.
+    pub(crate) fn sequence_command(&self) -> Option<&SequenceCommand> {
+        self.sequence_command.as_ref()
     }
 
     /// The change of a type, if it is one.
@@ -585,6 +601,7 @@ impl Prepared {
             None => return Err(SqlError::syntax("there is no statement")),
         };
         let queries = planning.queries;
+        queries.check_populated()?;
         let _ = self.parameters.set(parameters.decided());
         let _ = self.columns.set(plan.columns().cloned());
         Ok(Planned::new(plan, version, queries))

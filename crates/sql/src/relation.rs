@@ -6,7 +6,7 @@
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{COMMENT_OF_PUBLIC, comment_name};
+use crate::names::{COMMENT_OF_PUBLIC, comment_name, name_of_primary};
 use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, local, schema_of, split, written};
 use crate::source::Source;
@@ -77,6 +77,9 @@ pub(crate) struct TableNotes {
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,
+    /// It has no rows until it is refreshed, and cannot be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpopulated: bool,
     /// What a commit does to a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
@@ -135,9 +138,12 @@ pub(crate) struct ColumnNotes {
     /// `generated … as identity`: `a` always, `d` by default.
     #[serde(default)]
     pub identity: Option<char>,
-    /// The sequence that goes with the column.
+    /// The sequence of which the column draws its numbers, and that goes with it.
     #[serde(default)]
     pub sequence: Option<String>,
+    /// Other sequences that go with it: `OWNED BY`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owned: Vec<String>,
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -177,10 +183,19 @@ pub(crate) struct RelationColumn {
     pub default: DefaultValue,
     pub identity: Option<char>,
     pub sequence: Option<String>,
+    /// Other sequences that go with it.
+    pub owned: Vec<String>,
     /// Its value is computed of the row's other columns.
     pub is_generated: bool,
     /// The number of its domain.
     pub domain: Option<u32>,
+}
+
+impl RelationColumn {
+    /// The sequences that go with it.
+    pub fn sequences(&self) -> impl Iterator<Item = &String> {
+        self.sequence.iter().chain(&self.owned)
+    }
 }
 
 /// What a column gets that is not given.
@@ -287,6 +302,7 @@ impl Relation {
                 identity: noted.and_then(|noted| noted.identity),
                 domain: noted.and_then(|noted| noted.domain),
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
+                owned: noted.map_or_else(Vec::new, |noted| noted.owned.clone()),
                 is_generated: (schema.declared(place))
                     .is_some_and(|declared| declared.generated().is_some()),
             }
@@ -377,7 +393,7 @@ impl Relation {
                 self.notes
                     .primary_name
                     .clone()
-                    .unwrap_or_else(|| format!("{}_pkey", self.local())),
+                    .unwrap_or_else(|| name_of_primary(self.local())),
             ),
         }
     }
@@ -615,7 +631,7 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
         if schema.indexes.iter().any(|index| index.name == name) {
             return Some((number as u16, false));
         }
-        if name.strip_suffix("_pkey") != Some(local(&definition.name)) {
+        if name != name_of_primary(local(&definition.name)) {
             return None;
         }
         let relation = Relation::numbered(source, number as u16).ok()?;

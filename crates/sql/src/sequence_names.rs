@@ -6,7 +6,7 @@
 
 use crate::error::{SqlError, code};
 use crate::names::quoted;
-use crate::path::{PUBLIC, is_temporary, name_in, schema_of, written};
+use crate::path::{PUBLIC, is_temporary, kept, name_in, schema_of, written};
 use crate::relation::{kind, object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
@@ -56,6 +56,34 @@ pub(crate) fn renamed(
         true => tokens.iter().map(Token::to_string).collect(),
         false => text.to_string(),
     })
+}
+
+/// The sequence, by its kept name, if a default's text only draws its next number.
+///
+/// # Errors
+/// `42602` for what is no name.
+pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
+    let tokens = tokens.unwrap_or_default().into_iter();
+    let tokens: Vec<Token> = tokens
+        .filter(|token| !matches!(token, Token::Whitespace(_)))
+        .collect();
+    let is_word = |token: &Token, known: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(known));
+    let name = match tokens.as_slice() {
+        [
+            next,
+            Token::LParen,
+            Token::SingleQuotedString(name),
+            rest @ ..,
+        ] if is_word(next, "nextval") => match rest {
+            [Token::RParen] => name,
+            [Token::DoubleColon, kind, Token::RParen] if is_word(kind, "regclass") => name,
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let (schema, name) = name_in(name)?;
+    Ok(Some(kept(schema.as_deref().unwrap_or(PUBLIC), &name)))
 }
 
 /// A new default's text, with the schemas of sequences where they are not `public`.

@@ -289,7 +289,9 @@ impl Tree {
             true => self.split(store, keys, path, leaf, entry, key)?,
             false => {
                 let changed = leaf.insert(path.at, entry);
-                match path.head {
+                // A leaf that is never split is fitted as it grows.
+                let is_fitted = leaf.count().is_power_of_two() && leaf.fit(keys);
+                match path.head.filter(|_| !is_fitted) {
                     Some(_) => {
                         for changed in changed {
                             let at = Address(path.leaf.0 + changed.start as u64);

@@ -1,16 +1,14 @@
 //! `COMMENT ON` of all that has a comment.
 
-use super::{Writing, owners};
-use crate::define::name_of_sequence;
+use super::Writing;
 use crate::error::SqlError;
 use crate::names::{COMMENT_OF_DATABASE, comment_name, quoted};
-use crate::path::{PUBLIC, beside, is_temporary, local, schema_of, written};
+use crate::path::{PUBLIC, beside, is_temporary, schema_of, written};
 use crate::plan::views::columns_of;
 use crate::relation::{Relation, comment_of_schema, kind, object};
 use crate::schemas::schemas;
 use crate::source::Source;
 use crate::views::views;
-use std::collections::BTreeMap;
 
 impl Writing<'_> {
     /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
@@ -35,21 +33,13 @@ impl Writing<'_> {
                 self.comment(&name, &of_column(&name, &column.name), text.as_ref());
             }
         }
-        let owned = owners(relations);
-        // A column's sequence is made with its table, and gets the name that it then would.
-        let made_as = |name: &str| {
-            let made = owned.get(name);
-            made.map(|owner| beside(owner.0, &name_of_sequence(local(owner.0), owner.1)))
-        };
-        let sequences = self.sequences.keys().map(|name| {
-            let made = written(&made_as(name).unwrap_or_else(|| name.clone()));
-            (made, name.clone())
-        });
-        // In the order that they have when they are made again.
-        let sequences: BTreeMap<String, String> = sequences.collect();
-        for (made, name) in sequences {
+        for name in self.sequences.keys().cloned().collect::<Vec<_>>() {
             let text = stored(&comment_name(kind::SEQUENCE, &name, None))?;
-            self.comment(&name, &format!("SEQUENCE {made}"), text.as_ref());
+            self.comment(
+                &name,
+                &format!("SEQUENCE {}", written(&name)),
+                text.as_ref(),
+            );
         }
         let schemas = schemas(source)?.into_iter().map(|(name, _)| name);
         for name in [PUBLIC.to_string()].into_iter().chain(schemas) {

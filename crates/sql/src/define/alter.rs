@@ -1,5 +1,6 @@
 //! `ALTER TABLE`.
 
+use super::alter_sequence::{draw_of_own, named_by_identity};
 use super::columns::{Declared, check_column_name, declared, name_sequences, with_collation};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
@@ -21,7 +22,7 @@ use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
 use crate::names::{name_of, quoted_literal};
-use crate::parse::{collated, drops_identity};
+use crate::parse::{collated, drops_identity, names_sequence};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
@@ -80,7 +81,7 @@ pub(super) fn table(
 }
 
 /// Checks that the owner is the connected user, who owns all tables.
-fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
+pub(super) fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
     match owner {
         Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
             code::UNKNOWN_OBJECT,
@@ -342,6 +343,21 @@ fn alter_column(
             return Err(is_generated(&relation.name, name)
                 .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."));
         }
+        AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault
+            if column.identity.is_some() =>
+        {
+            let text = format!(
+                "column \"{name}\" of relation \"{}\" is an identity column",
+                relation.local()
+            );
+            let error = SqlError::syntax(text);
+            return Err(match operation {
+                AlterColumnOperation::DropDefault => {
+                    error.hint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+                }
+                _ => error,
+            });
+        }
         AlterColumnOperation::SetDefault { value } => {
             let names = TypeNames::of(tx.view(), path)?;
             let (constant, mut text) = default_of(value, column.spec, &names)?;
@@ -362,12 +378,14 @@ fn alter_column(
                 }
                 _ => value.to_string(),
             }));
-            of.sequence = None;
+            // It still goes with the column.
+            of.owned.extend(of.sequence.take());
+            draw_of_own(of, column.spec.kind)?;
         }
         AlterColumnOperation::DropDefault => {
             let of = notes_of_column(&mut notes, column);
             of.default = Some("null".into());
-            of.sequence = None;
+            of.owned.extend(of.sequence.take());
         }
         AlterColumnOperation::SetDataType {
             data_type, using, ..
@@ -395,6 +413,10 @@ fn alter_column(
         AlterColumnOperation::GenericOptions { options } if drops_identity(options).is_some() => {
             let if_exists = drops_identity(options) == Some(true);
             return identity::drop(tx, relation, column, if_exists);
+        }
+        AlterColumnOperation::GenericOptions { options } if names_sequence(options).is_some() => {
+            let name = names_sequence(options).unwrap_or_default();
+            return named_by_identity(tx, relation, column, name);
         }
         other => {
             return Err(SqlError::unsupported(format!(

@@ -5,7 +5,7 @@
 
 use super::checks::check_of;
 use super::columns::{Constraint, Deferral};
-use super::create::{constraint_exists, free_name, key_parts};
+use super::create::{constraint_exists, key_parts, name_of_key};
 use super::naming::{chosen, only_column};
 use super::reference::add_foreign;
 use crate::declared::put_notes;
@@ -188,10 +188,7 @@ fn index_of_key(
         false => columns.iter().map(|(name, _)| name.as_str()).collect(),
     };
     let suffix = if is_primary { "pkey" } else { "key" };
-    let name = match name {
-        Some(name) => name.clone(),
-        None => free_name(tx, &relation.name, &parts, suffix, &[])?,
-    };
+    let name = name_of_key(tx, &relation.name, name, (&parts, suffix), &[])?;
     Ok(IndexDefinition {
         name,
         kind: IndexKind::Ordered,

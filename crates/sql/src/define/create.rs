@@ -15,7 +15,7 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
-use crate::names::name_of;
+use crate::names::{NAME_BYTES_MAX, name_of, name_of_primary};
 use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, beside, is_temporary, local, schema_of, split};
 use crate::relation::{ROW_NUMBER, Relation, TableNotes, is_own, kind, printed, put_object};
@@ -73,11 +73,8 @@ pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlErr
     Ok(is_there(source, name)? || is_old(name)?)
 }
 
-/// The longest name of a table in its schema, in bytes.
-const NAME_BYTES_MAX: usize = 63;
-
 /// Refuses a name that PostgreSQL cuts off.
-fn check_length(name: &str) -> Result<(), SqlError> {
+pub(super) fn check_length(name: &str) -> Result<(), SqlError> {
     if local(name).len() > NAME_BYTES_MAX {
         return Err(SqlError::new(
             code::NAME_TOO_LONG,
@@ -290,6 +287,27 @@ pub(super) fn free_name(
     failed.map_or(Ok(name), Err)
 }
 
+/// The name of an index that a constraint has: the given one, or one that is not taken.
+///
+/// # Errors
+/// `42P07` if the given one is taken; read errors.
+pub(super) fn name_of_key(
+    tx: &dyn DefineTarget,
+    table: &str,
+    given: Option<&String>,
+    (columns, suffix): (&[&str], &str),
+    taken: &[String],
+) -> Result<String, SqlError> {
+    let Some(given) = given else {
+        return free_name(tx, table, columns, suffix, taken);
+    };
+    let name = beside(table, given);
+    match name == table || taken.contains(given) || is_taken(tx, &name)? {
+        true => Err(exists(&name)),
+        false => Ok(given.clone()),
+    }
+}
+
 /// Converts a constraint from its syntax.
 ///
 /// # Errors
@@ -351,7 +369,10 @@ fn engine_schema(
                 ));
             }
             if !deferral.deferrable {
-                notes.primary_name.clone_from(name);
+                let name = name_of_key(tx, table, name.as_ref(), (&[], "pkey"), &[])?;
+                // A name that is not noted is this one.
+                let is_usual = name == name_of_primary(local(table));
+                notes.primary_name = (!is_usual).then_some(name);
             }
         }
     }
@@ -396,7 +417,7 @@ fn engine_schema(
                 .ordered();
         }
     }
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken: Vec<String> = notes.primary_name.iter().cloned().collect();
     let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().map(|(key, _)| key).collect();
     for constraint in constraints {
         match constraint {
@@ -413,10 +434,7 @@ fn engine_schema(
                 deferral,
             } if deferral.deferrable => {
                 tx.check_deferrable_keys()?;
-                let name = match name {
-                    Some(name) => name.clone(),
-                    None => free_name(tx, table, &[], "pkey", &taken)?,
-                };
+                let name = name_of_key(tx, table, name.as_ref(), (&[], "pkey"), &taken)?;
                 taken.push(name.clone());
                 schema = with_key(schema, &name, key, *deferral);
                 notes.references.insert(name.clone(), deferral.notes());
@@ -433,13 +451,8 @@ fn engine_schema(
                     let column = column.ok_or_else(|| unknown_in_key(name))?;
                     check_in_key(name, column.spec.kind)?;
                 }
-                let name = match name {
-                    Some(name) => name.clone(),
-                    None => {
-                        let parts: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
-                        free_name(tx, table, &parts, "key", &taken)?
-                    }
-                };
+                let parts: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
+                let name = name_of_key(tx, table, name.as_ref(), (&parts, "key"), &taken)?;
                 taken.push(name.clone());
                 schema = with_key(schema, &name, key, *deferral);
                 if deferral.deferrable {

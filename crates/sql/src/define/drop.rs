@@ -9,16 +9,20 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::qualified;
-use crate::path::{is_of_catalogue, local, schema_of, shown, unknown_schema, written};
-use crate::relation::{
-    Relation, delete_object, index_named, kind, object, parsed, printed, put_object,
+use crate::path::{
+    PUBLIC, is_of_catalogue, kept, local, name_in, schema_of, shown, unknown_schema, written,
 };
-use crate::result::{Complete, Tag};
+use crate::relation::{
+    Relation, RelationColumn, delete_object, index_named, kind, object, parsed, printed, put_object,
+};
+use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
+use crate::sequence_names::renamed;
 use crate::sequences::Sequence;
 use crate::source::Source;
+use crate::virtual_tables::relations;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
@@ -138,7 +142,7 @@ pub(super) fn drop_all(
         tx.drop_table(&relation.name)?;
         delete_object(tx, kind::TABLE, &relation.number.to_string())?;
         for column in &relation.columns {
-            if let Some(sequence) = &column.sequence {
+            for sequence in column.sequences() {
                 forget(tx, kind::SEQUENCE, sequence, &[])?;
                 delete_object(tx, kind::SEQUENCE, sequence)?;
             }
@@ -211,7 +215,7 @@ pub(super) fn indexes(
 pub(super) fn sequences(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
-    if_exists: bool,
+    (if_exists, cascade): (bool, bool),
     path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP SEQUENCE";
@@ -220,23 +224,8 @@ pub(super) fn sequences(
         let Some(name) = in_schema(tx, name, path, (WORD, if_exists), &mut complete)? else {
             continue;
         };
-        let source = tx.view();
-        for number in 0..source.definitions().len() as u16 {
-            let Ok(relation) = Relation::numbered(source, number) else {
-                continue;
-            };
-            let mut columns = relation.columns.iter();
-            if columns.any(|column| column.sequence.as_ref() == Some(&name)) {
-                return Err(SqlError::new(
-                    code::DEPENDENT_OBJECTS,
-                    format!(
-                        "cannot drop sequence {} because table {} draws from it",
-                        written(&name),
-                        written(&relation.name)
-                    ),
-                ));
-            }
-        }
+        let dropped = leave_sequence(tx, &name, cascade)?;
+        complete.notices.extend(dropped);
         forget(tx, kind::SEQUENCE, &name, &[])?;
         if !delete_object(tx, kind::SEQUENCE, &name)? {
             if !if_exists {
@@ -249,6 +238,68 @@ pub(super) fn sequences(
         }
     }
     Ok(complete)
+}
+
+/// Has no column draw of a sequence, or own it. Returns notices of the defaults that went with it.
+///
+/// # Errors
+/// `2BP01` if a column draws of it, unless `cascade` is true and it is no identity.
+fn leave_sequence(
+    tx: &mut dyn DefineTarget,
+    name: &str,
+    cascade: bool,
+) -> Result<Vec<Notice>, SqlError> {
+    let mut notices = Vec::new();
+    for relation in relations(tx.view())? {
+        let mut notes = relation.notes.clone();
+        notes.table.clone_from(&relation.name);
+        for column in &relation.columns {
+            let Some(of) = notes.columns.get_mut(&column.number) else {
+                continue;
+            };
+            of.owned.retain(|there| there != name);
+            let mut draws = of.sequence.as_deref() == Some(name);
+            if let Some(text) = &of.default {
+                renamed(text, |text| {
+                    let (schema, local) = name_in(text)?;
+                    draws |= kept(schema.as_deref().unwrap_or(PUBLIC), &local) == name;
+                    Ok(None)
+                })?;
+            }
+            if !draws {
+                continue;
+            }
+            let table = written(&relation.name);
+            if of.identity.is_some() {
+                let text = format!(
+                    "cannot drop sequence {} because column {} of table {table} requires it",
+                    written(name),
+                    column.name
+                );
+                let hint = format!(
+                    "You can drop column {} of table {table} instead.",
+                    column.name
+                );
+                return Err(SqlError::new(code::DEPENDENT_OBJECTS, text).hint(hint));
+            }
+            let what = format!("default value for column {} of table {table}", column.name);
+            if !cascade {
+                let sequence = format!("sequence {}", written(name));
+                return Err(SqlError::new(
+                    code::DEPENDENT_OBJECTS,
+                    format!("cannot drop {sequence} because other objects depend on it"),
+                )
+                .detail(format!("{what} depends on {sequence}"))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            (of.sequence, of.default) = (None, Some("null".into()));
+            notices.push(Notice::note("00000", format!("drop cascades to {what}")));
+        }
+        if notes.columns != relation.notes.columns {
+            put_notes(tx, relation.number, &notes)?;
+        }
+    }
+    Ok(notices)
 }
 
 /// Runs `TRUNCATE`.
@@ -298,7 +349,7 @@ pub(super) fn truncate(
     empty(tx, &relations)?;
     if *identity == Some(TruncateIdentityOption::Restart) {
         let columns = relations.iter().flat_map(|relation| &relation.columns);
-        for sequence in columns.filter_map(|column| column.sequence.as_ref()) {
+        for sequence in columns.flat_map(RelationColumn::sequences) {
             restart(tx, sequence)?;
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn drop_column(
             forget_index(&mut notes, &index.name);
         }
     }
-    if let Some(sequence) = &column.sequence {
+    for sequence in column.sequences() {
         forget(tx, kind::SEQUENCE, sequence, &[])?;
         delete_object(tx, kind::SEQUENCE, sequence)?;
     }

@@ -10,7 +10,6 @@ use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 pub(super) struct KeyElement {
     pub by: KeyBy,
     pub descending: bool,
-    /// The operator class, if one is named.
     /// The collation that `COLLATE` names.
     pub collation: Option<NamedCollation>,
     /// The operator class, if one is named.

@@ -121,6 +121,7 @@ pub(super) fn fill(
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(&*tx, &mut parameters, rights)?;
     let plan = plan_statement(&mut planning, &Statement::Insert(insert))?;
+    planning.queries.check_populated()?;
     check_no_parameters(&parameters)?;
     let (inserted, _) = run_plan(tx, &plan, with)?;
     Ok(inserted.tag.rows.unwrap_or_default())

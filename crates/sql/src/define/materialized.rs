@@ -11,6 +11,7 @@ use crate::database::Database;
 use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::parse::is_without_data;
 use crate::plan::views::query_of;
 use crate::prepared::Prepared;
 use crate::relation::Relation;
@@ -80,14 +81,24 @@ pub(crate) fn create(
         complete.tag = Tag::plain(WORD);
         return Ok(complete);
     }
+    if is_without_data(create) {
+        keep_query(tx, &name, Some(text), false)?;
+        complete.tag = Tag::plain(WORD);
+        return Ok(complete);
+    }
     let rows = fill(tx, &name, &query, &all, with)?;
-    keep_query(tx, &name, Some(text))?;
+    keep_query(tx, &name, Some(text), true)?;
     complete.tag = Tag::rows("SELECT", rows);
     Ok(complete)
 }
 
-/// Notes the query of a materialized view; `None` while it is filled.
-fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Result<(), SqlError> {
+/// Notes the query of a materialized view, `None` while it is filled, and whether it has its rows.
+fn keep_query(
+    tx: &mut dyn WriteTarget,
+    name: &str,
+    query: Option<String>,
+    is_populated: bool,
+) -> Result<(), SqlError> {
     let Some(target) = tx.define() else {
         return Err(SqlError::unsupported(
             "a transaction that runs aside defines nothing",
@@ -97,6 +108,7 @@ fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Re
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     notes.materialized = query;
+    notes.unpopulated = !is_populated;
     put_notes(target, relation.number, &notes)?;
     Ok(target.defined()?)
 }
@@ -104,21 +116,19 @@ fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Re
 /// Runs `REFRESH MATERIALIZED VIEW`.
 ///
 /// # Errors
-/// `42P01` if there is no such view; evaluation errors of its query; `0A000` for a table, and for `WITH NO DATA`.
+/// `42P01` if there is no such view; evaluation errors of its query; `0A000` for a table.
 pub(crate) fn refresh(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,
     refresh: &RefreshMaterializedView,
     with: &Environment<'_>,
 ) -> Result<Complete, SqlError> {
-    const WORD: &str = "REFRESH MATERIALIZED VIEW";
     let RefreshMaterializedView {
         // Readers never wait for it.
         concurrently: _,
         name,
         with_data,
     } = refresh;
-    refuse(WORD, &[(*with_data == Some(false), "NO DATA")])?;
     let rights = prepared.rights();
     let source = &*tx;
     let relation = Relation::named(source, &rights.path().find(source, name)?)?;
@@ -129,13 +139,21 @@ pub(crate) fn refresh(
             relation.local()
         )));
     };
-    keep_query(tx, &relation.name, None)?;
+    keep_query(tx, &relation.name, None, true)?;
     if let Some(target) = tx.define() {
         target.truncate(&relation.name)?;
+    }
+    if *with_data == Some(false) {
+        keep_query(tx, &relation.name, Some(text), false)?;
+        return Ok(refreshed());
     }
     // As in a view, the query reads with all privileges, and its names are qualified.
     let all = Arc::new(Rights::default());
     fill(tx, &relation.name, &*query_of(&text)?, &all, with)?;
-    keep_query(tx, &relation.name, Some(text))?;
-    Ok(Complete::of(Tag::plain(WORD)))
+    keep_query(tx, &relation.name, Some(text), true)?;
+    Ok(refreshed())
+}
+
+fn refreshed() -> Complete {
+    Complete::of(Tag::plain("REFRESH MATERIALIZED VIEW"))
 }

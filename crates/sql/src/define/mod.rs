@@ -1,6 +1,8 @@
 //! Data definition: tables and indexes are created, altered, emptied and dropped in the engine's transactions.
 
 mod alter;
+mod alter_sequence;
+mod alter_view;
 mod built;
 mod checks;
 mod columns;
@@ -38,7 +40,6 @@ use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{is_of_query, run as run_of_query};
-pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
 pub(crate) use schema::{check_name as check_schema_name, drop_schema};
 pub(crate) use view::drop_broken;
@@ -87,6 +88,12 @@ pub(crate) fn run(
         view::keep_whole(tx, command.cascades(), &mut complete)?;
         return Ok(complete);
     }
+    if let Some(command) = prepared.sequence_command() {
+        let rights = prepared.rights();
+        let complete = alter_sequence::run(tx, database, command, sequences, (user, &rights))?;
+        sequences.note_stored(database.counters(), tx.view())?;
+        return Ok(complete);
+    }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
@@ -111,9 +118,16 @@ pub(crate) fn run(
             sequence_options,
         } => {
             let name = new_name(tx, name, path, *temporary)?;
-            sequence::create(tx, &name, *if_not_exists, sequence_options)?
+            sequence::create(tx, &name, *if_not_exists, sequence_options, &rights)?
         }
-        Statement::AlterTable(alter) => alter::table(tx, alter, user, path)?,
+        Statement::AlterTable(alter) => {
+            let by = (user, &*rights);
+            match alter_view::table(tx, database, alter, sequences, by)? {
+                Some(complete) => complete,
+                None => alter::table(tx, alter, user, path)?,
+            }
+        }
+        Statement::AlterView(alter) => alter_view::view(tx, alter, (user, &rights))?,
         Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
         Statement::Drop {
             object_type,
@@ -127,7 +141,7 @@ pub(crate) fn run(
                 drop::tables(tx, names, (*if_exists, *cascade), is_materialized, path)?
             }
             ObjectType::Index => drop::indexes(tx, names, *if_exists, &rights)?,
-            ObjectType::Sequence => drop::sequences(tx, names, *if_exists, path)?,
+            ObjectType::Sequence => drop::sequences(tx, names, (*if_exists, *cascade), path)?,
             ObjectType::View => view::drop(tx, names, *if_exists, path)?,
             ObjectType::Type => types::drop(tx, names, (*if_exists, *cascade), &rights)?,
             ObjectType::Schema => schema::drop(tx, names, *if_exists, *cascade, &rights)?,
@@ -175,6 +189,10 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
             None => Err(may_not_define()),
         };
     }
+    if prepared.sequence_command().is_some() {
+        // Those of the table that has the sequence, which is found later.
+        return Ok(());
+    }
     let names: Vec<&ObjectName> = match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
             let table = rights.path().find(source, &alter.name)?;
@@ -183,6 +201,7 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
             vec![&alter.name]
         }
         Some(Statement::CreateIndex(create)) => vec![&create.table_name],
+        Some(Statement::AlterView(alter)) => vec![&alter.name],
         Some(Statement::Truncate(truncate)) => {
             let tables = truncate.table_names.iter();
             tables.map(|table| &table.name).collect()

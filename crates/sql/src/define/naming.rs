@@ -1,13 +1,11 @@
 //! The names of constraints and indexes that are not given one: those that PostgreSQL would choose.
 //!
-//! Source: `makeObjectName` and `ChooseRelationName` in PostgreSQL's `indexcmds.c`.
+//! Source: `ChooseRelationName` in PostgreSQL's `indexcmds.c`.
 
+use crate::names::object_name;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};
 use std::collections::BTreeSet;
-
-/// The longest name, in bytes.
-const NAME_BYTES_MAX: usize = 63;
 
 /// The given name, or one made of the table, its columns and a suffix: the first that is not taken.
 pub(super) fn chosen(
@@ -32,35 +30,6 @@ pub(super) fn chosen(
     }
 }
 
-/// The name of a column's sequence.
-pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
-    object_name(table, column, "seq")
-}
-
-/// `table_columns_label`, with the longer part cut until it fits.
-fn object_name(table: &str, columns: &str, label: &str) -> String {
-    let points = 1 + usize::from(!columns.is_empty());
-    let most = NAME_BYTES_MAX.saturating_sub(label.len() + points);
-    let (mut of_table, mut of_columns) = (table.len(), columns.len());
-    while of_table + of_columns > most {
-        match of_table > of_columns {
-            true => of_table -= 1,
-            false => of_columns -= 1,
-        }
-    }
-    let (table, columns) = (cut(table, of_table), cut(columns, of_columns));
-    match columns.is_empty() {
-        true => format!("{table}_{label}"),
-        false => format!("{table}_{columns}_{label}"),
-    }
-}
-
-/// The longest prefix of a text within a number of bytes that ends between characters.
-fn cut(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at));
-    text.get(..end.unwrap_or(0)).unwrap_or_default()
-}
-
 /// The only column that a condition uses; `None` if it uses several.
 pub(super) fn only_column<'c>(condition: &str, columns: &[&'c str]) -> Option<&'c str> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, condition).tokenize();
@@ -82,7 +51,8 @@ pub(super) fn only_column<'c>(condition: &str, columns: &[&'c str]) -> Option<&'
 
 #[cfg(test)]
 mod tests {
-    use super::{chosen, object_name, only_column};
+    use super::{chosen, only_column};
+    use crate::names::object_name;
 
     #[test]
     fn names_are_those_of_postgresql() {

@@ -160,7 +160,7 @@ impl Contents {
         of_tables.retain(|relation| is_in(&relation.name));
         let is_owned = |name: &String| {
             let mut columns = of_tables.iter().flat_map(|relation| &relation.columns);
-            columns.any(|column| column.sequence.as_ref() == Some(name))
+            columns.any(|column| column.sequences().any(|there| there == name))
         };
         let sequences = objects(source, kind::SEQUENCE)?.into_iter();
         let sequences = sequences.map(|(name, _)| name);
@@ -385,7 +385,9 @@ fn rename(
             notes.table = moved(&relation.name);
         }
         let columns = notes.columns.values_mut();
-        for sequence in columns.filter_map(|column| column.sequence.as_mut()) {
+        for sequence in
+            columns.flat_map(|column| column.sequence.iter_mut().chain(&mut column.owned))
+        {
             if is_in(sequence) {
                 *sequence = moved(sequence);
             }

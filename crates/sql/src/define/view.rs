@@ -1,7 +1,7 @@
 //! `CREATE VIEW` and `DROP VIEW`; the check of views when the tables that they read are changed.
 
 use super::comment::forget;
-use super::create::{exists, is_taken, new_name};
+use super::create::{check_length, exists, is_taken, new_name};
 use super::drop::{drop_kept, in_schema};
 use super::options::refuse;
 use super::options::skipped;
@@ -54,7 +54,7 @@ pub(super) fn create(
         }
         Some(_) if create.or_replace => {}
         _ if is_taken => return Err(exists(&name)),
-        _ => {}
+        _ => check_length(&name)?,
     }
     let source = tx.view();
     let view = ViewDefinition { columns, query };
@@ -81,7 +81,7 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     let CreateView {
         or_alter,
         or_replace: _,
-        materialized: _,
+        materialized,
         secure,
         name: _,
         name_before_not_exists,
@@ -110,7 +110,7 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
         || *name_before_not_exists
         || !cluster_by.is_empty()
         || comment.is_some()
-        || *with_no_schema_binding
+        || *with_no_schema_binding && !materialized
         || *copy_grants
         || to.is_some()
         || params.is_some()

@@ -2,6 +2,7 @@
 
 use super::written::Names;
 use crate::expression::{Expr, Question, Subquery};
+use crate::names::name_of_primary;
 use crate::path::local;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
@@ -369,7 +370,7 @@ impl Shown<'_> {
                 false => "Index Scan",
             };
             let index = match index {
-                sardonyx::schema::PRIMARY => format!("{name}_pkey"),
+                sardonyx::schema::PRIMARY => name_of_primary(name),
                 index => index.to_string(),
             };
             format!("{word} using {index} on {table}")

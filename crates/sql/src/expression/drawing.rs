@@ -47,7 +47,7 @@ fn check_right(name: Option<&Expr>, source: &dyn Source, rights: &Rights) -> Res
     let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
     let owner = relations.find(|relation| {
         let mut columns = relation.columns.iter();
-        columns.any(|column| column.sequence.as_ref() == Some(&name))
+        columns.any(|column| column.sequences().any(|there| *there == name))
     });
     rights.check(
         owner.as_ref().map_or(&name, |owner| &owner.name),

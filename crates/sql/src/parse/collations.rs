@@ -10,10 +10,13 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 /// The name of such a type.
 const COLLATED: &str = "sql.collated";
 
+/// The most tokens of a type, blanks between them too: more are none, and a text of many is read in linear time.
+const TYPE_TOKENS_MAX: usize = 256;
+
 /// The places behind the type and behind the collation's name, if a type begins here that has one.
 fn ends(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
-    let mut rest = tokens.iter().enumerate().skip(from);
+    let mut rest = tokens.iter().enumerate().skip(from).take(TYPE_TOKENS_MAX);
     let collate = loop {
         let (at, token) = rest.next()?;
         match &token.token {
@@ -61,7 +64,10 @@ pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     let mut written = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        let kind = behind_type(&tokens, at);
+        let kind = match is_word(token, "alter") {
+            true => behind_type(&tokens, at),
+            false => None,
+        };
         let Some((kind, (collate, end))) = kind.and_then(|kind| Some((kind, ends(&tokens, kind)?)))
         else {
             written.push(token.clone());

@@ -1,7 +1,9 @@
-//! `ALTER COLUMN … DROP IDENTITY [IF EXISTS]`, which the parser does not know, as an option of the column that it drops.
+//! Identities of columns, where the parser does not know all of it: `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` is written as an
+//! option of the column that it drops, and `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, which dumps of PostgreSQL have, as
+//! an option that it sets in a change of its own behind that one.
 
 use super::words::{behind, behind_alter_column, is_word};
-use sqlparser::ast::AlterGenericOption;
+use sqlparser::ast::{AlterGenericOption, CreateServerOption};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
@@ -9,11 +11,19 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 const IDENTITY: &str = "sql.identity";
 /// Its name with `IF EXISTS`.
 const IDENTITY_IF_EXISTS: &str = "sql.identity.if_exists";
+/// The name of the option that names an identity's sequence.
+const SEQUENCE_NAME: &str = "sql.identity.sequence";
+/// The most tokens of options, blanks between them too, so that a text of many is read in linear time.
+const OPTION_TOKENS_MAX: usize = 256;
 
 /// Writes it so.
 pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let has = |word| tokens.iter().any(|token| is_word(token, word));
-    if !(has("alter") && has("identity") && has("drop")) {
+    if !(has("alter") && has("identity")) {
+        return tokens;
+    }
+    let tokens = with_sequence_names(tokens);
+    if !tokens.iter().any(|token| is_word(token, "drop")) {
         return tokens;
     }
     let mut written = Vec::with_capacity(tokens.len());
@@ -21,14 +31,17 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     // A column of this name is dropped by DROP COLUMN, or behind the name of a table.
     let mut is_of_column = false;
     while let Some(token) = tokens.get(at) {
-        let end = behind(&tokens, at, &["drop", "identity"]).filter(|_| is_of_column);
+        let end = match is_of_column && is_word(token, "drop") {
+            true => behind(&tokens, at, &["drop", "identity"]),
+            false => None,
+        };
         let Some(end) = end else {
             match &token.token {
                 Token::Whitespace(_) => {}
                 Token::Comma | Token::SemiColon => is_of_column = false,
                 _ => {
-                    is_of_column |=
-                        is_word(token, "column") || behind_alter_column(&tokens, at).is_some()
+                    is_of_column |= is_word(token, "column")
+                        || is_word(token, "alter") && behind_alter_column(&tokens, at).is_some()
                 }
             }
             written.push(token.clone());
@@ -56,6 +69,115 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         at = if_exists.unwrap_or(end);
     }
     written
+}
+
+/// Takes the names of sequences out of the options of new identities.
+fn with_sequence_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let ways: [&[&str]; 2] = [
+            &["add", "generated", "always", "as", "identity"],
+            &["add", "generated", "by", "default", "as", "identity"],
+        ];
+        let end = match is_word(token, "add") {
+            true => ways.iter().find_map(|words| behind(&tokens, at, words)),
+            false => None,
+        };
+        let named = end.and_then(|end| named_sequence(&tokens, end));
+        let is_blank = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+        let column = named.as_ref().and_then(|_| {
+            let mut before = written.iter().rev();
+            before.find(|token| !is_blank(token)).cloned()
+        });
+        let (Some(named), Some(column)) = (named, column) else {
+            written.push(token.clone());
+            at += 1;
+            continue;
+        };
+        let before = tokens.get(at..named.begin).unwrap_or_default();
+        let after = tokens.get(named.end..named.closed).unwrap_or_default();
+        written.extend(before.iter().chain(after).cloned());
+        let name = Word {
+            value: SEQUENCE_NAME.into(),
+            quote_style: Some('"'),
+            keyword: Keyword::NoKeyword,
+        };
+        let parts = [
+            Token::Comma,
+            Token::make_keyword("ALTER"),
+            Token::make_keyword("COLUMN"),
+            column.token,
+            Token::make_keyword("OPTIONS"),
+            Token::LParen,
+            Token::make_keyword("SET"),
+            Token::Word(name),
+            Token::SingleQuotedString(named.name),
+            Token::RParen,
+        ];
+        written.extend(parts.map(|part| TokenWithSpan::new(part, token.span)));
+        at = named.closed;
+    }
+    written
+}
+
+/// `SEQUENCE NAME s` among the options of an identity.
+struct NamedSequence {
+    /// Its tokens are from here.
+    begin: usize,
+    /// The place behind the name.
+    end: usize,
+    /// The place behind the parenthesis that ends the options.
+    closed: usize,
+    name: String,
+}
+
+/// Finds it in options that begin at a place.
+fn named_sequence(tokens: &[TokenWithSpan], at: usize) -> Option<NamedSequence> {
+    let next = |at: usize| {
+        let mut rest = tokens.iter().enumerate().skip(at);
+        rest.find(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
+    };
+    let (open, _) = next(at).filter(|(_, token)| token.token == Token::LParen)?;
+    let length = tokens.iter().skip(open).take(OPTION_TOKENS_MAX);
+    let length = length
+        .take_while(|token| token.token != Token::RParen)
+        .count();
+    let closed = open + length + 1;
+    let (begin, behind_words) =
+        (open + 1..closed).find_map(|at| Some((at, behind(tokens, at, &["sequence", "name"])?)))?;
+    let mut end = behind_words;
+    let mut name = String::new();
+    loop {
+        let (at, word) = next(end).filter(|(_, token)| matches!(token.token, Token::Word(_)))?;
+        name.push_str(&word.token.to_string());
+        end = at + 1;
+        match next(end).filter(|(_, token)| token.token == Token::Period) {
+            Some((at, _)) => {
+                name.push('.');
+                end = at + 1;
+            }
+            None => break,
+        }
+    }
+    (tokens.get(closed - 1)?.token == Token::RParen && end < closed).then_some(NamedSequence {
+        begin,
+        end,
+        closed,
+        name,
+    })
+}
+
+/// The name of an identity's sequence, if options of a column say one.
+pub(crate) fn names_sequence(options: &[AlterGenericOption]) -> Option<&str> {
+    match options {
+        [AlterGenericOption::Set(CreateServerOption { key, value })]
+            if key.value == SEQUENCE_NAME =>
+        {
+            Some(&value.value)
+        }
+        _ => None,
+    }
 }
 
 /// True if options of a column say that its identity is dropped; the second is true with `IF EXISTS`.

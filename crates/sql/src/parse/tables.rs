@@ -1,16 +1,31 @@
 //! What `CREATE TABLE` has that the parser does not know: `LIKE` with its options among the columns, and the names of columns
 //! without types before `AS`. Both are written as columns that it knows, and read where the table is made. `SELECT … INTO` is
-//! written as `CREATE TABLE … AS`.
+//! written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{Expr, ObjectName, SelectInto, SetExpr, Statement};
+use sqlparser::ast::{CreateView, Expr, ObjectName, SelectInto, SetExpr, Statement};
 use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The name of the column that is written for `LIKE`: its type is the table, with the options.
 pub(crate) const LIKE: &str = "sql.like";
 /// The type of a column that was said without one.
 pub(crate) const UNSAID: &str = "sql.unsaid";
+
+/// Reads `WITH [NO] DATA` behind a materialized view. Without data it says `WITH NO SCHEMA BINDING` of another database
+/// system, which the parser does not read in this dialect.
+pub(super) fn parse_data(parser: &mut Parser<'_>, view: &mut CreateView) {
+    if !parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]) {
+        view.with_no_schema_binding =
+            parser.parse_keywords(&[Keyword::WITH, Keyword::NO, Keyword::DATA]);
+    }
+}
+
+/// True if a materialized view is made without its rows.
+pub(crate) fn is_without_data(view: &CreateView) -> bool {
+    view.materialized && view.with_no_schema_binding
+}
 
 /// The tokens of a text, those that are no blanks, by their places.
 struct Words<'t> {

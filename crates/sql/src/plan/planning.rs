@@ -42,6 +42,8 @@ pub(crate) struct Queries {
     pub(super) rights: Arc<Rights>,
     /// The tables that the plan uses.
     pub tables: Vec<(u16, Arc<Schema>)>,
+    /// A materialized view among them that has no rows until it is refreshed.
+    pub unpopulated: Option<String>,
     /// Unqualified names of tables outside `public`: their positions in the text, and their schemas.
     pub without_schema: BTreeMap<usize, String>,
     /// The stored names of the tables and views that the text names, and of those that its views name.
@@ -60,6 +62,26 @@ pub(crate) struct Queries {
     pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
+}
+
+impl Queries {
+    /// Checks that what is read can be read.
+    ///
+    /// # Errors
+    /// `55000` for a materialized view without its rows.
+    pub fn check_populated(&self) -> Result<(), SqlError> {
+        match &self.unpopulated {
+            None => Ok(()),
+            Some(name) => {
+                let text = format!(
+                    "materialized view \"{}\" has not been populated",
+                    local(name)
+                );
+                Err(SqlError::new(code::NOT_IN_PREREQUISITE_STATE, text)
+                    .hint("Use the REFRESH MATERIALIZED VIEW command."))
+            }
+        }
+    }
 }
 
 impl<'a> Planning<'a> {
@@ -145,6 +167,9 @@ impl<'a> Planning<'a> {
                 return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
             }
             crate::keyspace::check(self.source, &relation.name)?;
+        }
+        if relation.notes.unpopulated {
+            self.queries.unpopulated = Some(relation.name.clone());
         }
         relation.rows = self.source.rows_about(relation.number);
         let table = (relation.number, relation.schema.clone());

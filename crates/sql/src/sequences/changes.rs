@@ -27,6 +27,46 @@ pub(crate) struct SequenceChanges {
     pub made: HashMap<String, Counter>,
     /// Those of others that it dropped; one of the name may have been made since.
     pub dropped: BTreeSet<String>,
+    /// Those that it made of one of others, which draw of that one until it commits.
+    continued: HashMap<String, Continued>,
+    /// The next numbers of those that are stored, and not yet made here.
+    next: HashMap<String, i128>,
+}
+
+/// A sequence with another name or other options, which goes on behind the numbers of the one that it was.
+#[derive(Clone, Debug)]
+struct Continued {
+    /// The name of that one.
+    of: String,
+    /// The next number is so much further than that one's: the difference of their increments.
+    step: i128,
+}
+
+impl Continued {
+    /// Calls `act` with a counter that goes on behind the numbers of the one that it was, which then goes on behind its.
+    fn drawing<R>(
+        &self,
+        counters: &Counters,
+        own: &mut Counter,
+        act: impl FnOnce(&mut Counter) -> R,
+    ) -> R {
+        let mut counters = counters.lock();
+        let Some(there) = counters.get_mut(&self.of) else {
+            return act(own);
+        };
+        let rises = own.sequence.increment > 0;
+        own.next = further(rises, own.next, there.next + self.step);
+        let result = act(own);
+        there.next = further(rises, there.next, own.next - self.step);
+        result
+    }
+}
+
+fn further(rises: bool, one: i128, other: i128) -> i128 {
+    match rises {
+        true => one.max(other),
+        false => one.min(other),
+    }
 }
 
 impl SequenceChanges {
@@ -41,13 +81,48 @@ impl SequenceChanges {
         act: impl FnOnce(&mut Counter) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         if let Some(own) = self.made.get_mut(name) {
-            return act(own);
+            return match self.continued.get(name) {
+                Some(continued) => continued.drawing(counters, own, act),
+                None => act(own),
+            };
         }
         let mut counters = counters.lock();
         match counters.get_mut(name) {
             Some(counter) if !self.dropped.contains(name) => act(counter),
             _ => Err(SqlError::unknown_table(name)),
         }
+    }
+
+    /// A sequence has this name and these options from now on, and goes on behind its numbers: the next one is so much
+    /// further. It is stored, and [`SequenceChanges::note_stored`] is called next.
+    ///
+    /// # Errors
+    /// `42P01` if there is none of the name `from`.
+    pub fn goes_on(
+        &mut self,
+        counters: &Counters,
+        from: &str,
+        name: &str,
+        step: i128,
+    ) -> Result<(), SqlError> {
+        let next = self.with_counter(counters, from, |counter| Ok(counter.next))?;
+        self.next.insert(name.to_string(), next + step);
+        let (of, before) = match self.continued.remove(from) {
+            Some(before) => (before.of, before.step),
+            // The transaction made it: nobody else draws of it.
+            None if self.made.contains_key(from) => return Ok(()),
+            None => (from.to_string(), 0),
+        };
+        let step = before + step;
+        self.continued
+            .insert(name.to_string(), Continued { of, step });
+        Ok(())
+    }
+
+    /// A sequence begins anew from now on: its numbers are no longer behind those of the one that it was.
+    pub fn begins_anew(&mut self, name: &str) {
+        self.continued.remove(name);
+        self.next.remove(name);
     }
 
     /// Sequences that are stored now were made or dropped by the transaction, where others know another state.
@@ -67,22 +142,25 @@ impl SequenceChanges {
         let gone = counters.keys().filter(|name| !is_stored(name));
         self.dropped.extend(gone.cloned());
         for (name, body) in &stored {
-            if self.made.contains_key(name) {
-                continue;
-            }
             let sequence: Sequence = parsed(body)?;
-            let is_known = counters.get(name).is_some_and(|counter| {
+            let is_it = |counter: &Counter| {
                 let usable_to = self.raised.get(name).copied();
                 let known = Sequence {
                     usable_to: usable_to.unwrap_or(counter.usable_to),
                     ..counter.sequence.clone()
                 };
-                sequence == known && !self.dropped.contains(name)
-            });
+                sequence == known
+            };
+            let is_known = match self.made.get(name) {
+                Some(own) => is_it(own),
+                None => !self.dropped.contains(name) && counters.get(name).is_some_and(is_it),
+            };
             if !is_known {
                 self.raised.remove(name);
                 self.dropped.insert(name.clone());
-                self.made.insert(name.clone(), Counter::of(sequence));
+                let mut counter = Counter::of(sequence);
+                counter.next = self.next.remove(name).unwrap_or(counter.next);
+                self.made.insert(name.clone(), counter);
             }
         }
         Ok(())
@@ -154,7 +232,14 @@ impl SequenceChanges {
     }
 
     /// The transaction has committed: what others see of it.
-    pub fn committed(self, counters: &mut HashMap<String, Counter>) {
+    pub fn committed(mut self, counters: &mut HashMap<String, Counter>) {
+        for (name, continued) in &self.continued {
+            if let (Some(own), Some(there)) = (self.made.get_mut(name), counters.get(&continued.of))
+            {
+                let rises = own.sequence.increment > 0;
+                own.next = further(rises, own.next, there.next + continued.step);
+            }
+        }
         for name in &self.dropped {
             counters.remove(name);
         }

@@ -65,6 +65,10 @@ pub(super) fn statements_of(
                 let prepared = Prepared::of_type(whole.clone(), *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
+            Parsed::Sequence(command) => {
+                let prepared = Prepared::of_sequence(whole.clone(), *command);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
             Parsed::Procedure(definition) => {
                 let prepared = Prepared::procedure(whole.clone(), definition);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));

@@ -445,6 +445,6 @@ pub(crate) fn serial_sequence(
     let (schema, name) = name_in(table)?;
     let name = path.find_name(source, schema.as_deref(), &name)?;
     let relation = Relation::named(source, &name)?;
-    let sequence = relation.column(column)?.sequence.as_ref();
+    let sequence = relation.column(column)?.sequences().next();
     Ok(sequence.map_or(Value::Null, |name| Value::Text(written_whole(name))))
 }

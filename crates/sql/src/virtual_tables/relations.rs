@@ -140,6 +140,8 @@ struct Class<'a> {
     checks: usize,
     has_indexes: bool,
     is_temporary: bool,
+    /// A materialized view without its rows.
+    is_unpopulated: bool,
     /// True if it refers to others, or others to it: those are kept by triggers there.
     refers: bool,
 }
@@ -176,7 +178,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         no(),
         no(),
         no(),
-        Value::Bool(true),
+        Value::Bool(!of.is_unpopulated),
         text(if matches!(of.kind, "r" | "m") {
             "d"
         } else {
@@ -224,6 +226,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             has_indexes: !indexes.is_empty(),
             refers: referring.contains(&relation.number),
             is_temporary: is_temporary(relation.schema_name()),
+            is_unpopulated: relation.notes.unpopulated,
         }));
         for index in indexes {
             rows.push(class(&Class {
@@ -237,6 +240,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 has_indexes: false,
                 refers: false,
                 is_temporary: is_temporary(relation.schema_name()),
+                is_unpopulated: false,
             }));
         }
     }
@@ -252,6 +256,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             has_indexes: false,
             refers: false,
             is_temporary: is_temporary(schema_of(name)),
+            is_unpopulated: false,
         }));
     }
     for view in &seen_views(source, with)? {
@@ -266,6 +271,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             has_indexes: false,
             refers: false,
             is_temporary: is_temporary(schema_of(&view.name)),
+            is_unpopulated: false,
         }));
     }
     for table in super::all() {
@@ -285,6 +291,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             has_indexes: false,
             refers: false,
             is_temporary: false,
+            is_unpopulated: false,
         }));
     }
     Ok(rows)

@@ -118,6 +118,43 @@ fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
 }
 
 #[test]
+fn a_sequence_is_altered_by_those_who_may_alter_its_table() {
+    let fresh = Fresh::new();
+    let mut admin = fresh.session();
+    run(&mut admin, TABLES).unwrap();
+    let sequences = "create sequence of_own owned by own.id; create sequence of_open owned by open.id;\n\
+        create sequence free; create view seen as select v from own";
+    run(&mut admin, sequences).unwrap();
+    for others in [Access::Nothing, Access::Write, Access::Define] {
+        let mut ada = user(&fresh, others);
+        run(&mut ada, "alter sequence of_own restart with 5").unwrap();
+        for text in [
+            "alter sequence of_open restart",
+            "alter sequence of_open owned by own.id",
+            "alter sequence of_own owned by open.id",
+            "alter sequence of_own rename to hidden",
+            "alter table of_open rename to other",
+        ] {
+            refused(&mut ada, text);
+        }
+        if others < Access::Define {
+            for text in [
+                "alter sequence free increment 2",
+                "alter sequence free owned by own.id",
+                "alter view seen rename to seen2",
+                "alter table seen rename to seen2",
+            ] {
+                refused(&mut ada, text);
+            }
+        } else {
+            refused(&mut ada, "alter view seen rename to hidden");
+            run(&mut ada, "alter view seen rename to seen2").unwrap();
+            run(&mut ada, "alter sequence free owned by own.id").unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_sequence_is_moved_by_those_who_may_change_its_table() {
     let fresh = Fresh::new();
     let tables = "create table hidden (id serial primary key, v text);\n\

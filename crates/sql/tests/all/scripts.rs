@@ -176,6 +176,7 @@ const NOT_ON_NODES: &[&str] = &[
     // A transaction has more redo there than fits into the ring of nodes.
     "large_reads.sql",
     // Sequences, serial and identity columns.
+    "altered_sequences.sql",
     "comments.sql",
     "identities.sql",
     "identities_of_columns.sql",
@@ -299,6 +300,8 @@ scripts! {
     information_schema: "information_schema.sql",
     functions: "functions.sql",
     aggregates: "aggregates.sql",
+    altered_sequences: "altered_sequences.sql",
+    altered_views: "altered_views.sql",
     arrays: "arrays.sql",
     characters: "characters.sql",
     conflicts: "conflicts.sql",

@@ -203,16 +203,18 @@ impl Leaf {
     }
 
     /// Makes the heads anew behind the bytes that all keys have in common, if these heads do not tell all entries apart: a
-    /// node that skips nothing reads no row.
-    pub fn fit(&mut self, keys: &impl Keys) {
+    /// node that skips nothing reads no row. Returns true if they are others now.
+    pub fn fit(&mut self, keys: &impl Keys) -> bool {
         let last = self.count().saturating_sub(1);
         if keys.is_exact() || !is_tied(&self.prefixes[..self.count()]) {
-            return;
+            return false;
         }
         let skip = skip_of(keys, self.entry(0).address, self.entry(last).address);
-        if skip != self.skip() {
+        let is_other = skip != self.skip();
+        if is_other {
             self.skip_only(keys, skip);
         }
+        is_other
     }
 
     /// Makes the heads anew behind so many bytes.
