@@ -108,8 +108,8 @@ CREATE SEQUENCE wrong MINVALUE 5 MAXVALUE 4
 statement error 22023
 CREATE SEQUENCE wrong AS text
 
-statement error 0A000
-CREATE SEQUENCE wrong OWNED BY a.v
+statement ok
+CREATE SEQUENCE of_column OWNED BY a.v
 
 statement ok
 CREATE SEQUENCE down AS smallint INCREMENT -1 CACHE 5 NO CYCLE OWNED BY NONE
