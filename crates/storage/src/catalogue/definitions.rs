@@ -78,7 +78,7 @@ impl Definitions {
     }
 
     /// The numbers whose definitions may differ from another list's, in order.
-    pub(super) fn unshared<'a>(
+    pub fn unshared<'a>(
         &'a self,
         other: &'a Definitions,
     ) -> impl Iterator<Item = usize> + 'a {
@@ -93,7 +93,7 @@ impl Definitions {
     }
 
     /// Has another definition under a number, the next one at most.
-    pub(super) fn set(&mut self, number: usize, definition: Definition) {
+    pub fn set(&mut self, number: usize, definition: Definition) {
         if let Some(before) = self.entries.get(number).cloned() {
             self.forget(&before, number as u16);
         }
