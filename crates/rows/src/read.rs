@@ -42,7 +42,9 @@ pub trait ReadRows {
             let mut keys = schema.flat_map(|schema| &schema.foreign_keys);
             keys.any(|key| key.table == table)
         };
-        (0..self.definitions().len() as u16).filter(refers).collect()
+        (0..self.definitions().len() as u16)
+            .filter(refers)
+            .collect()
     }
 
     /// The schema of a table; `None` if there is no such table.

@@ -493,9 +493,7 @@ impl<'a> Transaction<'a> {
         (
             store.bytes(),
             indexes,
-            tables
-                .state_mut(table)
-                .expect("the handle was checked"),
+            tables.state_mut(table).expect("the handle was checked"),
         )
     }
 

@@ -118,7 +118,8 @@ impl Catalogue {
                 let life = of.lives.get(number).copied().unwrap_or(0);
                 of.definitions.get(number).map(|there| there.encode(life))
             };
-            let bytes = |entry: &Option<DefinitionBytes>| entry.map(|entry| entry.as_bytes().to_vec());
+            let bytes =
+                |entry: &Option<DefinitionBytes>| entry.map(|entry| entry.as_bytes().to_vec());
             let (now, was) = (entry(self), entry(before));
             if let Some(entry) = now.filter(|_| bytes(&now) != bytes(&was)) {
                 writes.push(Write::new(self.definition_address(number), &entry));
@@ -276,7 +277,10 @@ impl Catalogue {
             self.extents.push(Some(placed));
             return;
         }
-        let last = self.places.get(of).and_then(|places| places.last().copied());
+        let last = self
+            .places
+            .get(of)
+            .and_then(|places| places.last().copied());
         let last = last.and_then(|place| self.extents[place as usize]);
         placed.order = last.map_or(0, |last| last.order) + 1;
         let place = match Arc::make_mut(&mut self.unused).take_place() {

@@ -78,10 +78,7 @@ impl Definitions {
     }
 
     /// The numbers whose definitions may differ from another list's, in order.
-    pub fn unshared<'a>(
-        &'a self,
-        other: &'a Definitions,
-    ) -> impl Iterator<Item = usize> + 'a {
+    pub fn unshared<'a>(&'a self, other: &'a Definitions) -> impl Iterator<Item = usize> + 'a {
         self.entries.unshared(&other.entries)
     }
 

@@ -163,14 +163,18 @@ impl Catalogue {
         is_last_resort: bool,
     ) -> Result<Option<(Extent, Vec<Write>)>, CatalogueError> {
         self.check_table(number)?;
-        let enough = self.free_extents_there().filter(|(_, whole)| whole.pages >= pages);
+        let enough = self
+            .free_extents_there()
+            .filter(|(_, whole)| whole.pages >= pages);
         let smallest = enough.min_by_key(|(_, whole)| whole.pages);
-        let largest = || self.free_extents_there().max_by_key(|(_, whole)| whole.pages);
+        let largest = || {
+            self.free_extents_there()
+                .max_by_key(|(_, whole)| whole.pages)
+        };
         let Some((place, whole)) = smallest.or_else(largest) else {
             return Ok(None);
         };
-        let is_worth_it =
-            whole.pages >= pages.div_ceil(PART_TAKEN).max(self.extent_pages_min());
+        let is_worth_it = whole.pages >= pages.div_ceil(PART_TAKEN).max(self.extent_pages_min());
         if !is_worth_it && !is_last_resort {
             return Ok(None);
         }
@@ -222,7 +226,10 @@ impl Catalogue {
             return;
         };
         let rest = (whole.extent.pages > pages).then(|| Placed {
-            extent: free_extent(whole.extent.first_page.0 + pages, whole.extent.pages - pages),
+            extent: free_extent(
+                whole.extent.first_page.0 + pages,
+                whole.extent.pages - pages,
+            ),
             ..whole
         });
         if self.is_large {

@@ -34,7 +34,9 @@ pub const EXTENTS_MAX: usize = SHORT_EXTENTS << EXTENT_RUNS;
 const _: () = assert!(DEFINITIONS_MAX <= SHORT_DEFINITIONS << DEFINITION_RUNS);
 
 /// The first page of each run; 0 of those that were not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
 #[repr(C)]
 pub(super) struct Runs {
     definitions: [u64; DEFINITION_RUNS],
@@ -182,7 +184,11 @@ impl Catalogue {
             return Ok(());
         }
         let place = self.extents.len();
-        check_limit("the number of extents", place as u64 + 1, EXTENTS_MAX as u64)?;
+        check_limit(
+            "the number of extents",
+            place as u64 + 1,
+            EXTENTS_MAX as u64,
+        )?;
         if let Some((run, _)) = EXTENTS.run(place) {
             self.enlarge();
             if self.runs.extents[run] == 0 {
@@ -238,4 +244,3 @@ impl Catalogue {
         Ok(store.grow_to(end.unwrap_or(CATALOGUE_PAGES))?)
     }
 }
-

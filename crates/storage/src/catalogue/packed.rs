@@ -25,10 +25,12 @@ impl Catalogue {
         };
         packed.lives.resize(self.definitions.len(), 0);
         let mut extents: Vec<(u16, Extent)> = Vec::new();
-        let areas = || self.areas().flat_map(|number| {
-            let extents = self.extents_of(number);
-            extents.map(move |extent| (number, extent))
-        });
+        let areas = || {
+            self.areas().flat_map(|number| {
+                let extents = self.extents_of(number);
+                extents.map(move |extent| (number, extent))
+            })
+        };
         let mut fixed: Vec<Extent> = areas().map(|(_, extent)| extent).collect();
         sort_by_place(&mut fixed);
         let mut fixed = fixed.into_iter().peekable();

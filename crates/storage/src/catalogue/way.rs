@@ -102,10 +102,7 @@ fn lists_something(pages: &[u8]) -> bool {
         return false;
     };
     let catalogue = Catalogue::default();
-    let (definition, extent) = (
-        catalogue.definition_address(0),
-        catalogue.extent_address(0),
-    );
+    let (definition, extent) = (catalogue.definition_address(0), catalogue.extent_address(0));
     let defines = !is_empty::<DefinitionBytes>(bytes, definition)
         && read_entry::<DefinitionBytes>(bytes, definition)
             .decode()

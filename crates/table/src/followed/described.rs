@@ -12,7 +12,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_rows::TableError;
 use sardonyx_rows::schema::Schema;
-use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA, unfinished};
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, UNDO_AREA, unfinished};
 use sardonyx_storage::page::PageId;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub(super) struct Owners {
     schemas: Option<u16>,
     /// The table in which multi-level transactions keep their undo, if the database ever had any.
     undo: Option<u16>,
+    /// The catalogue's own pages behind the first ones: the first of each run, and the one behind its last.
+    catalogue: Vec<(u64, u64)>,
     /// Tables that were rebuilt with the group that is being applied, by number.
     rebuilt: Vec<u16>,
 }
@@ -44,8 +46,16 @@ impl Owners {
             extents,
             schemas: catalogue.number_of(&definition_of_schemas())?,
             undo: catalogue.area(UNDO_AREA)?,
+            catalogue: catalogue.own_runs().collect(),
             rebuilt: Vec::new(),
         })
+    }
+
+    /// True if a page is one of the catalogue's.
+    #[inline]
+    pub fn is_catalogue(&self, page: PageId) -> bool {
+        let mut runs = self.catalogue.iter();
+        page.0 < CATALOGUE_PAGES || runs.any(|(first, end)| (*first..*end).contains(&page.0))
     }
 
     /// The table or area that has a page.

@@ -62,10 +62,10 @@ use sardonyx_rows::{RowFormat, RowRef, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
-use tables::OpenTables;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tables::OpenTables;
 
 /// The default bound on an open transaction's memory, in bytes.
 const BYTES_MAX: usize = 1 << 30;
@@ -358,7 +358,9 @@ impl OpenRows {
         self.take_bytes(bytes)?;
         let unknown = TableError::UnknownHandle { number: table };
         let open = self.tables.get_mut(table).ok_or(unknown)?;
-        let changed = open.changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
+        let changed = open
+            .changed
+            .get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(Arc::clone(&key), own, &entries_before, entries);
         changed.more += more;
         self.undo.push(Undo::Row(UndoRow {
