@@ -41,7 +41,7 @@ fn ids(space: &TableSpace, name: &str) -> Vec<i64> {
         .map(|row| {
             let row = row.expect("a row");
             let number = |column| match row.get(column).expect("a value") {
-                ValueRef::Int(number) => number,
+                ValueRef::Int(number) => number as i64,
                 other => panic!("{other:?}"),
             };
             assert_eq!(number("amount"), number("id") * 3);
