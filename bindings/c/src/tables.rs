@@ -8,7 +8,7 @@ use crate::status::sdx_status::{self, SDX_INSIDE_TRANSACTION, SDX_LIMIT, SDX_NOT
 use sardonyx::Tables;
 use sardonyx::low_level::Inside;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use std::collections::VecDeque;
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn sdx_table_name(
 
 /// The name of the table with this number among those of the program.
 pub(crate) fn nth_table(
-    definitions: &[Definition],
+    definitions: &Definitions,
     number: u32,
     is_readable: impl Fn(&str) -> bool,
 ) -> Option<String> {

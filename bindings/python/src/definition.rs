@@ -298,11 +298,7 @@ fn column_type(text: &str) -> PyResult<(Type, bool)> {
 /// A table's number and schema.
 fn definition_of(tx: &mut Transaction<'_>, table: &str) -> Result<(u16, Arc<Schema>), Error> {
     let schema = tx.rows(table)?.schema().clone();
-    let definitions = tx.view().definitions();
-    let number = definitions
-        .iter()
-        .position(|definition| definition.name == table);
-    let number = number.and_then(|number| u16::try_from(number).ok());
+    let number = tx.view().definitions().named(table);
     let number =
         number.ok_or_else(|| Error::Refused(format!("there is no table {table:?}").into()))?;
     Ok((number, schema.into()))

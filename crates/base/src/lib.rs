@@ -19,7 +19,7 @@
 //! - [`victims`]: processes that tests kill, and the witness of what they acknowledged;
 //! - [`planted`]: errors that the tests of a module plant;
 //! - [`waiting`]: waits that may take long, and what ends them;
-//! - [`hash`]: maps by integers, and hashes by a secret.
+//! - [`hash`]: maps by integers, and hashes by a secret; [`parts`]: lists whose copies share their parts.
 
 #![cfg_attr(
     not(test),
@@ -52,6 +52,7 @@ pub mod listening;
 pub mod memory;
 pub mod named_lock;
 pub mod parking;
+pub mod parts;
 pub mod planted;
 pub mod process;
 pub mod random;

@@ -6,7 +6,7 @@ use sardonyx_command::exit::UsageError;
 use sardonyx_rows::ReadRows;
 use sardonyx_sharing::node::{NodeError, NodeOptions, Nodes};
 use sardonyx_sql::{Database, Declaration, declarations};
-use sardonyx_storage::catalogue::{CatalogueError, Definition, Way};
+use sardonyx_storage::catalogue::{CatalogueError, Definitions, Way};
 use std::path::Path;
 
 pub use crate::cluster::Arguments as Cluster;
@@ -127,7 +127,7 @@ fn is_locked(error: &Error) -> bool {
 /// The SQL that creates nodes' tables, and `others` for anything else.
 pub fn declared(
     tables: &mut FrozenTables,
-    others: impl Fn(&[Definition]) -> Vec<String>,
+    others: impl Fn(&Definitions) -> Vec<String>,
 ) -> anyhow::Result<(Vec<String>, Vec<Declaration>)> {
     let tables = tables.tables()?;
     Ok((others(tables.definitions()), declarations(&tables)?))

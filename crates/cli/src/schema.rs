@@ -4,7 +4,7 @@ use crate::space::{Found, Readable, look_at};
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_sql::{Declaration, declarations};
-use sardonyx_storage::catalogue::{Definition, Kind};
+use sardonyx_storage::catalogue::{Definitions, Kind};
 use serde_json::json;
 use std::io::Write;
 
@@ -63,7 +63,7 @@ impl Arguments {
 }
 
 /// Definitions without a statement in SQL, as comments.
-fn others(definitions: &[Definition]) -> Vec<String> {
+fn others(definitions: &Definitions) -> Vec<String> {
     let seen = definitions.iter().filter(|definition| {
         let name = &definition.name;
         !name.starts_with("sardonyx.") && !name.starts_with('.')

@@ -41,7 +41,7 @@ impl Areas {
             };
             areas.extents.push(users.then(Vec::new));
         }
-        for &(number, mut extent) in &catalogue.extents {
+        for (number, mut extent) in catalogue.extents() {
             // Free extents have no owner.
             let Some(Some(extents)) = areas.extents.get_mut(usize::from(number)) else {
                 continue;

@@ -433,7 +433,7 @@ impl Own {
 fn newest_id(tx: &mut Transaction<'_>) -> Result<u64, Error> {
     let mut newest = 0;
     let there: Vec<&str> = {
-        let named = |name: &str| tx.definitions().iter().any(|there| there.name == name);
+        let named = |name: &str| tx.definitions().named(name).is_some();
         let keys = PAIRS.into_iter().map(|[kv, _]| kv);
         keys.filter(|kv| named(kv)).collect()
     };

@@ -25,17 +25,16 @@ pub fn table_of<'s, R: Record>(
     stored: impl FnOnce(u16) -> Option<&'s Schema>,
 ) -> Result<Option<u16>, TableError> {
     check_name(R::TABLE)?;
-    let mut definitions = catalogue.definitions.iter();
-    let named = definitions.position(|definition| definition.name == R::TABLE);
-    let schema = named.and_then(|number| Some((number, stored(number as u16)?)));
+    let named = catalogue.definitions.named(R::TABLE);
+    let schema = named.and_then(|number| Some((number, stored(number)?)));
     match (schema, R::PLAIN) {
         (Some((number, schema)), Some(plain)) => {
-            compare(&plain, schema, &catalogue.definitions[number])?;
-            Ok(Some(number as u16))
+            compare(&plain, schema, &catalogue.definitions[usize::from(number)])?;
+            Ok(Some(number))
         }
         (Some((number, schema)), None) => {
             check_fields::<R>(schema)?;
-            Ok(Some(number as u16))
+            Ok(Some(number))
         }
         (None, Some(plain)) => Ok(catalogue.number_of(&definition_of_plain(R::TABLE, &plain))?),
         (None, None) if named.is_some() => {

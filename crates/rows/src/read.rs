@@ -11,7 +11,7 @@ use crate::key::KeyValues;
 use crate::row::RowRef;
 use crate::schema::{Schema, Value, ValueRef};
 use sardonyx_base::error::Error;
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::ops::RangeBounds;
@@ -33,7 +33,19 @@ pub trait ReadRows {
         Self: 'r;
 
     /// The tables, journals and areas.
-    fn definitions(&self) -> &[Definition];
+    fn definitions(&self) -> &Definitions;
+
+    /// The tables that refer to one, in the order of their numbers.
+    fn referring(&self, table: u16) -> Vec<u16> {
+        let refers = |number: &u16| {
+            let schema = self.row_schema(*number).into_iter();
+            let mut keys = schema.flat_map(|schema| &schema.foreign_keys);
+            keys.any(|key| key.table == table)
+        };
+        (0..self.definitions().len() as u16)
+            .filter(refers)
+            .collect()
+    }
 
     /// The schema of a table; `None` if there is no such table.
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>>;
@@ -111,8 +123,13 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
         Self: 'r;
 
     #[inline]
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         (**self).definitions()
+    }
+
+    #[inline]
+    fn referring(&self, table: u16) -> Vec<u16> {
+        (**self).referring(table)
     }
 
     #[inline]

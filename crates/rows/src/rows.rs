@@ -24,9 +24,7 @@ impl<S: ReadRows> Rows<S> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
     pub fn named(store: S, table: &str) -> Result<Self, Error> {
-        let mut definitions = store.definitions().iter();
-        let number = definitions.position(|definition| definition.name == table);
-        match number.map(|number| number as u16) {
+        match store.definitions().named(table) {
             Some(number) if store.row_schema(number).is_some() => Ok(Rows { store, number }),
             _ => Err(unknown_table(table)),
         }

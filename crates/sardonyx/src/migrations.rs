@@ -218,9 +218,7 @@ impl Migrating {
 #[inline]
 fn number_of(tx: &Transaction<'_>) -> Option<u16> {
     let view = tx.view();
-    let mut definitions = view.definitions().iter();
-    let number = definitions.position(|definition| definition.name == TABLE)?;
-    u16::try_from(number).ok()
+    view.definitions().named(TABLE)
 }
 
 /// The names of the migrations that ran, in their order.

@@ -5,7 +5,7 @@ use sardonyx_base::process::Process;
 use sardonyx_rows::Rows;
 use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::store::{PageSnapshot, SnapshotLife};
 use sardonyx_table::{Index, OpenRows, SnapshotScan, SpaceSnapshot};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl Snapshot {
 
     /// The tables, journals and areas.
     #[inline]
-    pub fn definitions(&self) -> &[Definition] {
+    pub fn definitions(&self) -> &Definitions {
         self.space.definitions()
     }
 

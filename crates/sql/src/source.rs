@@ -6,7 +6,7 @@ use crate::rows::EachRow;
 use sardonyx::rows::{ReadIndex, ReadRow, ReadRows, ScanRows};
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::ScanPlace;
-use sardonyx_storage::catalogue::{Definition, Kind};
+use sardonyx_storage::catalogue::{Definitions, Kind};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct KeyRange {
 /// A state of the tables, to read: that of any store of rows.
 pub(crate) trait Source {
     /// The tables, and what else there is, by number.
-    fn definitions(&self) -> &[Definition];
+    fn definitions(&self) -> &Definitions;
 
     /// What the rows of a table are.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
@@ -32,11 +32,9 @@ pub(crate) trait Source {
 
     /// The number of the table of a name.
     fn table_named(&self, name: &str) -> Option<u16> {
-        let is_it = |definition: &Definition| {
-            definition.name == name && matches!(definition.kind, Kind::Table { .. })
-        };
-        let found = self.definitions().iter().position(is_it);
-        found.map(|number| number as u16)
+        let number = self.definitions().named(name)?;
+        let definition = self.definitions().get(usize::from(number))?;
+        matches!(definition.kind, Kind::Table { .. }).then_some(number)
     }
 
     /// How many rows a table has.
@@ -109,7 +107,7 @@ pub(crate) trait Source {
 }
 
 impl<S: ReadRows> Source for S {
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         ReadRows::definitions(self)
     }
 

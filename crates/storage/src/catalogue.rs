@@ -8,45 +8,58 @@
 //! | 1 to 8 | definitions, 128 bytes each: 256 tables, journals and areas |
 //! | 9 to 24 | extents, 32 bytes each: 2048 |
 //!
+//! The first entry for which these have no room makes the catalogue *large*, and the version 3: the root then names more
+//! pages (`more`). Older programs refuse a large catalogue, and open all others.
+//!
 //! A table's extents grow with it. Each new one has as many pages as the table has so far, between
-//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`]. So a table of terabytes still has few. Areas grow likewise.
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`]. So a table of terabytes still has few. Areas grow likewise. In a large
+//! catalogue the first extent has one page: there are enough entries, and small tables are many.
 //!
 //! A table can be dropped, renamed, or emptied at once (`free`). Its extents are then entries without an owner, which
 //! other tables take. Nothing is written into their pages. So their contents may be another table's, or this one's of
 //! before. A table that was declared or emptied since extents were first free has a *life*, a number that no table had
 //! before. Its pages name the life beside the table's number.
 //!
-//! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them. The entries of one
-//! table are in the order in which it got them.
+//! Invariants: the extents, and the catalogue's own further pages, are all pages behind the first 25, each in exactly one
+//! of them. The entries of one table are in the order in which it got them, or have that order beside them if the
+//! catalogue is large. Copies share their parts, so that one is kept at each change and in each snapshot.
 
 mod beside;
 mod change;
+mod definitions;
 mod entries;
 mod error;
 mod free;
+mod more;
 mod packed;
 pub mod unfinished;
 mod way;
 
 pub use change::{UNDO_AREA, Write};
+pub use definitions::{Definitions, DefinitionsIter};
 pub use error::CatalogueError;
+pub use more::{DEFINITIONS_MAX, EXTENTS_MAX};
 pub use way::{NODES_MAGIC, PAGE_SERVER_MAGIC, Way};
 
 use crate::page::{Address, PAGE_SIZE, PageId};
 use crate::store::PageStore;
+use free::Unused;
+use more::{LargeRootBytes, Runs};
+use sardonyx_base::parts::Parts;
+use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The most tables, journals and areas together.
-pub const DEFINITIONS_MAX: usize = 256;
+/// The most tables, journals and areas together before version 3.
+const SHORT_DEFINITIONS: usize = 256;
 /// The longest name, in bytes of UTF-8: a schema's of 40, a point, and a table's of 63.
 pub const NAME_BYTES_MAX: usize = FIRST_NAME_BYTES + MORE_NAME_BYTES;
 /// Bytes of a name at the beginning of its definition.
 const FIRST_NAME_BYTES: usize = 48;
 /// Bytes of a longer name at the end of its definition.
 const MORE_NAME_BYTES: usize = 56;
-/// The most extents of all tables and areas together.
-pub const EXTENTS_MAX: usize = 2048;
-/// Pages of the first extent of a table or area.
+/// The most extents of all tables and areas together before version 3.
+const SHORT_EXTENTS: usize = 2048;
+/// Pages of the first extent of a table or area before version 3.
 pub const EXTENT_PAGES_MIN: u64 = 16;
 /// Pages of an extent at most (1 GiB), unless more are asked for an area at once.
 pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
@@ -55,7 +68,7 @@ pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
 pub const RECORD_BYTES_MAX: usize = PAGE_SIZE - 16;
 /// Pages at or above this address cannot belong to a table: its index has 43 bits for one.
 pub const ADDRESS_END: u64 = 1 << 43;
-/// Pages that the catalogue takes.
+/// Pages that the catalogue takes at the beginning of the store; a large one has others, too.
 pub const CATALOGUE_PAGES: u64 = 25;
 
 const FIRST_DEFINITION_PAGE: u64 = 1;
@@ -65,7 +78,9 @@ const MAGIC: [u8; 8] = *b"SdxTable";
 /// The version of a database in which nothing was ever dropped or emptied.
 const VERSION: u32 = 1;
 /// The version of one that programs of version 0.1 would misread.
-const VERSION_MAX: u32 = 2;
+const VERSION_NEWER: u32 = 2;
+/// The version of one that has more entries than the first 25 pages have room for, or had.
+const VERSION_LARGE: u32 = 3;
 const KIND_TABLE: u8 = 1;
 const KIND_JOURNAL: u8 = 2;
 const KIND_AREA: u8 = 3;
@@ -126,7 +141,8 @@ struct ExtentBytes {
 }
 
 const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
-const _: () = assert!(DEFINITIONS_MAX * 128 == 8 * PAGE_SIZE && EXTENTS_MAX * 32 == 16 * PAGE_SIZE);
+const _: () =
+    assert!(SHORT_DEFINITIONS * 128 == 8 * PAGE_SIZE && SHORT_EXTENTS * 32 == 16 * PAGE_SIZE);
 
 /// Its contents: records with keys and places, rows that are only appended, or pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -256,30 +272,79 @@ pub fn check_record_bytes(name: &str, size: usize) -> Result<(), CatalogueError>
     })
 }
 
+/// An extent with its owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Placed {
+    owner: u16,
+    /// Its number among those of its owner, from 1; 0 if it is free, or the catalogue was not large when it was given.
+    order: u32,
+    extent: Extent,
+}
+
 /// The catalogue in memory.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Catalogue {
     /// Tables, journals and areas; their numbers are their places here.
-    pub definitions: Vec<Definition>,
-    /// Extents in the order of their allocation, with the number of their table or area.
-    pub extents: Vec<(u16, Extent)>,
+    pub definitions: Definitions,
     /// Pages allocated, the catalogue's own included; 0 before the first definition.
     pub pages: u64,
+    /// Extents by the places of their entries; `None` where a large catalogue has an entry of zeroes.
+    extents: Parts<Option<Placed>>,
     /// The definitions' lives, by number.
-    lives: Vec<u32>,
+    lives: Parts<u32>,
     /// The last life that was given.
     last_life: u32,
-    /// True if it is of version 2.
+    /// True if it is of version 2 or 3.
     is_newer: bool,
+    /// True if it is of version 3.
+    is_large: bool,
+    /// The pages of entries beyond the first ones.
+    runs: Runs,
+    /// If it is large: the places of each definition's extents, in the order in which it got them.
+    places: Parts<Arc<Vec<u32>>>,
+    /// If it is large: extents that are free, and places of entries.
+    unused: Arc<Unused>,
+}
+
+impl PartialEq for Catalogue {
+    fn eq(&self, other: &Self) -> bool {
+        // The rest follows from these.
+        self.root().as_bytes() == other.root().as_bytes()
+            && self.runs == other.runs
+            && self.definitions == other.definitions
+            && self.lives == other.lives
+            && self.extents == other.extents
+    }
+}
+
+impl std::fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let definitions: Vec<_> = self.definitions.iter().zip(&self.lives).collect();
+        f.debug_struct("Catalogue")
+            .field("root", &self.root())
+            .field("runs", &self.runs)
+            .field("definitions", &definitions)
+            .field("extents", &self.extents.iter().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Catalogue {
     /// The place of the root.
     const ROOT: Address = Address(0);
 
-    /// Its version: 1, or 2 if a program of version 0.1 would misread it.
+    /// Its version: 1; 2 if a program of version 0.1 would misread it; 3 if it is large.
     pub fn version(&self) -> u32 {
-        if self.is_newer { VERSION_MAX } else { VERSION }
+        match (self.is_large, self.is_newer) {
+            (true, _) => VERSION_LARGE,
+            (false, true) => VERSION_NEWER,
+            (false, false) => VERSION,
+        }
+    }
+
+    /// Pages of the first extent of a table or area.
+    pub fn extent_pages_min(&self) -> u64 {
+        if self.is_large { 1 } else { EXTENT_PAGES_MIN }
     }
 
     /// The life of a table: its pages name it beside the number. 0 for tables that were there before any
@@ -288,14 +353,22 @@ impl Catalogue {
         self.lives.get(usize::from(number)).copied().unwrap_or(0)
     }
 
-    /// Bytes of memory that a copy takes.
+    /// The extents of all tables and areas, in the order of their entries.
+    pub fn extents(&self) -> impl Iterator<Item = (u16, Extent)> + '_ {
+        let there = self.extents.iter().flatten();
+        there.map(|placed| (placed.owner, placed.extent))
+    }
+
+    /// Bytes of memory that a changed copy takes beside those that it shares.
     pub fn bytes(&self) -> usize {
-        let names: usize = self.definitions.iter().map(|there| there.name.len()).sum();
         size_of::<Self>()
-            + names
-            + size_of_val(&*self.definitions)
-            + size_of_val(&*self.extents)
-            + size_of_val(&*self.lives)
+            + self.definitions.bytes_of_change()
+            + size_of::<Definition>()
+            + NAME_BYTES_MAX
+            + self.lives.bytes_of_change()
+            + self.extents.bytes_of_change()
+            + self.places.bytes_of_change()
+            + self.unused.bytes()
     }
 
     fn root(&self) -> RootBytes {
@@ -309,14 +382,11 @@ impl Catalogue {
         }
     }
 
-    fn definition_address(number: usize) -> Address {
-        let first = PageId(FIRST_DEFINITION_PAGE).address().0;
-        Address(first + (number * size_of::<DefinitionBytes>()) as u64)
-    }
-
-    fn extent_address(number: usize) -> Address {
-        let first = PageId(FIRST_EXTENT_PAGE).address().0;
-        Address(first + (number * size_of::<ExtentBytes>()) as u64)
+    fn root_write(&self) -> Write {
+        match self.is_large {
+            false => Write::new(Self::ROOT, &self.root()),
+            true => Write::new(Self::ROOT, &LargeRootBytes::new(self.root(), self.runs)),
+        }
     }
 
     /// True if pages begin with a catalogue, sound or not.
@@ -352,10 +422,15 @@ impl Catalogue {
             Way::Tables => {}
             way => return Err(CatalogueError::OtherWay { way }),
         }
-        if !(VERSION..=VERSION_MAX).contains(&root.version) {
-            return wrong("an unknown version of the catalogue");
+        if !(VERSION..=VERSION_LARGE).contains(&root.version) {
+            let version = root.version;
+            return wrong(&format!("an unknown version of the catalogue: {version}"));
         }
-        if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
+        let is_large = root.version == VERSION_LARGE;
+        if !is_large
+            && (root.definitions as usize > SHORT_DEFINITIONS
+                || root.extents as usize > SHORT_EXTENTS)
+        {
             return wrong("more entries than there is room for");
         }
         if root.pages > ADDRESS_END / PAGE_SIZE as u64 {
@@ -364,14 +439,24 @@ impl Catalogue {
         let mut catalogue = Catalogue {
             pages: root.pages,
             is_newer: root.version > VERSION,
+            is_large,
             last_life: root.lives,
             ..Catalogue::default()
         };
         if root.lives > LIFE_MAX || (root.lives != 0 && !catalogue.is_newer) {
             return wrong("an impossible number of lives");
         }
+        if is_large {
+            catalogue.read_runs(store, &root)?;
+        }
+        let bytes = store.bytes();
         catalogue.read_definitions(bytes, root.definitions as usize)?;
         catalogue.read_extents(bytes, root.extents as usize)?;
+        if is_large {
+            catalogue.places = catalogue.places_by_owner();
+            catalogue.check_order()?;
+            catalogue.unused = Arc::new(Unused::of(&catalogue.extents));
+        }
         if !catalogue.extents_fit() {
             return wrong("the extents do not add up to the number of pages");
         }
@@ -389,7 +474,7 @@ impl Catalogue {
 
     fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
         for number in 0..count {
-            let at = Self::definition_address(number);
+            let at = self.definition_address(number);
             let entry: DefinitionBytes = read_entry(bytes, at);
             let (definition, life) = entry.decode().map_err(|reason| damaged(at, reason))?;
             if life > self.last_life {
@@ -402,43 +487,50 @@ impl Catalogue {
                         "something dropped, which the version has not".into(),
                     ));
                 }
-            } else if self.definitions.iter().any(|d| d.name == definition.name) {
+            } else if self.definitions.named(&definition.name).is_some() {
                 return Err(damaged(at, format!("a second {:?}", definition.name)));
             }
-            self.definitions.push(definition);
+            self.definitions.set(number, definition);
             self.lives.push(life);
         }
-        let next = Self::definition_address(count);
-        if count < DEFINITIONS_MAX && !is_empty::<DefinitionBytes>(bytes, next) {
-            return Err(damaged(
-                next,
-                "a definition that the root does not count".into(),
-            ));
+        let room = match self.is_large {
+            // The run of the next one was perhaps not taken.
+            true => count.next_power_of_two().max(SHORT_DEFINITIONS),
+            false => SHORT_DEFINITIONS,
+        };
+        if count < room {
+            let next = self.definition_address(count);
+            if !is_empty::<DefinitionBytes>(bytes, next) {
+                let reason = "a definition that the root does not count";
+                return Err(damaged(next, reason.into()));
+            }
         }
         Ok(())
     }
 
     fn read_extents(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
-        for number in 0..count {
-            let at = Self::extent_address(number);
-            self.push_read_extent(read_entry(bytes, at))
-                .map_err(|reason| damaged(at, reason.into()))?;
+        for place in 0..count {
+            let at = self.extent_address(place);
+            match self.is_large && is_empty::<ExtentBytes>(bytes, at) {
+                true => self.extents.push(None),
+                false => self
+                    .push_read_extent(read_entry(bytes, at))
+                    .map_err(|reason| damaged(at, reason.into()))?,
+            }
         }
         Ok(())
     }
 
     /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
-        let (of, reused) = entry.check(self)?;
+        let (owner, order, reused) = entry.check(self)?;
         let end = entry
             .first_page
             .checked_add(entry.pages)
             .ok_or("an extent beyond the pages")?;
         // In a catalogue of version 1 they are in the order of their pages.
-        let after_last = self
-            .extents
-            .last()
-            .map_or(CATALOGUE_PAGES, |(_, last)| last.end());
+        let last = self.extents.last().copied().flatten();
+        let after_last = last.map_or(CATALOGUE_PAGES, |last| last.extent.end());
         let is_next = self.is_newer || entry.first_page == after_last;
         if !is_next || entry.first_page < CATALOGUE_PAGES || entry.pages == 0 || end > self.pages {
             return Err("an extent that overlaps another or lies beyond the pages");
@@ -448,20 +540,40 @@ impl Catalogue {
             pages: entry.pages,
             reused,
         };
-        self.extents.push((of, extent));
+        self.extents.push(Some(Placed {
+            owner,
+            order,
+            extent,
+        }));
         Ok(())
     }
 
-    /// True if every page behind the catalogue's own is in one extent.
+    /// Checks that no two extents of one owner have one number.
+    fn check_order(&self) -> Result<(), CatalogueError> {
+        let order = |place: u32| self.extents[place as usize].map_or(0, |placed| placed.order);
+        for places in &self.places {
+            let mut pairs = places.windows(2);
+            let same = pairs.find(|pair| order(pair[0]) == order(pair[1]) && order(pair[1]) > 0);
+            if let Some(pair) = same {
+                let at = self.extent_address(pair[1] as usize);
+                return Err(damaged(at, "a second extent with the same order".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// True if every page behind the first ones is in one extent, or the catalogue's own.
     fn extents_fit(&self) -> bool {
-        let mut runs: Vec<_> = self.extents.iter().map(|(_, extent)| *extent).collect();
-        sort_by_place(&mut runs);
+        let extents = self.extents.iter().flatten();
+        let extents = extents.map(|placed| (placed.extent.first_page.0, placed.extent.end()));
+        let mut runs: Vec<(u64, u64)> = extents.chain(self.own_runs()).collect();
+        runs.sort_unstable();
         let mut end = CATALOGUE_PAGES;
-        for extent in runs {
-            if extent.first_page.0 != end {
+        for (first, behind) in runs {
+            if first != end {
                 return false;
             }
-            end = extent.end();
+            end = behind;
         }
         end == self.pages
     }

@@ -58,8 +58,8 @@ impl FollowedSpace {
     /// As [`TableSpace::open`].
     pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         let (mut space, report) = TableSpace::open(store, workers)?;
-        for state in space.tables.iter_mut().flatten() {
-            forget_places(state);
+        for table in 0..space.tables.len() as u16 {
+            space.tables.state_mut(table).map(forget_places);
         }
         let owners = Owners::of(&space.catalogue)?;
         let followed = FollowedSpace {
@@ -148,7 +148,7 @@ impl FollowedSpace {
                 continue;
             };
             let bytes = self.space.store.bytes();
-            let Some(state) = self.space.tables[usize::from(table)].as_mut() else {
+            let Some(state) = self.space.tables.state_mut(table) else {
                 continue;
             };
             match own_use(state, table, bytes, page) {
@@ -167,7 +167,7 @@ impl FollowedSpace {
         for &page in &touched.pages {
             if let Some(table) = self.owners.of_page(page) {
                 let bytes = self.space.store.bytes();
-                if let Some(state) = self.space.tables[usize::from(table)].as_mut() {
+                if let Some(state) = self.space.tables.state_mut(table) {
                     pass_used_pages(state, table, bytes);
                 }
             }
@@ -212,7 +212,7 @@ impl FollowedSpace {
             ..
         } = &mut self.space;
         let bytes = store.bytes();
-        let Some(state) = tables[usize::from(table)].as_mut() else {
+        let Some(state) = tables.state_mut(table) else {
             return Ok(());
         };
         if !Self::is_there(state, bytes, row) {
@@ -235,7 +235,7 @@ impl FollowedSpace {
             ..
         } = &mut self.space;
         let bytes = store.bytes();
-        let Some(state) = tables[usize::from(table)].as_mut() else {
+        let Some(state) = tables.state_mut(table) else {
             return Ok(());
         };
         if self.owners.was_rebuilt(table) || !Self::is_there(state, bytes, row) {

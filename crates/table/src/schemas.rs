@@ -12,7 +12,7 @@ use crate::hash::KeyHash;
 use crate::rebuild::{Damage, find_places};
 use crate::space::TableSpace;
 use crate::table::TableState;
-use crate::transaction::{Transaction, note_references};
+use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::check_added_references;
 use sardonyx_rows::plain_at;
@@ -216,8 +216,7 @@ impl Transaction<'_> {
         };
         let rows = schema.rows().map_err(refused)?;
         let definitions = &self.space.catalogue.definitions;
-        if let Some(there) = definitions.iter().position(|d| d.name == name) {
-            let number = there as u16;
+        if let Some(number) = definitions.named(name) {
             let Some(stored) = self.space.schema(number) else {
                 let text = "there is something else of this name".to_string();
                 return Err(TableError::SchemaDiffers { table, text }.into());
@@ -248,8 +247,7 @@ impl Transaction<'_> {
 
     /// The number and schema of the table of a name.
     fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
-        let mut definitions = self.space.catalogue.definitions.iter();
-        let number = definitions.position(|d| d.name == name)? as u16;
+        let number = self.space.catalogue.definitions.named(name)?;
         Some((number, self.space.schema(number)?.clone()))
     }
 
@@ -324,7 +322,7 @@ impl Transaction<'_> {
     fn set_schema(&mut self, number: u16, schema: Arc<Schema>, stored: bool) {
         let before = self.parts(number).1.take_schema(schema, stored);
         self.space.undo.push_schema(number, before);
-        note_references(&mut self.space.tables);
-        self.space.note_indexed();
+        self.space.tables.note_references(number);
+        self.space.note_indexed(number);
     }
 }

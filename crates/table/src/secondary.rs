@@ -377,8 +377,8 @@ pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
         workers,
         ..
     } = space;
-    for (state, definition) in tables.iter_mut().zip(&catalogue.definitions) {
-        if let Some(state) = state {
+    for (number, definition) in catalogue.definitions.iter().enumerate() {
+        if let Some(state) = tables.state_mut(number as u16) {
             build_ordered_of(store.bytes(), definition, state, indexes, *workers)?;
         }
     }

@@ -12,9 +12,11 @@ use crate::hash::KeyHash;
 use crate::index::{HashIndex, Shards};
 use crate::open::Known;
 use crate::ordered::Tree;
+use crate::references::References;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, shape_of};
+use sardonyx_base::parts::Parts;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::key::KeyShape;
@@ -22,7 +24,7 @@ use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
-use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
+use sardonyx_storage::catalogue::{Catalogue, Definitions, Extent};
 use sardonyx_storage::store::{KeptPages, PageSnapshot};
 use std::sync::{Arc, OnceLock};
 
@@ -35,14 +37,16 @@ pub struct SpaceSnapshot {
     /// Computes defaults in SQL.
     pub(crate) computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// By number; `None` for journals and areas.
-    pub(crate) tables: Vec<Option<Arc<FrozenTable>>>,
+    pub(crate) tables: Parts<Option<Arc<FrozenTable>>>,
+    /// The references between them.
+    pub(crate) references: References,
 }
 
 /// The parts besides pages of the last snapshot: the next one shares the unchanged ones.
 #[derive(Debug, Default)]
 pub(crate) struct FrozenBefore {
     catalogue: Arc<Catalogue>,
-    tables: Vec<Option<Arc<FrozenTable>>>,
+    tables: Parts<Option<Arc<FrozenTable>>>,
 }
 
 /// The state of a table that reading needs, frozen.
@@ -184,13 +188,16 @@ impl TableSpace {
             before.catalogue = Arc::new(self.catalogue.clone());
         }
         before.tables.resize(self.tables.len(), None);
-        for (before, state) in before.tables.iter_mut().zip(&self.tables) {
-            match (&*before, state) {
-                (Some(frozen), Some(state)) if frozen.is(state) => {}
-                (_, state) => {
-                    let of = |state| Arc::new(FrozenTable::of(state, before.as_deref()));
-                    *before = state.as_ref().map(of);
-                }
+        for number in self.tables.take_touched() {
+            let place = usize::from(number);
+            let frozen = before.tables.get(place).and_then(Option::as_deref);
+            let now = match (frozen, self.tables.get(place).and_then(Option::as_ref)) {
+                (Some(frozen), Some(state)) if frozen.is(state) => continue,
+                (None, None) => continue,
+                (frozen, now) => now.map(|state| Arc::new(FrozenTable::of(state, frozen))),
+            };
+            if let Some(place) = before.tables.get_mut(place) {
+                *place = now;
             }
         }
         let snapshot = Arc::new(SpaceSnapshot {
@@ -199,6 +206,7 @@ impl TableSpace {
             catalogue: Arc::clone(&before.catalogue),
             computes_defaults: self.computes_defaults.lock().clone(),
             tables: before.tables.clone(),
+            references: self.tables.references().clone(),
         });
         self.newest_snapshot = Arc::downgrade(&snapshot);
         Ok(snapshot)
@@ -228,8 +236,14 @@ impl SpaceSnapshot {
 
     /// The tables, journals and areas.
     #[inline]
-    pub fn definitions(&self) -> &[Definition] {
+    pub fn definitions(&self) -> &Definitions {
         &self.catalogue.definitions
+    }
+
+    /// The tables that refer to one.
+    #[inline]
+    pub(crate) fn referring(&self, table: u16) -> &[u16] {
+        self.references.to(table)
     }
 
     /// The pages of rows, as they were.
@@ -249,11 +263,14 @@ impl SpaceSnapshot {
         if place >= self.tables.len() {
             self.tables.resize(place + 1, None);
         }
+        let schema = defined.table.as_ref().map(|table| &*table.schema);
+        self.references.set(number, schema);
+        let table = self.tables.get_mut(place).expect("it is there now");
         let before = Defined {
             catalogue: std::mem::replace(&mut self.catalogue, defined.catalogue),
-            table: std::mem::replace(&mut self.tables[place], defined.table),
+            table: std::mem::replace(table, defined.table),
         };
-        self.tables.truncate(self.catalogue.definitions.len());
+        self.tables.resize(self.catalogue.definitions.len(), None);
         before
     }
 

@@ -12,7 +12,8 @@ use crate::secondary::build_ordered;
 use crate::snapshot::{FrozenBefore, SpaceSnapshot};
 use crate::stored::{STORED_BYTES_MIN, StoredIndexes};
 use crate::table::{TableState, fingerprint_of};
-use crate::transaction::{Keeping, Transaction, note_references};
+use crate::tables::Tables;
+use crate::transaction::{Keeping, Transaction};
 use crate::undo::Undo;
 use sardonyx_base::sync::Mutex;
 use sardonyx_rows::TableError;
@@ -22,7 +23,7 @@ use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
 use sardonyx_rows::{KeyValues, Plain};
-use sardonyx_storage::catalogue::{Catalogue, Definition, unfinished};
+use sardonyx_storage::catalogue::{Catalogue, Definitions, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
@@ -47,7 +48,7 @@ pub struct TableSpace {
     pub(crate) made_indexes: Vec<MadeIndex>,
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
-    pub(crate) tables: Vec<Option<TableState>>,
+    pub(crate) tables: Tables,
     /// True if a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and the
     /// change of a field checks this alone.
     pub(crate) may_be_indexed: bool,
@@ -145,7 +146,7 @@ impl TableSpace {
             made_indexes: Vec::new(),
             store,
             catalogue,
-            tables,
+            tables: Tables::new(tables),
             may_be_indexed: false,
             undo: Undo::default(),
             keeping: Keeping::default(),
@@ -159,13 +160,12 @@ impl TableSpace {
             checked: None,
             computes_defaults: Mutex::default(),
         };
-        note_references(&mut space.tables);
         check_all_values(&space, space.workers)?;
         if !report.stored {
             build_ordered(&mut space)?;
         }
         space.note_kept()?;
-        space.note_indexed();
+        space.may_be_indexed = space.tables.iter().flatten().any(TableState::is_indexed);
         report.time = reading + started.elapsed();
         Ok((space, report))
     }
@@ -176,8 +176,10 @@ impl TableSpace {
     }
 
     /// To be called when a table may have got its first ordered index, reference or condition.
-    pub(crate) fn note_indexed(&mut self) {
-        self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
+    pub(crate) fn note_indexed(&mut self, table: u16) {
+        let state = self.tables.get(usize::from(table));
+        let state = state.and_then(Option::as_ref);
+        self.may_be_indexed |= state.is_some_and(TableState::is_indexed);
     }
 
     /// All pages in their present state, with the changes of a running transaction: to compare, copy or checksum them.
@@ -208,7 +210,7 @@ impl TableSpace {
     }
 
     /// The definitions of tables, journals and areas.
-    pub fn definitions(&self) -> &[Definition] {
+    pub fn definitions(&self) -> &Definitions {
         &self.catalogue.definitions
     }
 
@@ -510,7 +512,7 @@ impl<'a> View<'a> {
     }
 
     /// The tables, journals and areas.
-    pub fn definitions(&self) -> &'a [Definition] {
+    pub fn definitions(&self) -> &'a Definitions {
         self.space.definitions()
     }
 

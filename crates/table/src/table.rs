@@ -17,7 +17,7 @@ use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{KeyValues, TableError};
-use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
+use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::store::StoreError;
@@ -365,10 +365,10 @@ impl TableState {
         }
     }
 
-    /// Pages of the next extent.
-    pub fn next_extent_pages(&self) -> u64 {
+    /// Pages of the next extent, if the first one has so many.
+    pub fn next_extent_pages(&self, pages_min: u64) -> u64 {
         let so_far: u64 = self.extents.iter().map(|extent| extent.pages).sum();
-        so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
+        so_far.clamp(pages_min, EXTENT_PAGES_MAX)
     }
 
     /// The row with this primary key, by its ordered index: for keys that are not found by a hash.

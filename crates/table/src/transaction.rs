@@ -42,7 +42,6 @@ mod values;
 mod verbs;
 
 pub use beside::Beside;
-pub(crate) use constraints::note_references;
 pub use index_beside::{IndexBeside, IndexChanges};
 pub(crate) use keeping::{Keeping, kept_numbers};
 pub use savepoint::Marked;
@@ -472,7 +471,7 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn count_change(&mut self, table: u16) {
-        let state = self.space.tables[usize::from(table)].as_mut();
+        let state = self.space.tables.state_mut(table);
         state.expect("the handle was checked").changes += 1;
     }
 
@@ -494,9 +493,7 @@ impl<'a> Transaction<'a> {
         (
             store.bytes(),
             indexes,
-            tables[usize::from(table)]
-                .as_mut()
-                .expect("the handle was checked"),
+            tables.state_mut(table).expect("the handle was checked"),
         )
     }
 

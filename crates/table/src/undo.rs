@@ -10,7 +10,8 @@ use crate::made_beside::MadeBeside;
 use crate::secondary::{Secondary, What, note_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
-use crate::transaction::{Savepoint, note_references};
+use crate::tables::Tables;
+use crate::transaction::Savepoint;
 use sardonyx_rows::constraints::Marks;
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::schema::Schema;
@@ -66,10 +67,6 @@ pub(crate) enum Step {
     IndexRenamed { table: u16, number: u8 },
     /// The hashes of a table's primary keys are others; those before are the last of [`Undo::hashes`].
     HashReplaced { table: u16 },
-    /// A table got an extent.
-    Extended { table: u16 },
-    /// A table or journal was defined.
-    Defined,
     /// Tables, or their names or extents, changed; the last of [`Undo::replaced`] is the former state.
     Replaced,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
@@ -121,6 +118,8 @@ pub(crate) enum Was {
     Named { name: Arc<str>, fingerprint: u64 },
     /// With an extent less.
     Smaller,
+    /// Not there: it has got a new number.
+    Absent,
     /// In this state, before it took over the content under another number.
     TakenOver(Box<TakenOver>),
 }
@@ -311,11 +310,6 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state.free.truncate(state.free.len() - places as usize);
             state.fresh = fresh_before;
         }
-        Step::Extended { table } => {
-            state_of(tables, table).extents.pop();
-            let (_, extent) = catalogue.extents.pop().expect("an extent was added");
-            catalogue.pages = extent.first_page.0;
-        }
         Step::Indexed {
             table,
             address,
@@ -362,12 +356,18 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let state = state_of(tables, table);
             state.restore_schema(undo.schemas.pop().expect("noted with the step"));
             note_hashed(state);
-            note_references(tables);
+            tables.note_references(table);
         }
         Step::Replaced => {
             let before = undo.replaced.pop().expect("noted with the step");
             *catalogue = before.catalogue;
-            let place = &mut tables[usize::from(before.table)];
+            if matches!(before.was, Was::Absent) {
+                if let Some(mut state) = tables.pop() {
+                    state.release(indexes, leaving);
+                }
+                return;
+            }
+            let place = tables.get_mut(before.table).expect("it has a number");
             match (before.was, &mut *place) {
                 (Was::State(state), now) => {
                     if let Some(now) = now {
@@ -384,18 +384,14 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                     let mut content = std::mem::replace(now, was.state);
                     content.take_schema(was.schema, true);
                     content.beside = Some(was.made);
-                    tables[usize::from(was.from)] = Some(content);
+                    let from = tables.get_mut(was.from).expect("it has a number");
+                    *from = Some(content);
+                    tables.note_references(was.from);
                 }
-                (_, None) => unreachable!("it is a table"),
+                (_, None) | (Was::Absent, _) => unreachable!("it is a table"),
             }
-            note_references(tables);
+            tables.note_references(before.table);
             *epoch += 1;
-        }
-        Step::Defined => {
-            catalogue.forget_last();
-            if let Some(mut state) = tables.pop().flatten() {
-                state.release(indexes, leaving);
-            }
         }
     }
 }
@@ -407,6 +403,6 @@ pub(crate) fn chosen(indexes: &mut [Secondary], bits: u32) -> impl Iterator<Item
     chosen.map(|(_, index)| index)
 }
 
-fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {
-    tables[usize::from(table)].as_mut().expect("it is a table")
+fn state_of(tables: &mut Tables, table: u16) -> &mut TableState {
+    tables.state_mut(table).expect("it is a table")
 }

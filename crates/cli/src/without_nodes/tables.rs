@@ -8,7 +8,7 @@ use anyhow::Error;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{OneRow, RowRef};
 use sardonyx_sql::Declaration;
-use sardonyx_storage::catalogue::{CatalogueError, Definition, Way};
+use sardonyx_storage::catalogue::{CatalogueError, Definitions, Way};
 use sardonyx_storage::store::PageStore;
 use std::path::Path;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl OwnedRow {
 /// The SQL that creates nodes' tables.
 pub fn declared(
     tables: &mut FrozenTables,
-    _: impl Fn(&[Definition]) -> Vec<String>,
+    _: impl Fn(&Definitions) -> Vec<String>,
 ) -> anyhow::Result<(Vec<String>, Vec<Declaration>)> {
     match *tables {}
 }

@@ -14,7 +14,7 @@ use crate::unit_log::reserve::Growth;
 use sardonyx_rows::TableError;
 use sardonyx_rows::layout::{PageLayout, PageUse, word_at};
 use sardonyx_rows::schema::Schema;
-use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Write};
+use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, Extent, Write};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_table::{definition_of_schemas, schema_pieces};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl UnitLog<'_> {
         if there < pages {
             let pages_max = self.frames.pages_max();
             let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
-            let usual = there.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX);
+            let usual = there.clamp(self.catalogue.extent_pages_min(), EXTENT_PAGES_MAX);
             let room = usual_max.saturating_sub(self.catalogue.pages);
             let mut catalogue = self.catalogue.clone();
             let more = usual.min(room).max(pages - there);

@@ -114,7 +114,7 @@ impl Numbers {
             pending,
         ] = ELEMENTS;
         let there: Vec<[&str; 2]> = tables.read(|view| {
-            let named = |name: &str| view.definitions().iter().any(|there| there.name == name);
+            let named = |name: &str| view.definitions().named(name).is_some();
             Ok(PAIRS.into_iter().filter(|[kv, _]| named(kv)).collect())
         })?;
         for [kv, _] in &there {

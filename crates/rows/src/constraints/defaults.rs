@@ -61,11 +61,9 @@ struct Own<'s, S>(&'s mut S);
 
 impl<S: ConstrainedRows> Own<'_, S> {
     fn place(&self, table: &str, key: &[Value]) -> Result<Option<(u16, S::Place)>, TableError> {
-        let mut definitions = self.0.definitions().iter();
-        let Some(number) = definitions.position(|there| there.name == table) else {
+        let Some(number) = self.0.definitions().named(table) else {
             return Ok(None);
         };
-        let number = number as u16;
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         let found = self.0.find_row(number, &key)?;
         Ok(found.map(|at| (number, at)))

@@ -296,7 +296,7 @@ pub(super) fn referred<S: ConstrainedRows>(
 ) -> Result<Vec<Referred>, TableError> {
     let there = store.row_there(table, at)?;
     let mut found = Vec::new();
-    for by in 0..store.definitions().len() as u16 {
+    for by in store.referring(table) {
         let Some(schema) = store.row_schema(by) else {
             continue;
         };
@@ -376,7 +376,11 @@ pub fn take_row<S: ConstrainedRows>(
 /// # Errors
 /// [`TableError::Schema`] that names the missing table, key or index.
 pub fn check_schema<S: ConstrainedRows>(store: &S, table: u16) -> Result<(), TableError> {
-    for number in 0..store.definitions().len() as u16 {
+    let mut numbers = store.referring(table);
+    if let Err(behind) = numbers.binary_search(&table) {
+        numbers.insert(behind, table);
+    }
+    for number in numbers {
         let Some(schema) = store.row_schema(number) else {
             continue;
         };

@@ -5,7 +5,8 @@
 //! Before that, a program that opens the database sees an empty table with pages that were another's. So extents of such
 //! a table are marked as reused from the beginning.
 
-use super::{Catalogue, CatalogueError, Definition, Extent, Kind, Write};
+use super::{Catalogue, CatalogueError, Extent, Write};
+use std::sync::Arc;
 
 impl Catalogue {
     /// Gives out a life that no table has. Returns it, and the writes.
@@ -13,9 +14,10 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
     pub fn give_life(&mut self) -> Result<(u32, Vec<Write>), CatalogueError> {
-        let life = self.next_life()?;
-        self.is_newer = true;
-        Ok((life, vec![Write::new(Self::ROOT, &self.root())]))
+        self.changed(|new| {
+            new.is_newer = true;
+            new.next_life()
+        })
     }
 
     /// Gives a table its next extent, of so many pages, some of which will not be the table's own. Returns it, and the
@@ -33,7 +35,7 @@ impl Catalogue {
             reused: true,
             ..self.place_of_extent(pages)?
         };
-        let writes = self.push_extent(number, extent);
+        let writes = self.push_extent(number, extent)?;
         Ok((extent, writes))
     }
 
@@ -50,21 +52,32 @@ impl Catalogue {
     ) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         self.check_table(from)?;
-        let before = self.clone();
-        self.is_newer = true;
-        self.free_extents(number);
-        for (of, _) in &mut self.extents {
-            if *of == from {
-                *of = number;
+        let taken = self.changed(|new| {
+            new.is_newer = true;
+            new.free_extents(number);
+            new.give_extents(from, number);
+            new.set_life(usize::from(number), life);
+            new.forget_definition(from);
+            Ok(())
+        });
+        taken.map(|((), writes)| writes)
+    }
+
+    /// Gives a table the extents of another one. It has none of its own.
+    fn give_extents(&mut self, from: u16, to: u16) {
+        let places: Vec<u32> = self.places_of(from);
+        for place in &places {
+            if let Some(Some(placed)) = self.extents.get_mut(*place as usize) {
+                placed.owner = to;
             }
         }
-        self.lives[usize::from(number)] = life;
-        self.lives[usize::from(from)] = 0;
-        self.definitions[usize::from(from)] = Definition {
-            name: String::new(),
-            record_bytes: 0,
-            kind: Kind::Dropped,
-        };
-        Ok(self.changes_since(&before))
+        if self.is_large {
+            if let Some(of) = self.places.get_mut(usize::from(from)) {
+                *of = Arc::default();
+            }
+            if let Some(of) = self.places.get_mut(usize::from(to)) {
+                *of = Arc::new(places);
+            }
+        }
     }
 }

@@ -9,11 +9,12 @@
 
 use super::{ADDRESS_END, CatalogueError};
 use super::{
-    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN,
-    EXTENTS_MAX, Extent, ExtentBytes, Kind,
+    CATALOGUE_PAGES, Catalogue, Definition, DefinitionBytes, EXTENT_PAGES_MAX, Extent, ExtentBytes,
+    Kind, Placed,
 };
 use crate::page::{Address, PAGE_SIZE, PageId};
-use zerocopy::{Immutable, IntoBytes};
+use std::sync::Arc;
+use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 /// The area in which the multi-level way keeps how to undo its running transactions.
 pub const UNDO_AREA: &str = ".undo";
@@ -60,11 +61,7 @@ impl Catalogue {
 
     /// The number that the next table, journal or area gets: the first of a dropped one, or a new one.
     pub fn next_number(&self) -> usize {
-        let dropped = self
-            .definitions
-            .iter()
-            .position(|d| d.kind == Kind::Dropped);
-        dropped.unwrap_or(self.definitions.len())
+        self.definitions.next_number()
     }
 
     /// Declares a definition that is not declared yet. Returns its number, and the writes. It has no pages yet. The
@@ -75,35 +72,86 @@ impl Catalogue {
     /// [`CatalogueError::Limit`] if there is no room for a definition. The catalogue is then as before.
     pub fn declare(&mut self, definition: Definition) -> Result<(u16, Vec<Write>), CatalogueError> {
         definition.check()?;
-        let is_named = |d: &&Definition| d.kind != Kind::Dropped && d.name == definition.name;
-        if let Some(found) = self.definitions.iter().find(is_named) {
-            return Err(differs(found, &definition));
+        if let Some(found) = self.definitions.named(&definition.name) {
+            return Err(differs(&self.definitions[usize::from(found)], &definition));
         }
-        let number = self.next_number();
-        let dropped = Some(number).filter(|number| *number < self.definitions.len());
-        let what = "the number of tables, journals and areas";
-        check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)?;
-        let life = match definition.kind {
-            Kind::Table { .. } if self.is_newer => self.next_life()?,
-            _ => 0,
-        };
-        let entry = definition.encode(life);
-        match dropped {
-            Some(number) => {
-                self.definitions[number] = definition;
-                self.lives[number] = life;
+        self.changed(|new| {
+            let number = new.next_number();
+            new.make_room_for_definition(number)?;
+            let life = match definition.kind {
+                Kind::Table { .. } if new.is_newer => new.next_life()?,
+                _ => 0,
+            };
+            new.definitions.set(number, definition);
+            new.set_life(number, life);
+            if new.is_large && new.places.len() <= number {
+                new.places.resize(number + 1, Arc::default());
             }
-            None => {
-                self.definitions.push(definition);
-                self.lives.push(life);
+            new.pages = new.pages.max(CATALOGUE_PAGES);
+            Ok(number as u16)
+        })
+    }
+
+    /// Changes the catalogue by `change`, which works on a copy: if it fails nothing has changed. Returns its result, and
+    /// the writes.
+    pub(super) fn changed<T>(
+        &mut self,
+        change: impl FnOnce(&mut Catalogue) -> Result<T, CatalogueError>,
+    ) -> Result<(T, Vec<Write>), CatalogueError> {
+        let mut new = self.clone();
+        let result = change(&mut new)?;
+        let writes = new.changes_since(self);
+        *self = new;
+        Ok((result, writes))
+    }
+
+    /// The entries that differ from those of the catalogue before, and the root.
+    pub(super) fn changes_since(&self, before: &Catalogue) -> Vec<Write> {
+        let mut writes = Vec::new();
+        let definitions = self.definitions.unshared(&before.definitions);
+        let lives = self.lives.unshared(&before.lives);
+        let mut numbers: Vec<usize> = definitions.chain(lives).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for number in numbers {
+            let entry = |of: &Catalogue| {
+                let life = of.lives.get(number).copied().unwrap_or(0);
+                of.definitions.get(number).map(|there| there.encode(life))
+            };
+            let bytes =
+                |entry: &Option<DefinitionBytes>| entry.map(|entry| entry.as_bytes().to_vec());
+            let (now, was) = (entry(self), entry(before));
+            if let Some(entry) = now.filter(|_| bytes(&now) != bytes(&was)) {
+                writes.push(Write::new(self.definition_address(number), &entry));
             }
         }
-        self.pages = self.pages.max(CATALOGUE_PAGES);
-        let writes = vec![
-            Write::new(Self::definition_address(number), &entry),
-            Write::new(Self::ROOT, &self.root()),
-        ];
-        Ok((number as u16, writes))
+        for place in self.extents.unshared(&before.extents) {
+            // Entries of earlier versions are valid in later ones, so only their content is compared.
+            let (now, was) = (self.extents.get(place), before.extents.get(place));
+            if now.copied().flatten() == was.copied().flatten() {
+                continue;
+            }
+            let entry = match now.copied().flatten() {
+                Some(placed) => ExtentBytes::of(self, placed),
+                None => ExtentBytes::new_zeroed(),
+            };
+            writes.push(Write::new(self.extent_address(place), &entry));
+        }
+        let roots = (self.root(), before.root());
+        if roots.0.as_bytes() != roots.1.as_bytes() || self.runs != before.runs {
+            writes.push(self.root_write());
+        }
+        writes
+    }
+
+    pub(super) fn set_life(&mut self, number: usize, life: u32) {
+        if self.lives.get(number) == Some(&life) {
+            return;
+        }
+        match self.lives.get_mut(number) {
+            Some(there) => *there = life,
+            None => self.lives.push(life),
+        }
     }
 
     /// The extent that [`Catalogue::extend`] would give, to get the memory for it first.
@@ -125,13 +173,13 @@ impl Catalogue {
             _ => return Err(CatalogueError::NoArea { number }),
         }
         let so_far: u64 = self.extents_of(number).map(|extent| extent.pages).sum();
-        let usual = so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX);
+        let usual = so_far.clamp(self.extent_pages_min(), EXTENT_PAGES_MAX);
         let there_is = pages_max.saturating_sub(self.pages);
         self.place_of_extent(usual.min(there_is).max(pages_at_least))
     }
 
     /// Gives an area its next extent. Returns it, and the writes. The extent has as many pages as the area has so far,
-    /// between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least `pages_at_least`. They are zeroes: never
+    /// between [`Catalogue::extent_pages_min`] and [`EXTENT_PAGES_MAX`], but at least `pages_at_least`. They are zeroes: never
     /// written before. The store must be grown to [`Catalogue::pages`] before they are used.
     ///
     /// # Errors
@@ -179,7 +227,7 @@ impl Catalogue {
         pages_max: u64,
     ) -> Result<(Extent, Vec<Write>), CatalogueError> {
         let extent = self.next_extent_within(number, pages_at_least, pages_max)?;
-        let writes = self.push_extent(number, extent);
+        let writes = self.push_extent(number, extent)?;
         Ok((extent, writes))
     }
 
@@ -198,22 +246,77 @@ impl Catalogue {
             _ => return Err(CatalogueError::NoTable { number }),
         }
         let extent = self.place_of_extent(pages)?;
-        let writes = self.push_extent(number, extent);
+        let writes = self.push_extent(number, extent)?;
         Ok((extent, writes))
     }
 
-    pub(super) fn push_extent(&mut self, number: u16, extent: Extent) -> Vec<Write> {
-        let at = Self::extent_address(self.extents.len());
-        let entry = ExtentBytes::of(self, number, extent);
-        self.extents.push((number, extent));
-        self.pages = extent.end();
-        vec![Write::new(at, &entry), Write::new(Self::ROOT, &self.root())]
+    /// Gives an extent behind all pages to a table or area.
+    pub(super) fn push_extent(
+        &mut self,
+        number: u16,
+        extent: Extent,
+    ) -> Result<Vec<Write>, CatalogueError> {
+        let pushed = self.changed(|new| {
+            new.make_room_for_extent()?;
+            new.place_extent(number, extent);
+            new.pages = extent.end();
+            Ok(())
+        });
+        pushed.map(|((), writes)| writes)
+    }
+
+    /// Enters an extent for which there is room, as the last one of its owner.
+    pub(super) fn place_extent(&mut self, number: u16, extent: Extent) {
+        let mut placed = Placed {
+            owner: number,
+            order: 0,
+            extent,
+        };
+        let of = usize::from(number);
+        if !self.is_large || self.definitions.get(of).is_none() {
+            self.extents.push(Some(placed));
+            return;
+        }
+        let last = self
+            .places
+            .get(of)
+            .and_then(|places| places.last().copied());
+        let last = last.and_then(|place| self.extents[place as usize]);
+        placed.order = last.map_or(0, |last| last.order) + 1;
+        let place = match Arc::make_mut(&mut self.unused).take_place() {
+            Some(place) => {
+                self.set_extent(place, Some(placed));
+                place
+            }
+            None => {
+                self.extents.push(Some(placed));
+                self.extents.len() as u32 - 1
+            }
+        };
+        if let Some(places) = self.places.get_mut(of) {
+            Arc::make_mut(places).push(place);
+        }
+    }
+
+    pub(super) fn set_extent(&mut self, place: u32, placed: Option<Placed>) {
+        if let Some(there) = self.extents.get_mut(place as usize) {
+            *there = placed;
+        }
     }
 
     /// The extents of a table or area, in the order in which it got them.
     pub fn extents_of(&self, number: u16) -> impl Iterator<Item = Extent> + '_ {
-        let mine = self.extents.iter().filter(move |(of, _)| *of == number);
-        mine.map(|&(_, extent)| extent)
+        // A catalogue that is not large has few, in their order.
+        let (places, all) = match self.is_large {
+            true => (self.places.get(usize::from(number)), None),
+            false => (None, Some(self.extents())),
+        };
+        let places = places.into_iter().flat_map(|places| places.iter());
+        let placed = places.filter_map(|place| self.extents[*place as usize]);
+        let placed = placed.map(|placed| (placed.owner, placed.extent));
+        let mine = placed.chain(all.into_iter().flatten());
+        mine.filter(move |(of, _)| *of == number)
+            .map(|(_, extent)| extent)
     }
 
     /// The number of a definition that is declared already.
@@ -221,17 +324,14 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::LayoutDiffers`] if another one has its name.
     pub fn number_of(&self, declared: &Definition) -> Result<Option<u16>, CatalogueError> {
-        let mut found = self.definitions.iter();
-        let is_named =
-            |found: &Definition| found.kind != Kind::Dropped && found.name == declared.name;
-        let Some(number) = found.position(is_named) else {
+        let Some(number) = self.definitions.named(&declared.name) else {
             return Ok(None);
         };
-        let found = &self.definitions[number];
+        let found = &self.definitions[usize::from(number)];
         if found != declared {
             return Err(differs(found, declared));
         }
-        Ok(Some(number as u16))
+        Ok(Some(number))
     }
 
     /// The next extent, for any table.
@@ -239,17 +339,14 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Limit`].
     pub fn place_of_extent(&self, pages: u64) -> Result<Extent, CatalogueError> {
-        check_limit(
-            "the number of extents",
-            self.extents.len() as u64 + 1,
-            EXTENTS_MAX as u64,
-        )?;
-        let end_address = self
+        let mut with_room = self.clone();
+        with_room.make_room_for_extent()?;
+        let end_address = with_room
             .pages
             .saturating_add(pages)
             .saturating_mul(PAGE_SIZE as u64);
         check_limit("the size of all pages in bytes", end_address, ADDRESS_END)?;
-        let first_page = PageId(self.pages);
+        let first_page = PageId(with_room.pages);
         Ok(Extent {
             first_page,
             pages,

@@ -2,11 +2,12 @@
 //!
 //! An extent's entry has the number of its table or area, or all bits set if it is free. In a catalogue of version 2
 //! it also has a sum and two flags. Flag 1 shows that there are flags, flag 2 that the pages were others' before.
-//! Entries of version 1 stay valid there, with zeroes for both.
+//! Entries of version 1 stay valid there, with zeroes for both. In a large catalogue, of version 3, the flags' upper 24
+//! bits are the extent's number among those of its owner. Entries of earlier versions stay valid, with 0 for it.
 
 use super::{
-    Catalogue, Definition, DefinitionBytes, Extent, ExtentBytes, FIRST_NAME_BYTES, FREE, KIND_AREA,
-    KIND_DROPPED, KIND_JOURNAL, KIND_TABLE, Kind, LIFE_MAX, MORE_NAME_BYTES,
+    Catalogue, Definition, DefinitionBytes, ExtentBytes, FIRST_NAME_BYTES, FREE, KIND_AREA,
+    KIND_DROPPED, KIND_JOURNAL, KIND_TABLE, Kind, LIFE_MAX, MORE_NAME_BYTES, Placed,
 };
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -14,6 +15,8 @@ use zerocopy::{FromZeros, IntoBytes};
 const HAS_FLAGS: u32 = 1;
 /// The pages were others' before.
 const REUSED: u32 = 2;
+/// The first bit of the number among the extents of an owner.
+const ORDER_BIT: u32 = 8;
 /// So that a sum of nothing is not nothing.
 const SUM_START: u32 = 0x5344_5845;
 
@@ -93,7 +96,12 @@ impl DefinitionBytes {
 
 impl ExtentBytes {
     /// The entry of an extent in a catalogue.
-    pub(super) fn of(catalogue: &Catalogue, number: u16, extent: Extent) -> Self {
+    pub(super) fn of(catalogue: &Catalogue, placed: Placed) -> Self {
+        let Placed {
+            owner: number,
+            order,
+            extent,
+        } = placed;
         let of = if number == FREE {
             u32::MAX
         } else {
@@ -112,7 +120,7 @@ impl ExtentBytes {
             sum: 0,
         };
         if catalogue.is_newer {
-            entry.flags = HAS_FLAGS | if extent.reused { REUSED } else { 0 };
+            entry.flags = HAS_FLAGS | if extent.reused { REUSED } else { 0 } | order << ORDER_BIT;
             entry.sum = entry.sum();
         }
         entry
@@ -123,16 +131,20 @@ impl ExtentBytes {
         SUM_START ^ self.of ^ self.check ^ halves(self.first_page) ^ halves(self.pages) ^ self.flags
     }
 
-    /// Checks its owner, and if it was another's before.
-    pub(super) fn check(&self, catalogue: &Catalogue) -> Result<(u16, bool), &'static str> {
+    /// Checks its owner, its number among the extents of that, and if it was another's before.
+    pub(super) fn check(&self, catalogue: &Catalogue) -> Result<(u16, u32, bool), &'static str> {
         let is_old = (self.flags, self.sum) == (0, 0);
-        let known =
-            catalogue.is_newer && self.flags & !REUSED == HAS_FLAGS && self.sum == self.sum();
+        let order = self.flags >> ORDER_BIT;
+        let flags = self.flags & ((1 << ORDER_BIT) - 1);
+        let known = catalogue.is_newer
+            && flags & !REUSED == HAS_FLAGS
+            && (order == 0 || catalogue.is_large)
+            && self.sum == self.sum();
         if !is_old && !known {
             return Err("an extent whose sum is wrong");
         }
-        if self.of == u32::MAX && known && self.check == 0 {
-            return Ok((FREE, true));
+        if self.of == u32::MAX && known && self.check == 0 && order == 0 {
+            return Ok((FREE, 0, true));
         }
         let kind = catalogue
             .definitions
@@ -148,6 +160,6 @@ impl ExtentBytes {
         if self.check != check {
             return Err("an extent of another table or area than it records");
         }
-        Ok((self.of as u16, self.flags & REUSED != 0))
+        Ok((self.of as u16, order, self.flags & REUSED != 0))
     }
 }

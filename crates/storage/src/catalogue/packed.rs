@@ -3,12 +3,12 @@
 //! Areas keep their places, since their content is not known here and may name pages. Tables fill the room around
 //! them, one after the other; the rest between areas is free.
 
-use super::change::check_limit;
+use super::free::Unused;
 use super::{
-    CATALOGUE_PAGES, Catalogue, CatalogueError, EXTENTS_MAX, Extent, FREE, Kind, Write,
-    sort_by_place,
+    CATALOGUE_PAGES, Catalogue, CatalogueError, Extent, FREE, Kind, Placed, Write, sort_by_place,
 };
 use crate::page::PageId;
+use std::sync::Arc;
 
 impl Catalogue {
     /// The catalogue with the same tables, journals and areas, in which each table has just so many pages. Tables begin
@@ -19,22 +19,23 @@ impl Catalogue {
     pub fn packed(&self, pages_of: &dyn Fn(u16) -> u64) -> Result<Catalogue, CatalogueError> {
         let mut packed = Catalogue {
             definitions: self.definitions.clone(),
-            extents: Vec::new(),
             pages: self.pages.min(CATALOGUE_PAGES),
-            lives: vec![0; self.definitions.len()],
-            last_life: 0,
             is_newer: self.is_newer,
+            ..Catalogue::default()
         };
-        let is_area = |number: u16| {
-            let definition = self.definitions.get(usize::from(number));
-            definition.is_some_and(|definition| definition.kind == Kind::Area)
+        packed.lives.resize(self.definitions.len(), 0);
+        let mut extents: Vec<(u16, Extent)> = Vec::new();
+        let areas = || {
+            self.areas().flat_map(|number| {
+                let extents = self.extents_of(number);
+                extents.map(move |extent| (number, extent))
+            })
         };
-        let areas = || self.extents.iter().filter(|(number, _)| is_area(*number));
-        let mut fixed: Vec<Extent> = areas().map(|(_, extent)| *extent).collect();
+        let mut fixed: Vec<Extent> = areas().map(|(_, extent)| extent).collect();
         sort_by_place(&mut fixed);
         let mut fixed = fixed.into_iter().peekable();
         // In the order in which each got its own.
-        packed.extents.extend(areas());
+        extents.extend(areas());
         let extent = |from: u64, pages: u64, reused: bool| Extent {
             first_page: PageId(from),
             pages,
@@ -50,9 +51,7 @@ impl Catalogue {
                 let room = fixed.peek().map_or(u64::MAX, |area| area.first_page.0 - at);
                 let taken = left.min(room);
                 if taken > 0 {
-                    packed
-                        .extents
-                        .push((number as u16, extent(at, taken, false)));
+                    extents.push((number as u16, extent(at, taken, false)));
                     packed.pages += taken;
                     left -= taken;
                 }
@@ -64,18 +63,29 @@ impl Catalogue {
         for area in fixed {
             let room = area.first_page.0 - packed.pages;
             if room > 0 {
-                packed
-                    .extents
-                    .push((FREE, extent(packed.pages, room, true)));
+                extents.push((FREE, extent(packed.pages, room, true)));
                 packed.is_newer = true;
             }
             packed.pages = area.end();
         }
         if !packed.is_newer {
-            packed.extents.sort_by_key(|(_, extent)| extent.first_page);
+            extents.sort_by_key(|(_, extent)| extent.first_page);
         }
-        let count = packed.extents.len() as u64;
-        check_limit("the number of extents", count, EXTENTS_MAX as u64)?;
+        for number in 0..packed.definitions.len() {
+            packed.make_room_for_definition(number)?;
+        }
+        for (owner, extent) in extents {
+            packed.make_room_for_extent()?;
+            packed.extents.push(Some(Placed {
+                owner,
+                order: 0,
+                extent,
+            }));
+        }
+        if packed.is_large {
+            packed.places = packed.places_by_owner();
+            packed.unused = Arc::new(Unused::of(&packed.extents));
+        }
         Ok(packed)
     }
 

@@ -101,10 +101,8 @@ fn lists_something(pages: &[u8]) -> bool {
     let Some(bytes) = pages.get(..CATALOGUE_PAGES as usize * PAGE_SIZE) else {
         return false;
     };
-    let (definition, extent) = (
-        Catalogue::definition_address(0),
-        Catalogue::extent_address(0),
-    );
+    let catalogue = Catalogue::default();
+    let (definition, extent) = (catalogue.definition_address(0), catalogue.extent_address(0));
     let defines = !is_empty::<DefinitionBytes>(bytes, definition)
         && read_entry::<DefinitionBytes>(bytes, definition)
             .decode()

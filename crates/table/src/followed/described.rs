@@ -10,10 +10,9 @@ use crate::schemas::{definition_of_schemas, read_schemas};
 use crate::secondary::build_ordered_of;
 use crate::space::TableSpace;
 use crate::table::TableState;
-use crate::transaction::note_references;
 use sardonyx_rows::TableError;
 use sardonyx_rows::schema::Schema;
-use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA, unfinished};
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, UNDO_AREA, unfinished};
 use sardonyx_storage::page::PageId;
 use std::sync::Arc;
 
@@ -26,6 +25,8 @@ pub(super) struct Owners {
     schemas: Option<u16>,
     /// The table in which multi-level transactions keep their undo, if the database ever had any.
     undo: Option<u16>,
+    /// The catalogue's own pages behind the first ones: the first of each run, and the one behind its last.
+    catalogue: Vec<(u64, u64)>,
     /// Tables that were rebuilt with the group that is being applied, by number.
     rebuilt: Vec<u16>,
 }
@@ -45,8 +46,16 @@ impl Owners {
             extents,
             schemas: catalogue.number_of(&definition_of_schemas())?,
             undo: catalogue.area(UNDO_AREA)?,
+            catalogue: catalogue.own_runs().collect(),
             rebuilt: Vec::new(),
         })
+    }
+
+    /// True if a page is one of the catalogue's.
+    #[inline]
+    pub fn is_catalogue(&self, page: PageId) -> bool {
+        let mut runs = self.catalogue.iter();
+        page.0 < CATALOGUE_PAGES || runs.any(|(first, end)| (*first..*end).contains(&page.0))
     }
 
     /// The table or area that has a page.
@@ -90,26 +99,31 @@ impl FollowedSpace {
         unfinished::refuse(store.bytes(), &catalogue)?;
         let mut schemas = read_schemas(store.bytes(), &catalogue)?;
         let mut rebuilt = Vec::new();
-        for mut gone in tables
-            .drain(catalogue.definitions.len().min(tables.len())..)
-            .flatten()
-        {
-            gone.release(indexes, leaving);
+        while tables.len() > catalogue.definitions.len() {
+            if let Some(mut gone) = tables.pop() {
+                gone.release(indexes, leaving);
+            }
         }
-        tables.resize_with(catalogue.definitions.len(), || None);
+        while tables.len() < catalogue.definitions.len() {
+            tables.push(None);
+        }
         for number in 0..catalogue.definitions.len() as u16 {
             let schema = schemas.remove(&number);
-            let place = &mut tables[usize::from(number)];
-            if let Some(state) = place.as_mut() {
-                if is_as_before(before, &catalogue, number, state, schema.as_ref()) {
-                    let known = state.extents.len();
-                    state
-                        .extents
-                        .extend(catalogue.extents_of(number).skip(known));
-                    continue;
+            if let Some(state) = &tables[usize::from(number)]
+                && is_as_before(before, &catalogue, number, state, schema.as_ref())
+            {
+                let known = state.extents.len();
+                let mut more = catalogue.extents_of(number).skip(known).peekable();
+                if more.peek().is_some()
+                    && let Some(state) = tables.state_mut(number)
+                {
+                    state.extents.extend(more);
                 }
+                continue;
+            }
+            let place = tables.get_mut(number).expect("it has a number");
+            if let Some(mut state) = place.take() {
                 state.release(indexes, leaving);
-                *place = None;
             }
             let (pages, schema) = (store.bytes(), schema.map(Arc::new));
             let made = rebuild_table(pages, &catalogue, number, schema, indexes, *workers, *hash)?;
@@ -120,8 +134,8 @@ impl FollowedSpace {
                 *place = Some(state);
                 rebuilt.push(number);
             }
+            tables.note_references(number);
         }
-        note_references(tables);
         self.owners = Owners {
             rebuilt,
             ..Owners::of(&catalogue)?

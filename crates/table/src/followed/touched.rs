@@ -14,7 +14,6 @@ use crate::space::TableSpace;
 use crate::table::{TableState, page_bytes};
 use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use sardonyx_rows::layout::{PageKind, PageLayout, word_at};
-use sardonyx_storage::catalogue::CATALOGUE_PAGES;
 use sardonyx_storage::log::record::{Body, RecordError, Records};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 
@@ -84,7 +83,7 @@ impl Touched {
 
     fn write(&mut self, space: &TableSpace, owners: &Owners, address: Address, bytes: &[u8]) {
         let page = address.page();
-        if page.0 < CATALOGUE_PAGES {
+        if owners.is_catalogue(page) {
             self.describes = true;
             return;
         }

@@ -15,7 +15,7 @@ use crate::table::{TableState, page_bytes};
 use crate::transaction::Transaction;
 use sardonyx_rows::key::{KeyBytes, KeyShape};
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::schema::{Value, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
@@ -214,14 +214,9 @@ impl OpenRows {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now) || before == now,
             (before, now) => before.is_none() && now.is_none(),
         };
-        let refers = |schema: Option<&Arc<Schema>>| {
-            let mut references = schema.into_iter().flat_map(|schema| &schema.foreign_keys);
-            references.any(|reference| reference.table == table)
-        };
-        let numbers = 0..tx.space.definitions().len() as u16;
-        let mut referring =
-            numbers.filter(|number| refers(schema_now(*number)) || refers(schema_before(*number)));
-        if is_same(table) && referring.all(is_same) {
+        let now = tx.space.tables.references().to(table);
+        let mut referring = self.base().referring(table).iter().chain(now);
+        if is_same(table) && referring.all(|number| is_same(*number)) {
             return Ok(());
         }
         let name = &*self.known(table)?.name;

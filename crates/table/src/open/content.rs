@@ -22,10 +22,9 @@ impl OpenRows {
     #[doc(hidden)]
     #[inline]
     pub fn changed_tables(&self) -> Vec<(u16, usize)> {
-        let tables = self.tables.iter().enumerate();
-        let changed = tables.filter_map(|(number, table)| {
+        let changed = self.tables.iter().filter_map(|(number, table)| {
             let rows = table.changed.as_ref()?.rows().len();
-            Some((number as u16, rows))
+            Some((number, rows))
         });
         changed.filter(|(_, rows)| *rows > 0).collect()
     }

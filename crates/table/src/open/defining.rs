@@ -13,7 +13,7 @@
 //! conflict. So a number is right wherever the transaction has stored it.
 
 use super::changed::Changed;
-use super::{Known, OpenRows, OpenTable, Undo};
+use super::{Known, OpenRows, Undo};
 use crate::hash::KeyHash;
 use crate::snapshot::{Defined, FrozenTable, SpaceSnapshot};
 use crate::table::TableState;
@@ -23,7 +23,6 @@ use sardonyx_rows::constraints::ConstrainedRows;
 use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences, is_as_said};
 use sardonyx_rows::{Conflict, ConflictWith, DefineRows, TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Definition};
-use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
 
 /// The most rows of a table of others that a definition copies or rewrites here.
@@ -160,8 +159,7 @@ impl OpenRows {
             return Ok(());
         };
         let (before, now) = (defined.base.definitions(), tx.space.definitions());
-        let longest = before.len().max(now.len());
-        let differs = (0..longest).find(|number| before.get(*number) != now.get(*number));
+        let differs = before.first_difference(now);
         let changed = defined.changed.first().map(|number| usize::from(*number));
         match differs.or(changed) {
             None => Ok(()),
@@ -178,13 +176,14 @@ impl OpenRows {
         if self.defined.is_none() {
             return Vec::new();
         }
-        let definitions = self.snapshot.definitions().iter().enumerate();
-        let created = definitions.filter_map(|(number, definition)| {
-            let number = number as u16;
+        let definitions = self.snapshot.definitions();
+        let created = definitions.unshared(self.base().definitions());
+        let created = created.filter_map(|place| {
+            let number = place as u16;
             let schema = self.snapshot.schema_of(number)?;
             self.is_created(number).then(|| CreatedTable {
                 number,
-                definition: definition.clone(),
+                definition: definitions[place].clone(),
                 schema: Arc::clone(schema),
             })
         });
@@ -229,21 +228,21 @@ impl OpenRows {
         }
         // Shared at first: then it is copied, without its pages.
         let before = Arc::make_mut(&mut self.snapshot).define(number, now);
-        let place = usize::from(number);
-        if place >= self.tables.len() {
-            self.tables.push(OpenTable::default());
+        if usize::from(number) >= self.tables.len() {
+            self.tables.resize(usize::from(number) + 1);
         }
-        let table = &mut self.tables[place];
         let mut undo = UndoTable {
             number,
             before,
             rows: None,
-            was_own: table.is_own,
+            was_own: false,
             changed,
             bytes: 0,
             bytes_before: 0,
             bytes_of_catalogue,
         };
+        let table = self.tables.get_mut(number).expect("it has a place");
+        undo.was_own = table.is_own;
         if let RowsAfter::Other {
             rows,
             bytes,
@@ -267,23 +266,22 @@ impl OpenRows {
         if let Some(defined) = &mut self.defined {
             defined.changed.truncate(undo.changed);
         }
-        if let Some(table) = self.tables.get_mut(usize::from(number)) {
+        if let Some(table) = self.tables.get_mut(number) {
             table.is_own = undo.was_own;
             if let Some(rows) = undo.rows {
                 table.changed = rows;
             }
         }
-        self.tables.truncate(self.snapshot.definitions().len());
+        self.tables.resize(self.snapshot.definitions().len());
         self.give_bytes(undo.bytes + undo.bytes_of_catalogue);
         self.forget_known(number);
     }
 
     /// A table is another one.
     fn forget_known(&mut self, number: u16) {
-        self.referenced = OnceCell::new();
-        if let Some(table) = self.tables.get_mut(usize::from(number)) {
-            table.keys = OnceCell::new();
-            table.known = OnceCell::new();
+        if let Some(table) = self.tables.get_mut(number) {
+            table.keys.take();
+            table.known.take();
             let frozen = self.snapshot.tables.get(usize::from(number));
             // Undoing changes of rows needs it.
             if let Some(known) = frozen.and_then(|frozen| frozen.as_ref()?.known.get()) {
@@ -316,13 +314,13 @@ impl OpenRows {
         self.check_defines()?;
         let rows = schema.rows().map_err(refused(name))?;
         let definitions = self.snapshot.definitions();
-        if let Some(there) = definitions.iter().position(|there| there.name == name)
-            && let Some(stored) = self.snapshot.schema_of(there as u16)
+        if let Some(there) = definitions.named(name)
+            && let Some(stored) = self.snapshot.schema_of(there)
         {
             let schema = schema.into_schema(name, &|name| self.named(name));
             let schema = schema.map_err(refused(name))?;
             if is_as_said(stored, &schema) {
-                return Ok(there as u16);
+                return Ok(there);
             }
             let named = |number: u16| {
                 let definition = definitions.get(usize::from(number));
@@ -366,15 +364,16 @@ impl OpenRows {
 
     /// Checks that no other table refers to this one's rows.
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
-        for (other, frozen) in self.snapshot.tables.iter().enumerate() {
-            let keys = frozen.iter().flat_map(|frozen| &frozen.schema.foreign_keys);
+        for &other in self.snapshot.referring(number) {
+            let schema = self.snapshot.schema_of(other);
+            let keys = schema.into_iter().flat_map(|schema| &schema.foreign_keys);
             let mut keys = keys.filter(|key| key.table == number);
-            if other != usize::from(number)
+            if other != number
                 && let Some(key) = keys.next()
             {
                 return Err(TableError::TableReferenced {
                     table: name.to_string(),
-                    by: self.snapshot.definitions()[other].name.clone(),
+                    by: self.snapshot.definitions()[usize::from(other)].name.clone(),
                     reference: key.name.clone(),
                 });
             }

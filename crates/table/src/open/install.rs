@@ -4,7 +4,7 @@ use super::changed::{Changed, Own};
 use super::defining::{CreatedTable, create};
 use super::life::Life;
 use super::reads::Reads;
-use super::{Known, OpenRows, OpenTable, Undo};
+use super::{Known, OpenRows, OpenTables, Undo};
 use crate::snapshot::SnapshotMemory;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
@@ -58,7 +58,7 @@ pub struct LeftRows {
 #[derive(Debug)]
 struct Left {
     _snapshot: Option<SnapshotMemory>,
-    _tables: Vec<OpenTable>,
+    _tables: OpenTables,
     _undo: Vec<Undo>,
     _reads: Reads,
     // Its bytes count until they are free.
@@ -147,9 +147,8 @@ impl OpenRows {
     #[inline]
     fn changes(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
-        for (number, table) in self.tables.iter().enumerate() {
-            let changed = table.changed.as_ref();
-            let table = number as u16;
+        for (table, open) in self.tables.iter() {
+            let changed = open.changed.as_ref();
             let is_wanted =
                 |changed: &&Changed| !changed.rows().is_empty() && !others.contains(&table);
             let Some(changed) = changed.filter(is_wanted) else {

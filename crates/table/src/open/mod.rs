@@ -34,6 +34,7 @@ mod records;
 mod redefining;
 mod row;
 mod scan;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod verbs;
@@ -64,6 +65,7 @@ pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tables::OpenTables;
 
 /// The default bound on an open transaction's memory, in bytes.
 const BYTES_MAX: usize = 1 << 30;
@@ -73,7 +75,7 @@ const BYTES_MAX: usize = 1 << 30;
 pub struct OpenRows {
     snapshot: Arc<SpaceSnapshot>,
     /// By number.
-    tables: Vec<OpenTable>,
+    tables: OpenTables,
     /// Its definitions, if it made some: then the snapshot has them, and no other transaction has this snapshot.
     defined: Option<Box<Definitions>>,
     /// The previous content of each change, in their order.
@@ -82,8 +84,6 @@ pub struct OpenRows {
     marks: Marks<usize>,
     held: HeldReferences,
     reads: RefCell<Reads>,
-    /// Tables to which others refer.
-    referenced: OnceCell<Box<[bool]>>,
     /// Bytes of changes, and of the memory for undoing them.
     bytes: Cell<usize>,
     bytes_max: usize,
@@ -168,14 +168,13 @@ impl OpenRows {
     pub fn begin(snapshot: Arc<SpaceSnapshot>) -> Self {
         let tables = snapshot.definitions().len();
         OpenRows {
-            tables: (0..tables).map(|_| OpenTable::default()).collect(),
+            tables: OpenTables::new(tables),
             defined: None,
             snapshot,
             undo: Vec::new(),
             marks: Marks::default(),
             held: HeldReferences::default(),
             reads: RefCell::default(),
-            referenced: OnceCell::new(),
             bytes: Cell::new(0),
             bytes_max: BYTES_MAX,
             share: None,
@@ -222,7 +221,7 @@ impl OpenRows {
 
     /// True if it has changed anything.
     pub fn has_changes(&self) -> bool {
-        let mut changed = (self.tables.iter()).filter_map(|table| table.changed.as_ref());
+        let mut changed = (self.tables.iter()).filter_map(|(_, table)| table.changed.as_ref());
         self.has_definitions() || changed.any(|changed| !changed.rows().is_empty())
     }
 
@@ -269,7 +268,7 @@ impl OpenRows {
                     continue;
                 }
             };
-            if let Some(table) = self.tables.get_mut(usize::from(undo.table))
+            if let Some(table) = self.tables.get_mut(undo.table)
                 && let (Some(known), Some(changed)) = (table.known.get(), &mut table.changed)
             {
                 changed.put_back(&known.format, undo.key, undo.before);
@@ -314,7 +313,7 @@ impl OpenRows {
     fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
         self.check_life()?;
         let unknown = TableError::UnknownHandle { number: table };
-        let Some(OpenTable { known: cell, .. }) = self.tables.get(usize::from(table)) else {
+        let Some(OpenTable { known: cell, .. }) = self.tables.get(table) else {
             return Err(unknown);
         };
         if let Some(known) = cell.get() {
@@ -333,7 +332,7 @@ impl OpenRows {
     }
 
     fn changed(&self, table: u16) -> Option<&Changed> {
-        let changed = self.tables.get(usize::from(table))?.changed.as_ref()?;
+        let changed = self.tables.get(table)?.changed.as_ref()?;
         (!changed.rows().is_empty()).then_some(changed)
     }
 
@@ -357,8 +356,11 @@ impl OpenRows {
         let bytes_before = there.map_or(0, |own| bytes_of_change(&key, own, &entries_before));
         let bytes = bytes_of_change(&key, &own, &entries);
         self.take_bytes(bytes)?;
-        let changed = &mut self.tables[usize::from(table)].changed;
-        let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
+        let unknown = TableError::UnknownHandle { number: table };
+        let open = self.tables.get_mut(table).ok_or(unknown)?;
+        let changed = open
+            .changed
+            .get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(Arc::clone(&key), own, &entries_before, entries);
         changed.more += more;
         self.undo.push(Undo::Row(UndoRow {
@@ -453,25 +455,13 @@ impl OpenRows {
 
     /// True if no row of the snapshot is one of this table: it is one of the transaction's own.
     fn is_own(&self, table: u16) -> bool {
-        let table = self.tables.get(usize::from(table));
+        let table = self.tables.get(table);
         table.is_some_and(|table| table.is_own)
     }
 
     /// True if rows of any table refer to this one's.
     fn is_referenced(&self, table: u16) -> bool {
-        let all = self.referenced.get_or_init(|| {
-            let tables = self.snapshot.definitions().len();
-            let mut all = vec![false; tables].into_boxed_slice();
-            let schemas = (0..tables as u16).filter_map(|number| self.snapshot.schema_of(number));
-            for reference in schemas.flat_map(|schema| &schema.foreign_keys) {
-                if let Some(is_referenced) = all.get_mut(usize::from(reference.table)) {
-                    *is_referenced = true;
-                }
-            }
-            all
-        });
-        all.get(usize::from(table))
-            .is_some_and(|is_referenced| *is_referenced)
+        !self.snapshot.referring(table).is_empty()
     }
 }
 

@@ -160,7 +160,7 @@ fn notes_of_ranges_and_entries_of_indexes_count() {
     let before = open.bytes.get();
     let mut rows = open.rows("items").expect("a table");
     rows.insert(&item(5)).expect("inserted");
-    let keys: usize = open.tables[usize::from(items)]
+    let keys: usize = (open.tables.get(items).expect("a table"))
         .changed
         .as_ref()
         .map_or(0, |changed| {

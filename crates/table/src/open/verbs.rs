@@ -10,7 +10,7 @@ use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowWriter, TableError, WriteRows};
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use std::sync::Arc;
 
 impl ReadRows for OpenRows {
@@ -28,8 +28,13 @@ impl ReadRows for OpenRows {
         Self: 'r;
 
     #[inline]
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         self.snapshot.definitions()
+    }
+
+    #[inline]
+    fn referring(&self, table: u16) -> Vec<u16> {
+        self.snapshot.referring(table).to_vec()
     }
 
     #[inline]
@@ -207,7 +212,8 @@ impl OpenRows {
     #[inline]
     pub(super) fn frozen_keys(&self, table: u16) -> Result<&[Key], TableError> {
         let known = self.known(table)?;
-        let there = &self.tables[usize::from(table)].keys;
+        let unknown = TableError::UnknownHandle { number: table };
+        let there = &self.tables.get(table).ok_or(unknown)?.keys;
         if let Some(keys) = there.get() {
             return Ok(keys);
         }

@@ -11,7 +11,7 @@ use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
 use std::collections::VecDeque;
@@ -118,8 +118,13 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         Self: 'r;
 
     #[inline]
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         SpaceSnapshot::definitions(self)
+    }
+
+    #[inline]
+    fn referring(&self, table: u16) -> Vec<u16> {
+        SpaceSnapshot::referring(self, table).to_vec()
     }
 
     #[inline]

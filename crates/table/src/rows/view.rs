@@ -10,7 +10,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::fmt;
 use std::sync::Arc;
@@ -83,8 +83,13 @@ impl<'a> ReadRows for View<'a> {
         Self: 'r;
 
     #[inline]
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         View::definitions(self)
+    }
+
+    #[inline]
+    fn referring(&self, table: u16) -> Vec<u16> {
+        self.space().tables.references().to(table).to_vec()
     }
 
     #[inline]
@@ -152,8 +157,13 @@ impl ReadRows for Transaction<'_> {
         Self: 'r;
 
     #[inline]
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         self.space.definitions()
+    }
+
+    #[inline]
+    fn referring(&self, table: u16) -> Vec<u16> {
+        self.space.tables.references().to(table).to_vec()
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! a life that this does not have yet. If the process ends before the switch, the content is an empty table. It is
 //! dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
 
-use super::{Transaction, note_references};
+use super::Transaction;
 use crate::View;
 use crate::made_beside::MadeBeside;
 use crate::table::TableState;
@@ -118,7 +118,9 @@ impl Transaction<'_> {
         });
         self.space.may_be_indexed |= state.is_indexed();
         // The undo of the declaration takes any state of the table.
-        self.space.tables[usize::from(number)] = Some(state);
+        if let Some(place) = self.space.tables.get_mut(number) {
+            *place = Some(state);
+        }
         Ok(Beside {
             table,
             number,
@@ -184,9 +186,8 @@ impl Transaction<'_> {
         let writes = catalogue.take_over(table, number, lives[1]);
         let writes = writes.map_err(TableError::from)?;
         self.check_room_for(&writes)?;
-        let made = self.space.tables[usize::from(number)].take();
-        let (Some(mut state), Some(now)) = (made, self.space.tables[usize::from(table)].as_mut())
-        else {
+        let made = self.space.tables.get_mut(number).and_then(Option::take);
+        let (Some(mut state), Some(now)) = (made, self.space.tables.state_mut(table)) else {
             return Err(TableError::UnknownHandle { number }.into());
         };
         let own_schema = Arc::clone(&state.schema);
@@ -210,7 +211,8 @@ impl Transaction<'_> {
             None => Was::State(Some(Box::new(before_it))),
         };
         self.note(table, was, before);
-        note_references(&mut self.space.tables);
+        self.space.tables.note_references(table);
+        self.space.tables.note_references(number);
         self.space.catalogue = catalogue;
         self.write_catalogue(&writes);
         Ok(())

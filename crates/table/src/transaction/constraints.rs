@@ -4,7 +4,6 @@
 use super::Transaction;
 use crate::index_view::named;
 use crate::rows::find_row;
-use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
@@ -16,32 +15,6 @@ use sardonyx_rows::schema::{Declared, ForeignKey, IndexDefinition, PRIMARY, Valu
 use sardonyx_rows::{DefineRows, RowRef, TableError};
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
-
-/// Notes of every table whether its rows are checked when they change, and whether others refer to it.
-pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
-    let schemas = tables.iter().flatten().map(|state| &state.schema);
-    let references = schemas.flat_map(|schema| &schema.foreign_keys);
-    let mut referenced = vec![false; tables.len()];
-    for reference in references {
-        if let Some(is_referenced) = referenced.get_mut(usize::from(reference.table)) {
-            *is_referenced = true;
-        }
-    }
-    for (state, is_referenced) in tables.iter_mut().zip(referenced) {
-        if let Some(state) = state {
-            let schema = &state.schema;
-            state.is_checked = !schema.foreign_keys.is_empty()
-                || !schema.checks.is_empty()
-                || schema.indexes.iter().any(|index| index.deferrable);
-            state.is_declared = !schema.declared.is_empty();
-            state.is_generated = schema
-                .declared
-                .iter()
-                .any(|there| there.generated().is_some());
-            state.is_referenced = is_referenced;
-        }
-    }
-}
 
 fn has_columns(index: &IndexDefinition, columns: &[usize]) -> bool {
     let key = index.key.iter().map(|part| part.column);

@@ -1,16 +1,16 @@
 //! Tables and journals declared inside transactions, and the extents that tables get: changes of the catalogue, logged
 //! and undone as those of records are.
 
-use super::{OVERHEAD_BYTES, Transaction};
+use super::Transaction;
 use crate::table::TableState;
-use crate::undo::Step;
+use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::check_name;
 use sardonyx_rows::columns::schema_of;
 use sardonyx_rows::record::{Record, Table, definition_of_plain};
 use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
-use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
+use sardonyx_storage::catalogue::{Catalogue, Definition, Extent, Write as CatalogueWrite};
 
 impl Transaction<'_> {
     /// The table of this record type, created if it does not exist yet. If no schema of it is stored, as in an older
@@ -51,21 +51,24 @@ impl Transaction<'_> {
         if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
-        definition.check()?;
-        self.check_room(OVERHEAD_BYTES)?;
         let state = TableState::new(&definition, self.space.hash)?;
-        let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
-        self.space.store.grow_to(pages)?;
-        let before = self.space.catalogue.clone();
-        let (number, writes) = self.space.catalogue.declare(definition)?;
-        let life = self.space.catalogue.life(number);
+        let mut catalogue = self.space.catalogue.clone();
+        let (number, writes) = catalogue.declare(definition)?;
+        self.check_room_for(&writes)?;
+        self.space.store.grow_to(catalogue.pages)?;
+        let life = catalogue.life(number);
         let state = state.map(|state| state.in_life(life));
+        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
         if usize::from(number) < self.space.tables.len() {
             // In the place of something dropped.
             self.replace_state(number, state, before);
         } else {
             self.space.tables.push(state);
-            self.space.undo.push(Step::Defined);
+            self.space.undo.push_replaced(Replaced {
+                catalogue: before,
+                table: number,
+                was: Was::Absent,
+            });
         }
         self.write_catalogue(&writes);
         Ok(number)
@@ -74,7 +77,8 @@ impl Transaction<'_> {
     /// Gives a table its next extent.
     #[cold]
     pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
-        let usual = self.state(table).next_extent_pages();
+        let pages_min = self.space.catalogue.extent_pages_min();
+        let usual = self.state(table).next_extent_pages(pages_min);
         if self.extend_by_free(table, usual, false)? {
             return Ok(());
         }
@@ -90,13 +94,32 @@ impl Transaction<'_> {
             };
         }
         let is_beside = self.state(table).beside.is_some();
+        let mut catalogue = self.space.catalogue.clone();
         let (extent, writes) = match is_beside {
-            true => self.space.catalogue.extend_beside(table, pages)?,
-            false => self.space.catalogue.extend_table(table, pages)?,
+            true => catalogue.extend_beside(table, pages)?,
+            false => catalogue.extend_table(table, pages)?,
         };
-        self.write_catalogue(&writes);
+        self.check_room_for(&writes)?;
+        self.take_extent(table, extent, catalogue, &writes)
+    }
+
+    /// A table takes an extent of another catalogue, whose writes there is room for.
+    pub(super) fn take_extent(
+        &mut self,
+        table: u16,
+        extent: Extent,
+        catalogue: Catalogue,
+        writes: &[CatalogueWrite],
+    ) -> Result<(), TableError> {
+        self.space.store.grow_to(catalogue.pages)?;
+        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
         self.parts(table).1.extents.push(extent);
-        self.space.undo.push(Step::Extended { table });
+        self.space.undo.push_replaced(Replaced {
+            catalogue,
+            table,
+            was: Was::Smaller,
+        });
+        self.write_catalogue(writes);
         Ok(())
     }
 

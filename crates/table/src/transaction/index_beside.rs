@@ -293,7 +293,7 @@ impl Transaction<'_> {
             may_be_indexed,
             ..
         } = &mut *self.space;
-        let state = tables[usize::from(beside.table)].as_mut();
+        let state = tables.state_mut(beside.table);
         let state = state.ok_or_else(|| beside.conflict(ConflictWith::Schema))?;
         let index = &mut made_indexes[made].index;
         let name = || state.name.to_string();

@@ -218,7 +218,7 @@ impl Transaction<'_> {
             ..
         } = &mut *self.space;
         ensure_room(index_store, undo.count_index_changes(indexes.count_ones()))?;
-        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        let state = tables.state_mut(table).expect("it is a table");
         Ok((store.bytes(), index_store, state, undo))
     }
 
@@ -256,7 +256,7 @@ impl Transaction<'_> {
             workers,
             ..
         } = &mut *self.space;
-        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        let state = tables.state_mut(table).expect("it is a table");
         let (was_hashed, key_before) = (state.is_hashed, state.hashed_key.clone());
         note_hashed(state);
         if (state.is_hashed, state.hashed_key.is_some()) != (was_hashed, key_before.is_some()) {
@@ -323,7 +323,7 @@ impl Transaction<'_> {
             state.secondary.push(index);
             undo.push(Step::IndexCreated { table });
         }
-        self.space.note_indexed();
+        self.space.note_indexed(table);
         check_schema(self, table)
     }
 

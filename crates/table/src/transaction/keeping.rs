@@ -114,8 +114,7 @@ impl TableSpace {
     #[inline]
     pub(crate) fn note_kept(&mut self) -> Result<(), TableError> {
         for number in kept_numbers(self.store.bytes(), &self.catalogue)? {
-            let state = self.tables.get_mut(usize::from(number));
-            if let Some(state) = state.and_then(Option::as_mut) {
+            if let Some(state) = self.tables.state_mut(number) {
                 state.feed = Some(Feed::new(number, &state.name, &state.schema)?);
             }
         }
@@ -208,7 +207,7 @@ impl Transaction<'_> {
         let before = self.parts(number).1.take_schema(schema, is_stored);
         self.space.undo.push_schema(number, before);
         self.parts(number).1.feed = feed;
-        self.space.note_indexed();
+        self.space.note_indexed(number);
         Ok(())
     }
 

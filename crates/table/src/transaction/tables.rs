@@ -1,7 +1,7 @@
 //! Tables dropped, renamed and emptied at once, inside transactions: only the catalogue changes, not the pages. The
 //! former state of a table in memory is kept until the end: an abort restores it.
 
-use super::{OVERHEAD_BYTES, Transaction, note_references};
+use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::{ChangeKind, Feed};
 use crate::space::TableSpace;
 use crate::table::{TableState, fingerprint_of_table};
@@ -136,10 +136,7 @@ impl Transaction<'_> {
             return Ok(false);
         };
         self.check_room_for(&writes)?;
-        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
-        self.parts(table).1.extents.push(extent);
-        self.note(table, Was::Smaller, catalogue);
-        self.write_catalogue(&writes);
+        self.take_extent(table, extent, catalogue, &writes)?;
         Ok(true)
     }
 
@@ -151,10 +148,10 @@ impl Transaction<'_> {
         state: Option<TableState>,
         catalogue: Catalogue,
     ) {
-        let place = &mut self.space.tables[usize::from(table)];
-        let was = std::mem::replace(place, state).map(Box::new);
-        self.note(table, Was::State(was), catalogue);
-        note_references(&mut self.space.tables);
+        let place = self.space.tables.get_mut(table);
+        let was = place.and_then(|place| std::mem::replace(place, state));
+        self.note(table, Was::State(was.map(Box::new)), catalogue);
+        self.space.tables.note_references(table);
     }
 
     /// Notes the former state of a table and the catalogue.
@@ -182,7 +179,7 @@ impl Transaction<'_> {
             match replaced.was {
                 Was::State(Some(mut state)) => state.release(indexes, leaving),
                 Was::TakenOver(mut was) => was.state.release(indexes, leaving),
-                Was::State(None) | Was::Named { .. } | Was::Smaller => {}
+                Was::State(None) | Was::Named { .. } | Was::Smaller | Was::Absent => {}
             }
         }
     }
@@ -203,15 +200,13 @@ impl Transaction<'_> {
     /// Checks that no other table refers to this one's rows.
     #[inline]
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
-        for (other, state) in self.space.tables.iter().enumerate() {
-            let refers = state.as_ref().and_then(|state| {
-                let mut keys = state.schema.foreign_keys.iter();
-                keys.find(|key| key.table == number)
-            });
-            if let Some(key) = refers.filter(|_| other != usize::from(number)) {
+        for &other in self.space.tables.references().to(number) {
+            let mut keys = self.state(other).schema.foreign_keys.iter();
+            let refers = keys.find(|key| key.table == number);
+            if let Some(key) = refers.filter(|_| other != number) {
                 return Err(TableError::TableReferenced {
                     table: name.to_string(),
-                    by: self.space.name(other as u16),
+                    by: self.space.name(other),
                     reference: key.name.clone(),
                 });
             }

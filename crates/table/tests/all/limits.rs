@@ -3,10 +3,8 @@
 use crate::support;
 use crate::support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use sardonyx_base::error::Error;
-use sardonyx_rows::{Journal, Plain, PlainJournalRow, Record, TableError, record};
-use sardonyx_storage::catalogue::{
-    CATALOGUE_PAGES, CatalogueError, DEFINITIONS_MAX, NAME_BYTES_MAX,
-};
+use sardonyx_rows::{Plain, PlainJournalRow, Record, TableError, record};
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, CatalogueError, NAME_BYTES_MAX};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableSpace;
@@ -114,65 +112,6 @@ fn a_name_has_a_longest_length() {
     }
     assert_eq!(world.reopen(1).tables, 1);
     assert_eq!(world.space.definitions()[0].name, Named::NAME);
-}
-
-/// A table type for each number.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Numbered<const N: usize> {
-    key: [u8; 8],
-}
-impl<const N: usize> Numbered<N> {
-    const DIGITS: [u8; 3] = [
-        b'0' + (N / 100) as u8,
-        b'0' + (N / 10 % 10) as u8,
-        b'0' + (N % 10) as u8,
-    ];
-}
-impl<const N: usize> Plain for Numbered<N> {
-    type Key = [u8; 8];
-    const NAME: &'static str = match str::from_utf8(&Self::DIGITS) {
-        Ok(name) => name,
-        Err(_) => unreachable!(),
-    };
-    const KEY_OFFSET: usize = 0;
-}
-
-/// Declares sixteen of them from `16 * $n`.
-macro_rules! sixteen {
-    ($tx:ident, $n:literal) => {
-        sixteen!($tx, $n, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    ($tx:ident, $n:literal, $($low:literal)*) => {{
-        $($tx.declare_table::<Numbered<{ 16 * $n + $low }>>().expect("declare");)*
-    }};
-}
-macro_rules! many {
-    ($tx:ident, $($n:literal)*) => {{ $(sixteen!($tx, $n);)* }};
-}
-
-#[test]
-fn there_are_only_so_many_tables_and_journals() {
-    let mut world = World::with_memory(STORE_BYTES);
-    world.commit(|tx| many!(tx, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15));
-    for _ in 0..2 {
-        assert_eq!(world.space.definitions().len(), DEFINITIONS_MAX);
-        match in_detail(world.commit(|tx| tx.declare_journal::<Event>().map(Journal::number))) {
-            Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
-                assert_eq!((value, limit), (257, DEFINITIONS_MAX as u64));
-            }
-            other => panic!("{other:?}"),
-        }
-        // Existing tables are still found.
-        let table = world
-            .commit(|tx| tx.declare_table::<Numbered<255>>())
-            .expect("there");
-        assert_eq!(table.number(), 255);
-        let record = Numbered { key: [5; 8] };
-        let _ = world.commit(|tx| tx.insert(table, &record).map(|_| ()));
-        assert_eq!(world.reopen(2).tables, DEFINITIONS_MAX as u64);
-        assert_eq!(world.space.view().count(table).expect("read"), 1);
-    }
 }
 
 plain!(LongerSmall {

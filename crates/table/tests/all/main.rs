@@ -11,6 +11,7 @@ mod declared;
 mod handles;
 mod hashed_keys;
 mod index_beside;
+mod large_catalogue;
 mod limits;
 mod model;
 mod open;

@@ -333,7 +333,7 @@ fn damage_of_entries_and_words_is_found_or_harmless() {
         places.extend(life..life + 8);
     }
     places.extend(9 * 4096..9 * 4096 + 6 * 32);
-    for (_, extent) in &catalogue.extents {
+    for (_, extent) in catalogue.extents() {
         let pages = extent.first_page.0..extent.end();
         places.extend(
             pages.flat_map(|page| (0..8).map(move |byte| (page as usize + 1) * 4096 - 8 + byte)),

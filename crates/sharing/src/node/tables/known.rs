@@ -16,8 +16,8 @@ use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences, Marks};
-use sardonyx_storage::catalogue::{Definition as Named, Kind};
-use std::collections::{BTreeSet, HashMap};
+use sardonyx_storage::catalogue::{Definition as Named, Definitions, Kind};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All tables and journals, by number.
@@ -26,9 +26,8 @@ pub(crate) struct Tables {
     version: u64,
     /// There is a catalogue.
     exists: bool,
-    definitions: Vec<Named>,
+    definitions: Definitions,
     infos: Vec<Option<Arc<TableInfo>>>,
-    numbers: HashMap<String, u16>,
     /// Tables to which others refer.
     referenced: BTreeSet<u16>,
 }
@@ -107,15 +106,15 @@ impl Tables {
     fn put(&mut self, number: u16, named: Named, info: Option<Arc<TableInfo>>) {
         let place = usize::from(number);
         while self.definitions.len() <= place {
-            self.definitions.push(Named {
+            let dropped = Named {
                 name: String::new(),
                 record_bytes: 0,
                 kind: Kind::Dropped,
-            });
+            };
+            self.definitions.set(self.definitions.len(), dropped);
             self.infos.push(None);
         }
-        self.numbers.insert(named.name.clone(), number);
-        self.definitions[place] = named;
+        self.definitions.set(place, named);
         self.infos[place] = info;
     }
 
@@ -125,7 +124,7 @@ impl Tables {
     }
 
     /// The definitions, by number.
-    pub fn definitions(&self) -> &[Named] {
+    pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
 
@@ -136,7 +135,7 @@ impl Tables {
 
     /// The table or journal of a name.
     pub fn number(&self, name: &str) -> Option<u16> {
-        self.numbers.get(name).copied()
+        self.definitions.named(name)
     }
 
     /// The table of a name.

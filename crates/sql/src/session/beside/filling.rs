@@ -16,7 +16,7 @@ use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Transaction};
 use sardonyx_rows::constraints::Objects;
 use sardonyx_rows::{ScanPlace, TableError};
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ pub(super) fn insert_kept(
 }
 
 impl Source for Filling<'_> {
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         self.source().definitions()
     }
 

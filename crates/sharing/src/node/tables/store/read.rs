@@ -6,7 +6,7 @@ use super::{NodeTables, TableIndex};
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{ReadRow, ReadRows, ScanPlace, ScanRows, TableError};
-use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::tree::Intent;
 use std::fmt;
 use std::ops::Bound;
@@ -37,7 +37,7 @@ impl<'t> ReadRows for NodeTables<'t> {
     where
         Self: 'r;
 
-    fn definitions(&self) -> &[Definition] {
+    fn definitions(&self) -> &Definitions {
         self.tables.definitions()
     }
 

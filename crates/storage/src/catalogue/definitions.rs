@@ -1,0 +1,204 @@
+//! The list of definitions, found by their numbers and by their names.
+//!
+//! Copies share their parts ([`Parts`]), so that each snapshot and each undo step has its own for some words. A name is
+//! found by its hash in one of a few lists, however many definitions there are.
+//!
+//! Invariants: the lists have exactly the names that are not dropped. `dropped` has exactly the other numbers.
+
+use super::{Definition, Kind};
+use sardonyx_base::hash::Fnv1a;
+use sardonyx_base::parts::{Parts, PartsIter};
+use std::ops::Index;
+use std::sync::Arc;
+
+/// The lists of names, as soon as there are more than [`FEW`].
+const LISTS: usize = 256;
+/// So many definitions have their names in one list.
+const FEW: usize = 32;
+
+/// A name's hash and its number.
+type Named = (u32, u16);
+
+/// Tables, journals and areas; their numbers are their places here.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    entries: Parts<Arc<Definition>>,
+    /// By the hash of the name. None of an empty list, one of a short one.
+    names: Parts<Arc<Vec<Named>>, 16>,
+    /// The numbers of what was dropped, the smallest one last.
+    dropped: Arc<Vec<u16>>,
+}
+
+impl Definitions {
+    /// Their number, with those dropped.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The definition with a number.
+    #[inline]
+    pub fn get(&self, number: usize) -> Option<&Definition> {
+        self.entries.get(number).map(|entry| &**entry)
+    }
+
+    /// The definitions, in the order of their numbers.
+    pub fn iter(&self) -> DefinitionsIter<'_> {
+        DefinitionsIter(self.entries.iter())
+    }
+
+    /// The number of the table, journal or area of a name.
+    pub fn named(&self, name: &str) -> Option<u16> {
+        let hash = hash_of(name);
+        let list = self.names.get(list_of(hash, self.names.len()))?;
+        let mut found = list.iter().filter(|(of, _)| *of == hash);
+        let found = found.find(|(_, number)| {
+            let definition = self.get(usize::from(*number));
+            definition.is_some_and(|definition| definition.name == name)
+        });
+        found.map(|(_, number)| *number)
+    }
+
+    /// The number that the next one gets: the first of a dropped one, or a new one.
+    pub(super) fn next_number(&self) -> usize {
+        let dropped = self.dropped.last();
+        dropped.map_or(self.len(), |number| usize::from(*number))
+    }
+
+    /// The first number whose definition differs from another list's.
+    pub fn first_difference(&self, other: &Definitions) -> Option<usize> {
+        let mut unshared = self.entries.unshared(&other.entries);
+        unshared.find(|number| self.get(*number) != other.get(*number))
+    }
+
+    /// The numbers whose definitions may differ from another list's, in order.
+    pub fn unshared<'a>(&'a self, other: &'a Definitions) -> impl Iterator<Item = usize> + 'a {
+        self.entries.unshared(&other.entries)
+    }
+
+    /// Bytes of memory that a change of one definition of a shared list takes.
+    pub(super) fn bytes_of_change(&self) -> usize {
+        let list = self.names.len().max(1);
+        let names = self.len().div_ceil(list) * size_of::<Named>();
+        self.entries.bytes_of_change() + self.names.bytes_of_change() + names
+    }
+
+    /// Has another definition under a number, the next one at most.
+    pub fn set(&mut self, number: usize, definition: Definition) {
+        if let Some(before) = self.entries.get(number).cloned() {
+            self.forget(&before, number as u16);
+        }
+        let (name, is_dropped) = (hash_of(&definition.name), definition.kind == Kind::Dropped);
+        match self.entries.get_mut(number) {
+            Some(entry) => *entry = Arc::new(definition),
+            None => self.entries.push(Arc::new(definition)),
+        }
+        match is_dropped {
+            true => {
+                let dropped = Arc::make_mut(&mut self.dropped);
+                let behind = dropped.partition_point(|other| usize::from(*other) > number);
+                dropped.insert(behind, number as u16);
+            }
+            false => self.name(name, number as u16),
+        }
+    }
+
+    /// The number of a definition is another one's now.
+    fn forget(&mut self, before: &Definition, number: u16) {
+        if before.kind == Kind::Dropped {
+            let dropped = Arc::make_mut(&mut self.dropped);
+            return dropped.retain(|other| *other != number);
+        }
+        let list = list_of(hash_of(&before.name), self.names.len());
+        if let Some(list) = self.names.get_mut(list) {
+            Arc::make_mut(list).retain(|(_, other)| *other != number);
+        }
+    }
+
+    fn name(&mut self, hash: u32, number: u16) {
+        if self.len() > FEW && self.names.len() < LISTS {
+            let before = std::mem::take(&mut self.names);
+            self.names.resize(LISTS, Arc::default());
+            for (hash, number) in before.iter().flat_map(|list| list.iter()) {
+                self.name(*hash, *number);
+            }
+        }
+        if self.names.is_empty() {
+            self.names.push(Arc::default());
+        }
+        let list = list_of(hash, self.names.len());
+        if let Some(list) = self.names.get_mut(list) {
+            Arc::make_mut(list).push((hash, number));
+        }
+    }
+}
+
+fn hash_of(name: &str) -> u32 {
+    let hash = Fnv1a::of(name.as_bytes());
+    hash as u32 ^ (hash >> 32) as u32
+}
+
+fn list_of(hash: u32, lists: usize) -> usize {
+    hash as usize % lists.max(1)
+}
+
+impl Index<usize> for Definitions {
+    type Output = Definition;
+
+    #[inline]
+    fn index(&self, number: usize) -> &Definition {
+        &self.entries[number]
+    }
+}
+
+impl FromIterator<Definition> for Definitions {
+    fn from_iter<I: IntoIterator<Item = Definition>>(definitions: I) -> Self {
+        let mut all = Definitions::default();
+        for definition in definitions {
+            all.set(all.len(), definition);
+        }
+        all
+    }
+}
+
+impl<'a> IntoIterator for &'a Definitions {
+    type Item = &'a Definition;
+    type IntoIter = DefinitionsIter<'a>;
+
+    fn into_iter(self) -> DefinitionsIter<'a> {
+        self.iter()
+    }
+}
+
+impl PartialEq for Definitions {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.first_difference(other).is_none()
+    }
+}
+
+impl Eq for Definitions {}
+
+/// Definitions, in the order of their numbers.
+#[derive(Clone, Debug)]
+pub struct DefinitionsIter<'a>(PartsIter<'a, Arc<Definition>>);
+
+impl<'a> Iterator for DefinitionsIter<'a> {
+    type Item = &'a Definition;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Definition> {
+        self.0.next().map(|entry| &**entry)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for DefinitionsIter<'_> {}
