@@ -12,6 +12,7 @@ pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 use crate::names::quoted;
 pub use crate::values::collations::{Collation, NamedCollation};
 use sardonyx::schema::{Limit, Type, Value};
+use sardonyx_rows::ranges::RangeOf;
 
 /// A type of values, as PostgreSQL has it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -436,16 +437,28 @@ impl SqlType {
         matches!(self, SqlType::Inet | SqlType::Cidr)
     }
 
+    /// The kind of a range's values, as the engine has them; `None` if it is no range.
+    pub(crate) fn range(self) -> Option<RangeOf> {
+        Some(match self {
+            SqlType::Int4Range => RangeOf::Int4,
+            SqlType::Int8Range => RangeOf::Int8,
+            SqlType::NumRange => RangeOf::Numeric,
+            SqlType::DateRange => RangeOf::Date,
+            SqlType::TsRange => RangeOf::Timestamp,
+            SqlType::TstzRange => RangeOf::Timestamptz,
+            _ => return None,
+        })
+    }
+
     /// The type of the bounds of a range; `None` if it is none.
     pub fn bound(self) -> Option<SqlType> {
-        Some(match self {
-            SqlType::Int4Range => SqlType::Int4,
-            SqlType::Int8Range => SqlType::Int8,
-            SqlType::NumRange => SqlType::Numeric,
-            SqlType::DateRange => SqlType::Date,
-            SqlType::TsRange => SqlType::Timestamp,
-            SqlType::TstzRange => SqlType::Timestamptz,
-            _ => return None,
+        self.range().map(|of| match of {
+            RangeOf::Int4 => SqlType::Int4,
+            RangeOf::Int8 => SqlType::Int8,
+            RangeOf::Numeric => SqlType::Numeric,
+            RangeOf::Date => SqlType::Date,
+            RangeOf::Timestamp => SqlType::Timestamp,
+            RangeOf::Timestamptz => SqlType::Timestamptz,
         })
     }
 

@@ -218,15 +218,33 @@ proptest! {
     }
 
     #[test]
+    fn bytes_that_are_changed_have_one_form_or_are_refused((of, mut a, b) in pair(), at: usize, byte in 0..4_u8) {
+        let at = at % a.len();
+        a[at] = byte;
+        for bytes in [&a, &b] {
+            if let Some(range) = Range::decode(of, bytes)
+                && let Some((lower, upper)) = range.bounds()
+            {
+                let [lower, upper] = [lower, upper]
+                    .map(|bound| given(bound.value(of), bound.is_inclusive()));
+                prop_assert_eq!(Range::of_bounds(of, lower, upper).as_ref(), Ok(bytes));
+            }
+        }
+    }
+
+    #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40), small in proptest::collection::vec(0..3_u8, 0..24)) {
         for of in KINDS {
             for bytes in [&bytes, &small] {
                 if let Some(range) = Range::decode(of, bytes) {
                     prop_assert_eq!(&range.encode(), bytes);
                     if let Some((lower, upper)) = range.bounds() {
-                        for bound in [lower, upper] {
-                            prop_assert_eq!(bound.bytes().is_some(), bound.value(of).is_some());
-                        }
+                        let [lower, upper] = [lower, upper].map(|bound| {
+                            assert_eq!(bound.bytes().is_some(), bound.value(of).is_some());
+                            given(bound.value(of), bound.is_inclusive())
+                        });
+                        let again = Range::of_bounds(of, lower, upper);
+                        prop_assert_eq!(again.as_ref(), Ok(bytes));
                     }
                 }
             }

@@ -21,7 +21,7 @@ const NO_UPPER: u8 = 16;
 
 /// The range of a value of a type; the empty one if it is none.
 pub(crate) fn range<'v>(kind: SqlType, value: ValueRef<'v>) -> Range<'v> {
-    let of = RangeOf::of_kind(kind.oid());
+    let of = kind.range();
     let found = match (of, value) {
         (Some(of), ValueRef::Bytes(bytes)) => Range::decode(of, bytes),
         _ => None,
@@ -31,7 +31,7 @@ pub(crate) fn range<'v>(kind: SqlType, value: ValueRef<'v>) -> Range<'v> {
 
 /// The value of a bound, or null.
 pub(crate) fn bound(kind: SqlType, bound: Bound<'_>) -> Value {
-    let of = RangeOf::of_kind(kind.oid());
+    let of = kind.range();
     let value = of.and_then(|of| bound.value(of));
     value.unwrap_or(Value::Null)
 }
@@ -46,7 +46,7 @@ pub(crate) fn value(range: Range<'_>) -> Value {
 /// # Errors
 /// `22000` if the bounds are the wrong way round; `22003` and `22008` if there is no value behind one.
 pub(crate) fn made(kind: SqlType, lower: Given, upper: Given) -> Result<Value, SqlError> {
-    let Some(of) = RangeOf::of_kind(kind.oid()) else {
+    let Some(of) = kind.range() else {
         return Err(SqlError::new(
             code::DATATYPE_MISMATCH,
             "this is no range type",
@@ -267,5 +267,79 @@ pub(crate) fn receive(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
     match has(IS_EMPTY) {
         true => Ok(value(Range::EMPTY)),
         false => made(kind, lower, upper),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{decode_text, text_of};
+    use proptest::prelude::*;
+
+    fn kinds() -> impl Iterator<Item = SqlType> {
+        SqlType::all().filter(|kind| kind.is_range())
+    }
+
+    #[test]
+    fn types_have_the_numbers_by_which_the_engine_knows_them() {
+        assert_eq!(kinds().count(), 6);
+        for kind in kinds() {
+            assert_eq!(RangeOf::of_kind(kind.oid()), kind.range());
+            assert_eq!(kind.array().oid(), kind.oid() + 1);
+            assert_eq!(kind.range().map(RangeOf::name), Some(kind.name()));
+        }
+    }
+
+    #[test]
+    fn a_binary_range_ends_where_its_bounds_do() {
+        let range = decode_text(SqlType::Int4Range, "[1,5)").expect("a range");
+        let mut bytes = Vec::new();
+        let ValueRef::Bytes(stored) = range.as_ref() else {
+            panic!("{range:?}");
+        };
+        send(SqlType::Int4Range, stored, &mut String::new(), &mut bytes).expect("a range");
+        // select range_send('[1,5)'::int4range)
+        let expected = [2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5];
+        assert_eq!(bytes, expected);
+        assert_eq!(receive(SqlType::Int4Range, &bytes).ok(), Some(range));
+        for end in 0..bytes.len() {
+            let error = receive(SqlType::Int4Range, &bytes[..end]).expect_err("it is short");
+            assert_eq!(error.code, code::INVALID_BINARY);
+        }
+        bytes.push(0);
+        assert!(receive(SqlType::Int4Range, &bytes).is_err());
+        bytes.truncate(17);
+        bytes[8] = 9;
+        let error = receive(SqlType::Int4Range, &bytes).expect_err("9 is above 5");
+        assert_eq!(error.code, code::DATA_EXCEPTION);
+        bytes[1] = 0xff;
+        assert!(receive(SqlType::Int4Range, &bytes).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_and_read_again(text in "[\\[(]?[-0-9., \"\\\\a]{0,9}[,]?[-0-9.,]{0,6}[\\])]?") {
+            for kind in kinds() {
+                let Ok(value) = decode_text(kind, &text) else {
+                    continue;
+                };
+                let written = text_of(kind, value.as_ref()).unwrap_or_default();
+                prop_assert_eq!(decode_text(kind, &written).ok(), Some(value), "{}", written);
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            for kind in kinds() {
+                if let Ok(value) = receive(kind, &bytes) {
+                    let ValueRef::Bytes(stored) = value.as_ref() else {
+                        panic!("{value:?}");
+                    };
+                    let mut sent = Vec::new();
+                    send(kind, stored, &mut String::new(), &mut sent).expect("a range");
+                    prop_assert_eq!(receive(kind, &sent).ok(), Some(value));
+                }
+            }
+        }
     }
 }

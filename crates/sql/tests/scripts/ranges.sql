@@ -667,3 +667,45 @@ statement error 0A000
 CREATE INDEX ON r USING gist (i)
 ----
 CREATE INDEX with USING other than btree is not supported
+
+statement ok
+CREATE TABLE cc (id int PRIMARY KEY, r int4range, t tsrange, a int4range[])
+
+copy COPY 2
+COPY cc FROM STDIN
+----
+1	[1,4]	[2024-01-01,2024-01-02)	{"[1,2)",empty}
+2	empty	\N	{}
+
+copy_out
+COPY cc TO STDOUT
+----
+1	[1,5)	["2024-01-01 00:00:00","2024-01-02 00:00:00")	{"[1,2)",empty}
+2	empty	\N	{}
+
+copy_out
+COPY cc TO STDOUT (FORMAT csv)
+----
+1,"[1,5)","[""2024-01-01 00:00:00"",""2024-01-02 00:00:00"")","{""[1,2)"",empty}"
+2,empty,,{}
+
+copy error 22P02
+COPY cc FROM STDIN
+----
+3	[1,4	\N	\N
+
+# A literal without a zone is kept as the moment that it meant.
+statement ok
+SET TIME ZONE 'Europe/Berlin'
+
+statement ok
+CREATE TABLE kept (z tstzrange, CHECK (z <@ '[2024-06-01 00:00,2024-06-02 00:00)'))
+
+statement ok
+RESET TIME ZONE
+
+statement ok
+INSERT INTO kept VALUES ('[2024-05-31 22:00+00,2024-06-01 22:00+00)')
+
+statement error 23514
+INSERT INTO kept VALUES ('[2024-06-01 00:00+00,2024-06-02 00:00+00)')

@@ -57,7 +57,7 @@ fn is<'v>(a: Arguments<'v>, is_so: fn(Range<'v>, Range<'v>) -> bool) -> Value {
 /// True if the range whose type's number is at a place has a value.
 fn has(a: Arguments<'_>, place: usize, element: ValueRef<'_>) -> Value {
     let kind = a.kind(place);
-    let of = RangeOf::of_kind(kind.oid());
+    let of = kind.range();
     let bytes = of.and_then(|of| of.bytes(element));
     let range = range(kind, a.value(place + 1));
     Value::Bool(bytes.is_some_and(|bytes| range.has(&bytes)))
@@ -77,7 +77,7 @@ fn is_bound<'v>(a: Arguments<'v>, is_upper: bool, is_so: fn(Bound<'v>) -> bool) 
 }
 
 fn result(a: Arguments<'_>, found: Result<Range<'_>, NotARange>) -> Answer {
-    let of = RangeOf::of_kind(a.kind(0).oid()).unwrap_or(RangeOf::Int4);
+    let of = a.kind(0).range().unwrap_or(RangeOf::Int4);
     found.map(value).map_err(|error| failed(of, error))
 }
 
