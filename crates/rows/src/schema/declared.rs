@@ -438,6 +438,25 @@ mod tests {
         assert!(inet.is_of(Type::Bytes) && !inet.is_of(Type::Text));
     }
 
+    #[test]
+    fn bytes_of_ranges_are_theirs_alone() {
+        const INT4RANGE: u32 = 3904;
+        const INT8RANGE: u32 = 3926;
+        let fits = |kind: u32, bytes: &[u8]| {
+            let fit = Limit::of(kind, -1).fit(ValueRef::Bytes(bytes));
+            fit.is_some()
+        };
+        let range = [2, 0x80, 0, 0, 1, 0, 1, 0x80, 0, 0, 5, 0];
+        assert!(fits(INT4RANGE, &range) && fits(INT4RANGE, &[0]) && fits(INT4RANGE, &[1, 2]));
+        assert!(!fits(INT8RANGE, &range));
+        let turned = [2, 0x80, 0, 0, 5, 0, 1, 0x80, 0, 0, 1, 0];
+        for bytes in [&b""[..], b"[1,5)", &range[..11], &[0, 0], &turned] {
+            assert!(!fits(INT4RANGE, bytes), "{bytes:?}");
+        }
+        let limit = Limit::of(INT4RANGE, -1);
+        assert!(limit.is_of(Type::Bytes) && !limit.is_of(Type::Text));
+    }
+
     proptest! {
         #[test]
         fn what_fits_stays_as_it_is(

@@ -216,8 +216,10 @@ SELECT int4range(1, 5) && int4range(4, 6), int4range(1, 5) && int4range(5, 6), n
 ----
 t|f|t|f|f|t|t|f|t|t|t|f|t|f|t|f|t|f|f
 
-statement error 22000
-SELECT int4range(1, 5) + int4range(5, 9), int4range(1, 5) + int4range(3, 9), int4range(1, 5) + 'empty', int4range(1, 5) * int4range(3, 9), int4range(1, 5) * int4range(5, 9), int4range(1, 5) - int4range(3, 9), int4range(3, 9) - int4range(1, 5), int4range(1, 5) - int4range(1, 5), int4range(1, 5) - int4range(7, 9), numrange(1, 5) - numrange(3, 9), numrange(1, 5, '[]') - numrange(3, 5, '()'), numrange(1, 5, '[]') - numrange(1, 3, '[]'), numrange(1, 5, '[]') * numrange(5, 9, '[]'), range_merge(int4range(1, 2), int4range(8, 9)), range_merge(int4range(1, 2), 'empty')
+query
+SELECT int4range(1, 5) + int4range(5, 9), int4range(1, 5) + int4range(3, 9), int4range(1, 5) + 'empty', int4range(1, 5) * int4range(3, 9), int4range(1, 5) * int4range(5, 9), int4range(1, 5) - int4range(3, 9), int4range(3, 9) - int4range(1, 5), int4range(1, 5) - int4range(1, 5), int4range(1, 5) - int4range(7, 9), numrange(1, 5) - numrange(3, 9), numrange(1, 5, '[]') - numrange(3, 5, '(]'), numrange(1, 5, '[]') - numrange(1, 3, '[]'), numrange(1, 5, '[]') * numrange(5, 9, '[]'), range_merge(int4range(1, 2), int4range(8, 9)), range_merge(int4range(1, 2), 'empty'), numrange(1, 5, '[)') - numrange(1, 3, '[)'), int4range(1, 5) - 'empty', int4range 'empty' - int4range(1, 5)
+----
+[1,9)|[1,9)|[1,5)|[3,5)|empty|[1,3)|[5,9)|empty|[1,5)|[1,3)|[1,3]|(3,5]|[5,5]|[1,9)|[1,2)|[3,5)|[1,5)|empty
 
 statement error 22000
 SELECT int4range(1, 2) + int4range(3, 4)
