@@ -227,7 +227,8 @@ proptest! {
             {
                 let [lower, upper] = [lower, upper]
                     .map(|bound| given(bound.value(of), bound.is_inclusive()));
-                prop_assert_eq!(Range::of_bounds(of, lower, upper).as_ref(), Ok(bytes));
+                let again = Range::of_bounds(of, lower, upper);
+                prop_assert_eq!(again.as_ref(), Ok(bytes));
             }
         }
     }
