@@ -28,6 +28,7 @@ pub(crate) const ALL: &[Target] = &[
     pages::SCHEMA,
     conditions::CONDITION,
     rows::ROW,
+    rows::RANGE,
     streams::STORE,
     streams::TRACE,
     streams::TERMINAL,

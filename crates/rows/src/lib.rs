@@ -11,7 +11,7 @@
 //! - [`condition`]: conditions over the columns of a row;
 //! - [`define`]: changes of tables' definitions;
 //! - [`constraints`]: checks that a store makes of its rows: conditions, references;
-//! - [`networks`]: addresses of hosts and networks as bytes;
+//! - [`networks`]: addresses of hosts and networks as bytes; [`ranges`]: ranges of numbers, days and moments as bytes;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
 //!
 //! This crate has the format of rows and no store of them: `sardonyx-table` keeps them in main memory, `sardonyx-sharing`
@@ -49,6 +49,7 @@ pub mod layout;
 pub mod networks;
 mod open;
 mod plain;
+pub mod ranges;
 pub mod read;
 pub mod record;
 pub mod records;

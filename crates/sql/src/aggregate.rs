@@ -261,7 +261,8 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
-                if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb) =>
+                if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
+                    && !of.is_range() =>
             {
                 of
             }

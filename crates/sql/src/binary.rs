@@ -14,7 +14,7 @@ use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
-use crate::values::networks;
+use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -72,6 +72,9 @@ pub fn encode_binary(
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
+        (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
+            ranges::send(kind, bytes, scratch, out)?;
+        }
         (SqlType::Jsonb, ValueRef::Text(text)) => {
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
@@ -189,6 +192,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         }
         SqlType::Uuid => Value::Uuid(exactly(bytes).ok_or_else(wrong)?),
         SqlType::Inet | SqlType::Cidr => return networks::receive(kind, bytes),
+        kind if kind.is_range() => return ranges::receive(kind, bytes),
         SqlType::OneChar => match bytes {
             [0] => Value::Text(String::new()),
             [byte] if byte.is_ascii() => Value::Text(char::from(*byte).to_string()),
@@ -223,7 +227,7 @@ fn exactly<const BYTES: usize>(bytes: &[u8]) -> Option<[u8; BYTES]> {
 
 /// That bytes are no value of a type, and why.
 #[cold]
-fn malformed(why: impl Into<String>) -> SqlError {
+pub(crate) fn malformed(why: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)
 }
 
@@ -266,6 +270,16 @@ mod tests {
         (SqlType::Inet, "192.168.1.5/24"),
         (SqlType::Inet, "2001:db8::1"),
         (SqlType::Cidr, "10.1.0.0/16"),
+        (SqlType::Int4Range, "[1,2147483647)"),
+        (SqlType::Int8Range, "empty"),
+        (SqlType::Int8Range, "(,)"),
+        (SqlType::NumRange, "(-1.25,1000000]"),
+        (SqlType::DateRange, "[2026-01-31,infinity]"),
+        (
+            SqlType::TsRange,
+            "[\"2026-01-31 23:59:59.000001\",\"2026-02-01 00:00:00\")",
+        ),
+        (SqlType::TstzRange, "(,\"1969-12-31 23:59:59+00\"]"),
         (SqlType::Oid, "4294967295"),
         (SqlType::Regclass, "16384"),
     ];
@@ -339,6 +353,7 @@ mod tests {
                     && !matches!(kind, SqlType::Bool | SqlType::Float4 | SqlType::Numeric)
                     && kind != SqlType::Char
                     && !kind.is_network()
+                    && !kind.is_range()
                     && kind.element().is_none()
                     && kind != SqlType::Void
                 {

@@ -30,6 +30,7 @@ pub mod code {
         PROTOCOL_VIOLATION = "08P01";
         FEATURE_NOT_SUPPORTED = "0A000";
         CARDINALITY_VIOLATION = "21000";
+        DATA_EXCEPTION = "22000";
         STRING_TOO_LONG = "22001";
         OUT_OF_RANGE = "22003";
         INVALID_DATETIME = "22007";
@@ -536,7 +537,7 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
             let (code, message) = match limit {
                 Limit::Digits(..) => (code::OUT_OF_RANGE, "numeric field overflow".to_string()),
                 Limit::Fraction(_) => (code::DATETIME_OVERFLOW, message.to_string()),
-                Limit::Network(_) => (code::INVALID_TEXT, message.to_string()),
+                Limit::Network(_) | Limit::Range(_) => (code::INVALID_TEXT, message.to_string()),
                 _ => (
                     code::STRING_TOO_LONG,
                     format!("value too long for type {declared}"),

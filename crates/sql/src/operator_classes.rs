@@ -34,8 +34,11 @@ const fn class(
     }
 }
 
+/// `anyrange`.
+const ANY_RANGE: u32 = 3831;
+
 /// All of them.
-pub(crate) const CLASSES: [OperatorClass; 25] = [
+pub(crate) const CLASSES: [OperatorClass; 26] = [
     class(10003, "bool_ops", 424, 16, true),
     class(10004, "bpchar_ops", 426, 1042, true),
     class(4219, "bpchar_pattern_ops", 2097, 1042, false),
@@ -57,6 +60,7 @@ pub(crate) const CLASSES: [OperatorClass; 25] = [
     class(3125, "numeric_ops", 1988, 1700, true),
     class(1981, "oid_ops", 1989, 26, true),
     class(3126, "text_ops", 1994, 25, true),
+    class(10076, "range_ops", 3901, ANY_RANGE, true),
     class(4217, "text_pattern_ops", 2095, 25, false),
     class(10038, "time_ops", 1996, 1083, true),
     class(3128, "timestamp_ops", 434, 1114, true),
@@ -73,6 +77,7 @@ fn ordered_as(kind: SqlType) -> u32 {
         SqlType::Cidr => SqlType::Inet.oid(),
         SqlType::Regclass => SqlType::Oid.oid(),
         SqlType::Enum(_) => 3500,
+        kind if kind.is_range() => ANY_RANGE,
         kind => kind.oid(),
     }
 }

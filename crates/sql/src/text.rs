@@ -10,8 +10,8 @@ use crate::types::SqlType;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
-use crate::values::networks;
 use crate::values::zones::{SessionZone, distance};
+use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -84,6 +84,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Inet | SqlType::Cidr => networks::read(kind, text),
+        kind if kind.is_range() => ranges::read(kind, text, None),
         SqlType::Enum(of) => match of.position(text) {
             Some(position) => Ok(Value::Int(position.into())),
             None => Err(SqlError::new(
@@ -299,7 +300,7 @@ pub(crate) fn out_of_range(kind: SqlType, text: &str) -> SqlError {
     )
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     const CHARACTERS_MAX: usize = 100;
     let mut short: String = text.chars().take(CHARACTERS_MAX).collect();
     if short.len() < text.len() {
@@ -323,10 +324,10 @@ pub(crate) fn decode_text_in(
         {
             datetime::read(kind, text, zone)
         }
-        (SqlType::TimestamptzArray | SqlType::TimestampArray | SqlType::DateArray, Some(_)) => {
-            let element = kind.element().unwrap_or(kind);
-            crate::values::arrays::decode_in(text, element, zone)
-        }
+        (kind, Some(_)) if kind.is_of_days() && !text.contains('\0') => match kind.element() {
+            Some(element) => crate::values::arrays::decode_in(text, element, zone),
+            None => ranges::read(kind, text, zone),
+        },
         _ => decode_text(kind, text),
     }
 }
@@ -344,8 +345,12 @@ pub(crate) fn encode_text_in(
             let local = moment.saturating_add(east * 1_000_000);
             moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
         }
-        (SqlType::TimestamptzArray, ValueRef::Text(text), Some(_)) => {
-            out.push_str(&crate::values::arrays::encoded_in(text, zone));
+        (SqlType::TimestamptzArray | SqlType::TstzRangeArray, ValueRef::Text(text), Some(_)) => {
+            let element = kind.element().unwrap_or(kind);
+            out.push_str(&crate::values::arrays::encoded_in(text, element, zone));
+        }
+        (SqlType::TstzRange, ValueRef::Bytes(bytes), Some(_)) => {
+            ranges::push(kind, bytes, zone, out);
         }
         _ => encode_text(kind, value, out),
     }
@@ -360,6 +365,7 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Bytes(bytes), SqlType::Inet | SqlType::Cidr) => {
             networks::push(kind, bytes, out);
         }
+        (ValueRef::Bytes(bytes), kind) if kind.is_range() => ranges::push(kind, bytes, None, out),
         (ValueRef::Bytes(bytes), _) => {
             out.push_str("\\x");
             for byte in bytes {

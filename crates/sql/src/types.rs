@@ -12,6 +12,7 @@ pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 use crate::names::quoted;
 pub use crate::values::collations::{Collation, NamedCollation};
 use sardonyx::schema::{Limit, Type, Value};
+use sardonyx_rows::ranges::RangeOf;
 
 /// A type of values, as PostgreSQL has it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +56,18 @@ pub enum SqlType {
     Inet,
     /// `cidr`: the address of a network
     Cidr,
+    /// `int4range`
+    Int4Range,
+    /// `int8range`
+    Int8Range,
+    /// `numrange`
+    NumRange,
+    /// `daterange`
+    DateRange,
+    /// `tsrange`
+    TsRange,
+    /// `tstzrange`
+    TstzRange,
     /// `oid`
     Oid,
     /// `name`: of things in the catalogue
@@ -119,6 +132,18 @@ pub enum SqlType {
     JsonArray,
     /// `jsonb[]`
     JsonbArray,
+    /// `int4range[]`
+    Int4RangeArray,
+    /// `int8range[]`
+    Int8RangeArray,
+    /// `numrange[]`
+    NumRangeArray,
+    /// `daterange[]`
+    DateRangeArray,
+    /// `tsrange[]`
+    TsRangeArray,
+    /// `tstzrange[]`
+    TstzRangeArray,
     /// An enum type of a user
     Enum(EnumType),
     /// Arrays of one
@@ -141,7 +166,7 @@ pub struct TypeSpec {
     pub collation: Collation,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 53] = [
+const ALL: [(SqlType, u32, &str, i16); 65] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -205,6 +230,18 @@ const ALL: [(SqlType, u32, &str, i16); 53] = [
     (SqlType::UuidArray, 2951, "uuid[]", -1),
     (SqlType::InetArray, 1041, "inet[]", -1),
     (SqlType::CidrArray, 651, "cidr[]", -1),
+    (SqlType::Int4Range, 3904, "int4range", -1),
+    (SqlType::Int8Range, 3926, "int8range", -1),
+    (SqlType::NumRange, 3906, "numrange", -1),
+    (SqlType::DateRange, 3912, "daterange", -1),
+    (SqlType::TsRange, 3908, "tsrange", -1),
+    (SqlType::TstzRange, 3910, "tstzrange", -1),
+    (SqlType::Int4RangeArray, 3905, "int4range[]", -1),
+    (SqlType::Int8RangeArray, 3927, "int8range[]", -1),
+    (SqlType::NumRangeArray, 3907, "numrange[]", -1),
+    (SqlType::DateRangeArray, 3913, "daterange[]", -1),
+    (SqlType::TsRangeArray, 3909, "tsrange[]", -1),
+    (SqlType::TstzRangeArray, 3911, "tstzrange[]", -1),
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
@@ -237,6 +274,12 @@ const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
     (SqlType::Inet, "_inet", SqlType::InetArray),
     (SqlType::Cidr, "_cidr", SqlType::CidrArray),
+    (SqlType::Int4Range, "_int4range", SqlType::Int4RangeArray),
+    (SqlType::Int8Range, "_int8range", SqlType::Int8RangeArray),
+    (SqlType::NumRange, "_numrange", SqlType::NumRangeArray),
+    (SqlType::DateRange, "_daterange", SqlType::DateRangeArray),
+    (SqlType::TsRange, "_tsrange", SqlType::TsRangeArray),
+    (SqlType::TstzRange, "_tstzrange", SqlType::TstzRangeArray),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -394,6 +437,50 @@ impl SqlType {
         matches!(self, SqlType::Inet | SqlType::Cidr)
     }
 
+    /// The kind of a range's values, as the engine has them; `None` if it is no range.
+    pub(crate) fn range(self) -> Option<RangeOf> {
+        Some(match self {
+            SqlType::Int4Range => RangeOf::Int4,
+            SqlType::Int8Range => RangeOf::Int8,
+            SqlType::NumRange => RangeOf::Numeric,
+            SqlType::DateRange => RangeOf::Date,
+            SqlType::TsRange => RangeOf::Timestamp,
+            SqlType::TstzRange => RangeOf::Timestamptz,
+            _ => return None,
+        })
+    }
+
+    /// The type of the bounds of a range; `None` if it is none.
+    pub fn bound(self) -> Option<SqlType> {
+        self.range().map(|of| match of {
+            RangeOf::Int4 => SqlType::Int4,
+            RangeOf::Int8 => SqlType::Int8,
+            RangeOf::Numeric => SqlType::Numeric,
+            RangeOf::Date => SqlType::Date,
+            RangeOf::Timestamp => SqlType::Timestamp,
+            RangeOf::Timestamptz => SqlType::Timestamptz,
+        })
+    }
+
+    /// True if values are ranges.
+    pub fn is_range(self) -> bool {
+        self.bound().is_some()
+    }
+
+    /// The type of single values without parts: of an array's elements, of a range's bounds, of an array of ranges' bounds.
+    pub(crate) fn single(self) -> SqlType {
+        let one = self.element().unwrap_or(self);
+        one.bound().unwrap_or(one)
+    }
+
+    /// True if values have days or moments, of which a text is read in a session's order of dates and its time zone.
+    pub(crate) fn is_of_days(self) -> bool {
+        matches!(
+            self.single(),
+            SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz
+        )
+    }
+
     /// True if values are numbers.
     pub fn is_number(self) -> bool {
         self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric)
@@ -436,6 +523,7 @@ impl SqlType {
             SqlType::Interval => 'T',
             SqlType::Enum(_) => 'E',
             kind if kind.is_network() => 'I',
+            kind if kind.is_range() => 'R',
             kind if kind.element().is_some() => 'A',
             _ => 'U',
         }
@@ -605,6 +693,7 @@ impl TypeSpec {
                     .map_or(FREE_SCALE, |(_, scale)| scale),
             },
             SqlType::Bytea | SqlType::Inet | SqlType::Cidr => Type::Bytes,
+            kind if kind.is_range() => Type::Bytes,
             SqlType::Date => Type::Date,
             SqlType::Time => Type::Time,
             SqlType::Timestamp | SqlType::Timestamptz => Type::Timestamp,

@@ -1,6 +1,7 @@
-//! Rows as bytes of their own, as the trees of nodes have them.
+//! Rows as bytes of their own, as the trees of nodes have them, and ranges as columns have them.
 
 use sardonyx_rows::RowFormat;
+use sardonyx_rows::ranges::{Given, Range, RangeOf};
 use sardonyx_rows::schema::{Schema, Type, Value};
 
 use crate::Target;
@@ -27,6 +28,71 @@ pub(super) const ROW: Target = Target {
     run: row,
     runs: 20_000,
 };
+
+pub(super) const RANGE: Target = Target {
+    name: "range",
+    what: "the bytes of a range, behind the number of its type",
+    seeds: || {
+        let values: [fn(i64) -> Value; 6] = [
+            |number| Value::Int(number.into()),
+            |number| Value::Int(number.into()),
+            |number| Value::Decimal(number.into(), 2),
+            |number| Value::Date(number as i32),
+            Value::Timestamp,
+            Value::Timestamp,
+        ];
+        let ranges = RANGES.into_iter().zip(values).enumerate();
+        let seeds = ranges.flat_map(|(number, (of, value))| {
+            let given = |value, is_inclusive| Given {
+                value,
+                is_inclusive,
+            };
+            let bounds = [
+                (Some(value(-150)), Some(value(1_234))),
+                (None, Some(value(7))),
+                (Some(value(7)), Some(value(7))),
+            ];
+            bounds.map(|(lower, upper)| {
+                let range = Range::of_bounds(of, given(lower, true), given(upper, true));
+                let mut seed = vec![number as u8];
+                seed.extend(range.expect("the bounds are in order"));
+                seed
+            })
+        });
+        seeds.collect()
+    },
+    run: range,
+    runs: 20_000,
+};
+
+const RANGES: [RangeOf; 6] = [
+    RangeOf::Int4,
+    RangeOf::Int8,
+    RangeOf::Numeric,
+    RangeOf::Date,
+    RangeOf::Timestamp,
+    RangeOf::Timestamptz,
+];
+
+/// Reads a range; a valid one has one form, also if it is made again of its bounds' values.
+fn range(input: &[u8]) {
+    let Some((number, bytes)) = input.split_first() else {
+        return;
+    };
+    let of = RANGES[usize::from(*number) % RANGES.len()];
+    let Some(range) = Range::decode(of, bytes) else {
+        return;
+    };
+    assert_eq!(range.encode(), bytes);
+    let Some((lower, upper)) = range.bounds() else {
+        return;
+    };
+    let [lower, upper] = [lower, upper].map(|bound| Given {
+        value: bound.value(of),
+        is_inclusive: bound.is_inclusive(),
+    });
+    assert_eq!(Range::of_bounds(of, lower, upper).as_deref(), Ok(bytes));
+}
 
 fn format() -> RowFormat {
     let schema = Schema::new()

@@ -7,6 +7,7 @@
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};
 use crate::networks::Network;
+use crate::ranges::{Range, RangeOf};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -69,6 +70,8 @@ pub enum Limit {
     Fraction(u32),
     /// Bytes of an address, as [`Network`] encodes it; true without a host, `cidr`, false with one, `inet`.
     Network(bool),
+    /// Bytes of a range, as [`Range`] encodes it.
+    Range(RangeOf),
 }
 
 impl Limit {
@@ -93,7 +96,7 @@ impl Limit {
             },
             CIDR => Limit::Network(true),
             INET => Limit::Network(false),
-            _ => Limit::None,
+            kind => RangeOf::of_kind(kind).map_or(Limit::None, Limit::Range),
         }
     }
 
@@ -141,6 +144,9 @@ impl Limit {
                 let found = Network::decode(bytes)?;
                 (!is_cidr || found.network() == found).then_some(value)
             }
+            (Limit::Range(of), ValueRef::Bytes(bytes)) => {
+                Range::decode(of, bytes).is_some().then_some(value)
+            }
             // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
@@ -155,7 +161,7 @@ impl Limit {
                 scale == stored && precision > 0
             }
             (Limit::Fraction(_), Type::Time | Type::Timestamp) => true,
-            (Limit::Network(_), Type::Bytes) => true,
+            (Limit::Network(_) | Limit::Range(_), Type::Bytes) => true,
             _ => false,
         }
     }
@@ -223,6 +229,11 @@ impl Declared {
         KINDS.contains(&self.kind)
     }
 
+    /// True if programs of version 5 would take its values, or their elements, for any bytes or texts.
+    pub(super) fn is_of_ranges(&self) -> bool {
+        matches!(self.limit(), Limit::Range(_)) || RangeOf::is_of_arrays(self.kind)
+    }
+
     /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {
@@ -261,6 +272,7 @@ impl Declared {
             Limit::Fraction(digits) => format!("{name}({digits})").into(),
             Limit::Network(true) => "cidr".into(),
             Limit::Network(false) => "inet".into(),
+            Limit::Range(of) => of.name().into(),
             Limit::None => name.into(),
         }
     }
@@ -283,6 +295,7 @@ impl fmt::Display for Limit {
             Limit::Fraction(digits) => write!(f, "{digits} digits of a second's fraction"),
             Limit::Network(true) => f.write_str("the address of a network"),
             Limit::Network(false) => f.write_str("the address of a host or a network"),
+            Limit::Range(of) => write!(f, "a range as {} has it", of.name()),
         }
     }
 }
@@ -423,6 +436,25 @@ mod tests {
             assert!(!fits(inet, bytes), "{bytes:?}");
         }
         assert!(inet.is_of(Type::Bytes) && !inet.is_of(Type::Text));
+    }
+
+    #[test]
+    fn bytes_of_ranges_are_theirs_alone() {
+        const INT4RANGE: u32 = 3904;
+        const INT8RANGE: u32 = 3926;
+        let fits = |kind: u32, bytes: &[u8]| {
+            let fit = Limit::of(kind, -1).fit(ValueRef::Bytes(bytes));
+            fit.is_some()
+        };
+        let range = [2, 0x80, 0, 0, 1, 0, 1, 0x80, 0, 0, 5, 0];
+        assert!(fits(INT4RANGE, &range) && fits(INT4RANGE, &[0]) && fits(INT4RANGE, &[1, 2]));
+        assert!(!fits(INT8RANGE, &range));
+        let turned = [2, 0x80, 0, 0, 5, 0, 1, 0x80, 0, 0, 1, 0];
+        for bytes in [&b""[..], b"[1,5)", &range[..11], &[0, 0], &turned] {
+            assert!(!fits(INT4RANGE, bytes), "{bytes:?}");
+        }
+        let limit = Limit::of(INT4RANGE, -1);
+        assert!(limit.is_of(Type::Bytes) && !limit.is_of(Type::Text));
     }
 
     proptest! {

@@ -29,7 +29,7 @@ use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::text::text_of;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::TypeSpec;
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -367,12 +367,7 @@ fn alter_column(
             of.default = Some(text.unwrap_or_else(|| match &constant {
                 Value::Null => "null".to_string(),
                 // In another session, or after a label is renamed, the text would have another meaning.
-                _ if is_of_user(column.spec.kind.oid())
-                    || matches!(
-                        column.spec.kind.element().unwrap_or(column.spec.kind),
-                        SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date
-                    ) =>
-                {
+                _ if is_of_user(column.spec.kind.oid()) || column.spec.kind.is_of_days() => {
                     let text = text_of(column.spec.kind, constant.as_ref());
                     quoted_literal(&text.unwrap_or_default())
                 }

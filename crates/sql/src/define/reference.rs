@@ -201,7 +201,11 @@ pub(super) fn check_types(
     let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
     let has_keys = from.spec.kind.has_keys() || to.spec.kind.has_keys();
     let is_own = |kind: SqlType| {
-        has_keys || kind == SqlType::Json || kind.is_network() || is_of_user(kind.oid())
+        has_keys
+            || kind == SqlType::Json
+            || kind.is_network()
+            || kind.is_range()
+            || is_of_user(kind.oid())
     };
     let is_one = from.spec.kind == to.spec.kind
         || from.spec.kind.is_network() && to.spec.kind.is_network()

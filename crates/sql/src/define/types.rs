@@ -42,7 +42,9 @@ pub(super) fn create(
             return Err(SqlError::unsupported("composite types are not supported"));
         }
         Some(UserDefinedTypeRepresentation::Range { .. }) => {
-            return Err(SqlError::unsupported("range types are not supported"));
+            return Err(SqlError::unsupported(
+                "CREATE TYPE … AS RANGE is not supported",
+            ));
         }
         _ => {
             return Err(SqlError::unsupported(

@@ -35,6 +35,7 @@ mod parameters;
 pub(crate) mod patterns;
 mod precedence;
 mod predicates;
+mod range_operators;
 mod scope;
 pub(crate) mod shown;
 mod subqueries;

@@ -28,11 +28,7 @@ pub(crate) struct Moments(BTreeMap<String, String>);
 impl Moments {
     /// Notes what a literal's text was read as.
     pub fn note(&mut self, kind: SqlType, text: &str, value: &Value) {
-        let is_one = matches!(
-            kind.element().unwrap_or(kind),
-            SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date
-        );
-        if !is_one || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
+        if !kind.is_of_days() || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
             return;
         }
         if let Some(known) = text_of(kind, value.as_ref()) {

@@ -167,9 +167,18 @@ impl Compiler<'_> {
         if let Some(called) = self.of_networks(operator, &left, &right) {
             return called;
         }
+        if let Some(called) = self.of_ranges(operator, &left, &right) {
+            return called;
+        }
         match arithmetic_of(operator) {
             Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
             None if *operator == BinaryOperator::StringConcat => self.concatenate(left, right),
+            None if is_of_sets(operator)
+                && left.kind() == SqlType::Unknown
+                && right.kind() == SqlType::Unknown =>
+            {
+                Err(not_unique(operator))
+            }
             None => Err(SqlError::unsupported(format!(
                 "the operator {operator} is not supported"
             ))),
@@ -282,9 +291,7 @@ impl Compiler<'_> {
                 right = self.as_type(right, SqlType::Float8)?;
             }
             (Unknown, Unknown) => {
-                let text = format!("operator is not unique: unknown {operator} unknown");
-                let error = SqlError::new("42725", text);
-                return Err(error.hint("Could not choose a best candidate operator. You might need to add explicit type casts."));
+                return Err(not_unique(operator));
             }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
@@ -410,6 +417,23 @@ fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
         format!("operator does not exist: {operator} {}", kind.name()),
     )
     .hint("No operator matches the given name and argument type. You might need to add an explicit type cast.")
+}
+
+/// True for an operator that ranges, arrays and JSON have.
+fn is_of_sets(operator: &BinaryOperator) -> bool {
+    matches!(
+        operator,
+        BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::PGOverlap
+    )
+}
+
+#[cold]
+fn not_unique(operator: &BinaryOperator) -> SqlError {
+    let text = format!("operator is not unique: unknown {operator} unknown");
+    let error = SqlError::new("42725", text);
+    error.hint(
+        "Could not choose a best candidate operator. You might need to add explicit type casts.",
+    )
 }
 
 #[cold]

@@ -86,6 +86,12 @@ const WITH_MODIFIERS: [(SqlType, &str, u32); 7] = [
     (SqlType::Numeric, "numeric", 2917),
 ];
 
+/// The functions of all range types.
+const RANGES: [u32; 4] = [3834, 3835, 3836, 3837];
+/// `anyrange`.
+const ANY_RANGE: u32 = 3831;
+const RANGE_ANALYZE: u32 = 3916;
+
 const ARRAYS: [u32; 4] = [750, 751, 2400, 2401];
 /// `array_subscript_handler`, and `raw_array_subscript_handler` of the types that are arrays of a fixed form.
 const ARRAY_SUBSCRIPT: u32 = 6179;
@@ -98,6 +104,7 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
     let element = kind.element().filter(|_| own.is_none());
     let [input, output, receive, send] = match kind {
         SqlType::Enum(_) => ENUMS,
+        kind if kind.is_range() => RANGES,
         _ => own.map_or(ARRAYS, |(.., numbers)| *numbers),
     };
     let mut modified = WITH_MODIFIERS.iter();
@@ -114,7 +121,11 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
             kind if kind.element().is_some() => ARRAY_SUBSCRIPT,
             _ => 0,
         },
-        analyze: element.map_or(0, |_| ARRAY_ANALYZE),
+        analyze: match element {
+            Some(_) => ARRAY_ANALYZE,
+            None if kind.is_range() => RANGE_ANALYZE,
+            None => 0,
+        },
     }
 }
 
@@ -140,8 +151,9 @@ pub(crate) fn all() -> Vec<TypeFunction> {
         (kind.oid(), *prefix, *numbers, stable)
     });
     let enums = (ANY_ENUM, "enum_", ENUMS, [true; 4]);
-    for (kind, prefix, numbers, stable) in own.chain([arrays, enums]) {
-        let more: &[u32] = match kind == ANY_ARRAY || has_modifier(kind) {
+    let ranges = (ANY_RANGE, "range_", RANGES, [true; 4]);
+    for (kind, prefix, numbers, stable) in own.chain([arrays, enums, ranges]) {
+        let more: &[u32] = match matches!(kind, ANY_ARRAY | ANY_RANGE) || has_modifier(kind) {
             true => &[Oid.oid(), Int4.oid()],
             false => &[],
         };
@@ -181,13 +193,12 @@ pub(crate) fn all() -> Vec<TypeFunction> {
         add(number, name.into(), &[INTERNAL], INTERNAL, false);
     }
     let boolean = SqlType::Bool.oid();
-    add(
-        ARRAY_ANALYZE,
-        "array_typanalyze".into(),
-        &[INTERNAL],
-        boolean,
-        true,
-    );
+    for (number, name) in [
+        (ARRAY_ANALYZE, "array_typanalyze"),
+        (RANGE_ANALYZE, "range_typanalyze"),
+    ] {
+        add(number, name.into(), &[INTERNAL], boolean, true);
+    }
     found
 }
 
@@ -204,7 +215,9 @@ pub(crate) fn named(name: &str) -> Option<u32> {
 /// How PostgreSQL lays values of a type out: whether they are passed by value, their alignment, and where they are kept.
 pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     let element = kind.element().filter(|_| !kind.is_vector());
-    let align = match element.unwrap_or(kind).size() {
+    let single = element.unwrap_or(kind);
+    // A range is aligned as its bounds are.
+    let align = match single.bound().unwrap_or(single).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
         8 | 16 => "d",
         2 if element.is_none() => "s",

@@ -200,11 +200,24 @@ fn named(
             match found {
                 Some(kind) if timed => moment(kind, number)?,
                 Some(kind) => TypeSpec::plain(kind),
-                None => return of_user(names.named(None, &text)?, modifiers, whole),
+                None => {
+                    let spec = names.named(None, &text);
+                    let spec = spec.map_err(|error| match is_multirange(&text) {
+                        true => SqlError::unsupported(format!("the type {text} is not supported")),
+                        false => error,
+                    })?;
+                    return of_user(spec, modifiers, whole);
+                }
             }
         }
     };
     without_modifiers(spec, modifiers, whole)
+}
+
+/// True for the name of a type of PostgreSQL's for sets of ranges.
+fn is_multirange(name: &str) -> bool {
+    let of = name.strip_suffix("multirange");
+    of.is_some_and(|of| ["date", "int4", "int8", "num", "ts", "tstz"].contains(&of))
 }
 
 /// A type of a user, for which no length or digits can be said.

@@ -171,9 +171,8 @@ pub(crate) fn decode_in(
     })
 }
 
-/// An array of moments as it is shown in a session's time zone.
-pub(crate) fn encoded_in(text: &str, zone: Option<&SessionZone>) -> String {
-    let kind = SqlType::Timestamptz;
+/// An array of moments, or of ranges of them, as it is shown in a session's time zone.
+pub(crate) fn encoded_in(text: &str, kind: SqlType, zone: Option<&SessionZone>) -> String {
     let shown = of_elements(Array::known(text), |element| {
         let mut shown = String::new();
         encode_text_in(

@@ -210,21 +210,20 @@ pub(crate) fn cast(
             ValueRef::Bytes(bytes) if from.is_network() => Ok(networks::cast(bytes, to.kind)),
             _ => Err(wrong()),
         },
+        kind if kind.is_range() && from == kind => Ok(value.to_value()),
         _ => Err(wrong()),
     }
 }
 
 /// True if a cast from a type to another depends on the session's time zone.
 pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
-    let single = |kind: SqlType| kind.element().unwrap_or(kind);
-    let has_zone = |kind: SqlType| single(kind) == SqlType::Timestamptz;
+    let has_zone = |kind: SqlType| kind.single() == SqlType::Timestamptz;
     has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
 /// True if a cast from a type to another reads dates, whose parts have the session's order.
 pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
-    let (from, kind) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
-    from.is_text() && matches!(kind, SqlType::Date | SqlType::Timestamp)
+    from.single().is_text() && matches!(to.single(), SqlType::Date | SqlType::Timestamp)
 }
 
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
@@ -238,7 +237,7 @@ pub(crate) fn cast_in(
     explicit: bool,
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
-    use SqlType::{Timestamp, Timestamptz, TimestamptzArray};
+    use SqlType::{Timestamp, Timestamptz, TimestamptzArray, TstzRange, TstzRangeArray};
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
         if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
             let to = TypeSpec::new(element, to.modifier);
@@ -254,12 +253,18 @@ pub(crate) fn cast_in(
     };
     let beyond = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
     match (from, to.kind, value) {
-        (Timestamptz | TimestamptzArray, kind, _) if kind.is_text() => {
+        (Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray, kind, _)
+            if kind.is_text() =>
+        {
             let mut text = String::new();
             encode_text_in(from, &value, zone, &mut text);
             cast(ValueRef::Text(&text), SqlType::Text, to, explicit)
         }
-        (from, Timestamptz | TimestamptzArray, ValueRef::Text(text)) if from.is_text() => {
+        (
+            from,
+            Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray,
+            ValueRef::Text(text),
+        ) if from.is_text() => {
             let value = decode_text_in(to.kind, text, zone)?;
             cast(value.as_ref(), to.kind, to, explicit)
         }
@@ -447,6 +452,7 @@ pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
         (Value::Text(text), SqlType::Bytea | SqlType::Uuid | SqlType::Inet | SqlType::Cidr) => {
             Err(invalid(kind.kind, &text))
         }
+        (Value::Text(text), of) if of.is_range() => Err(invalid(of, &text)),
         (value, _) => Ok(value),
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod json;
 pub(crate) mod json_tree;
 pub(crate) mod networks;
 pub(crate) mod order_keys;
+pub(crate) mod ranges;
 pub(crate) mod zones;
 
 pub(crate) use comparison::Comparison;

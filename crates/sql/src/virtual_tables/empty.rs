@@ -100,19 +100,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_range",
-        3541,
-        &[
-            ("rngtypid", Oid),
-            ("rngsubtype", Oid),
-            ("rngmultitypid", Oid),
-            ("rngcollation", Oid),
-            ("rngsubopc", Oid),
-            ("rngcanonical", Oid),
-            ("rngsubdiff", Oid),
-        ],
-    ),
-    empty(
         "pg_language",
         2612,
         &[

@@ -1,4 +1,4 @@
-//! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
+//! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`, `pg_roles`.
 
 use super::Contents::Rows;
 use super::{
@@ -6,6 +6,7 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::source::Source;
 use crate::types::SqlType::{
@@ -80,6 +81,21 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("enumlabel", Name),
         ],
         contents: Rows(enums),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_range",
+        oid: 3541,
+        columns: &[
+            ("rngtypid", Oid),
+            ("rngsubtype", Oid),
+            ("rngmultitypid", Oid),
+            ("rngcollation", Oid),
+            ("rngsubopc", Oid),
+            ("rngcanonical", Oid),
+            ("rngsubdiff", Oid),
+        ],
+        contents: Rows(ranges),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -242,6 +258,24 @@ fn enums(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
     Ok(rows.collect())
 }
 
+/// Range types: they have no multiranges, and no functions of their own that other statements could call.
+fn ranges(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let rows = SqlType::all().filter_map(|kind| {
+        let of = kind.bound()?;
+        let class = OperatorClass::default_of(of).map_or(0, |class| class.oid);
+        Some(vec![
+            oid(kind.oid()),
+            oid(of.oid()),
+            oid(0),
+            oid(0),
+            oid(class),
+            oid(0),
+            oid(0),
+        ])
+    });
+    Ok(rows.collect())
+}
+
 fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     let functions = functions::numbers(kind);
     let (is_by_value, align, storage) = functions::layout(kind);
@@ -261,6 +295,7 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
         text(match kind {
             SqlType::Enum(_) => "e",
             _ if is_pseudo => "p",
+            kind if kind.is_range() => "r",
             _ => "b",
         }),
         text(category.encode_utf8(&mut [0; 4])),

@@ -260,6 +260,7 @@ scripts! {
     deferrable_keys: "deferrable_keys.sql",
     frameworks: "frameworks.sql",
     networks: "networks.sql",
+    ranges: "ranges.sql",
     collations: "collations.sql",
     collations_refused: "collations_refused.sql",
     long_names: "long_names.sql",

@@ -111,10 +111,11 @@ select left('abc', 2::bigint), round(2.345::float8, 2), trunc(2.345::float8, 1)
 ab|2.35|2.3
 
 query
-select proname, provolatile, proisstrict, obj_description(oid, 'pg_proc') from pg_proc where proname in ('nextval', 'concat', 'lower') order by 1
+select proname, provolatile, proisstrict, obj_description(oid, 'pg_proc') from pg_proc where proname in ('nextval', 'concat', 'lower') order by 1, 4
 ----
 concat|i|f|the arguments as texts, one behind the other
 lower|i|t|letters in lower case
+lower|i|t|lower bound; null if there is none
 nextval|v|t|next number of a sequence
 
 query

@@ -27,11 +27,7 @@ pub(in crate::expression) fn resolve(
     match chosen(named(name), &kinds)[..] {
         [function] => called(compiler, function, arguments),
         [] => cast_call(compiler, name, arguments)?.ok_or_else(|| unknown(name, &kinds)),
-        _ => {
-            let text = format!("function {} is not unique", written(name, &kinds));
-            let error = SqlError::new("42725", text);
-            Err(error.hint("Could not choose a best candidate function. You might need to add explicit type casts."))
-        }
+        _ => Err(not_unique(name, &kinds)),
     }
 }
 
@@ -114,7 +110,8 @@ fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
                 Kind::Array => kind.element().is_some() || *kind == SqlType::Unknown,
                 Kind::Enum => matches!(kind, SqlType::Enum(_) | SqlType::Unknown),
                 Kind::Enums => false,
-                Kind::Any | Kind::Element => true,
+                Kind::Range => kind.is_range() || *kind == SqlType::Unknown,
+                Kind::Any | Kind::Element | Kind::Bound => true,
             })
 }
 
@@ -165,7 +162,13 @@ fn keep_category(left: &mut Vec<Function>, at: usize) {
 fn category(kind: Kind) -> char {
     match kind {
         Kind::Of(kind) => kind.category(),
-        Kind::Any | Kind::Array | Kind::Element | Kind::Enum | Kind::Enums => 'P',
+        Kind::Any
+        | Kind::Array
+        | Kind::Element
+        | Kind::Enum
+        | Kind::Enums
+        | Kind::Range
+        | Kind::Bound => 'P',
     }
 }
 
@@ -182,6 +185,10 @@ fn called(
     let of = function.0;
     let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
     let wrong = || unknown(of.name, &kinds);
+    let unlike = |error: SqlError| match error.code {
+        code::DATATYPE_MISMATCH => wrong(),
+        _ => error,
+    };
     match of.arguments {
         [Kind::Array, Kind::Element] | [Kind::Element, Kind::Array] => {
             if of.arguments[0] == Kind::Element {
@@ -197,6 +204,7 @@ fn called(
     let mut parts = Vec::with_capacity(arguments.len());
     let mut array = SqlType::Unknown;
     let one_of = kinds.iter().find(|kind| matches!(kind, SqlType::Enum(_)));
+    let range = kinds.iter().copied().find(|kind| kind.is_range());
     for (at, typed) in arguments.into_iter().enumerate() {
         let typed = match argument(function, at) {
             Kind::Any | Kind::Element => in_session(compiler, of.name, typed)?,
@@ -205,10 +213,7 @@ fn called(
         match argument(function, at) {
             Kind::Of(to) => {
                 let part = as_argument(compiler, function, typed, to);
-                parts.push(part.map_err(|error| match error.code {
-                    code::DATATYPE_MISMATCH => wrong(),
-                    _ => error,
-                })?);
+                parts.push(part.map_err(unlike)?);
             }
             Kind::Any => {
                 let typed = match of.is_variadic {
@@ -227,6 +232,21 @@ fn called(
                 let spec = TypeSpec::plain(kind);
                 let part = compiler.coerce(typed, spec, Coercion::Implicit);
                 parts.extend([element_number(kind), part.map_err(|_| wrong())?]);
+            }
+            Kind::Range => {
+                let kind = range.ok_or_else(|| not_unique(of.name, &kinds))?;
+                let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
+                parts.extend([element_number(kind), part.map_err(unlike)?]);
+            }
+            Kind::Bound => {
+                let kind = range.and_then(SqlType::bound);
+                let kind = kind.ok_or_else(|| not_unique(of.name, &kinds))?;
+                // As in PostgreSQL, of this type and no narrower one.
+                if ![kind, SqlType::Unknown].contains(&typed.kind()) {
+                    return Err(wrong());
+                }
+                let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
+                parts.push(part?);
             }
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
                 return Err(SqlError::new(
@@ -256,12 +276,14 @@ fn called(
         Kind::Element => array.element().unwrap_or(SqlType::Text),
         Kind::Enum => one_of.copied().unwrap_or(SqlType::Text),
         Kind::Enums => one_of.map_or(SqlType::TextArray, |kind| kind.array()),
+        Kind::Range => range.unwrap_or(SqlType::Text),
+        Kind::Bound => range.and_then(SqlType::bound).unwrap_or(SqlType::Text),
         Kind::Array | Kind::Any => array,
     };
     Ok(Typed::new(call, result))
 }
 
-/// A moment as a function has it that writes texts: in the session's time zone. Others are as they are.
+/// A moment, or a range of moments, as a function has it that writes texts: in the session's time zone. Others are as they are.
 ///
 /// # Errors
 /// None of a moment.
@@ -272,15 +294,17 @@ pub(in crate::expression) fn in_session(
 ) -> Result<Typed, SqlError> {
     let is_json = function.contains("json");
     if compiler.parameters.zone().is_none()
-        || typed.kind() != SqlType::Timestamptz
+        || typed.kind().single() != SqlType::Timestamptz
+        || typed.kind().element().is_some()
         || !is_json && !["concat", "concat_ws", "format"].contains(&function)
     {
         return Ok(typed);
     }
+    let is_range = typed.kind().is_range();
     let text = TypeSpec::plain(SqlType::Text);
     let shown = compiler.coerce(typed, text, Coercion::Explicit)?;
     Ok(Typed::new(
-        match is_json {
+        match is_json && !is_range {
             true => Expr::Call(Function(&JSON_MOMENT), vec![shown]),
             false => shown,
         },
@@ -412,7 +436,32 @@ fn written(name: &str, kinds: &[SqlType]) -> String {
 }
 
 #[cold]
+fn not_unique(name: &str, kinds: &[SqlType]) -> SqlError {
+    let text = format!("function {} is not unique", written(name, kinds));
+    let error = SqlError::new("42725", text);
+    error.hint(
+        "Could not choose a best candidate function. You might need to add explicit type casts.",
+    )
+}
+
+/// Functions of ranges that give, or take, multiranges, and an aggregate.
+const OF_MULTIRANGES: [&str; 9] = [
+    "datemultirange",
+    "int4multirange",
+    "int8multirange",
+    "multirange",
+    "nummultirange",
+    "range_agg",
+    "range_intersect_agg",
+    "tsmultirange",
+    "tstzmultirange",
+];
+
+#[cold]
 pub(in crate::expression) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
+    if OF_MULTIRANGES.contains(&name) {
+        return SqlError::unsupported(format!("multiranges are not supported: {name}"));
+    }
     SqlError::new(
         code::UNKNOWN_FUNCTION,
         format!("function {} does not exist", written(name, kinds)),

@@ -18,6 +18,10 @@ pub(crate) enum Kind {
     Enum,
     /// An array of the first argument's enum type.
     Enums,
+    /// A range. Its type's number is passed before it.
+    Range,
+    /// A value of the range's bounds' type.
+    Bound,
     /// An element of the array. The number of the elements' type is passed behind all arguments, the array first.
     Element,
 }
@@ -34,18 +38,22 @@ kinds!(
     CHAR = Char,
     CIDR = Cidr,
     DATE = Date,
+    DATERANGE = DateRange,
     FLOAT4 = Float4,
     FLOAT8 = Float8,
     INET = Inet,
     INT2 = Int2,
     INT4 = Int4,
+    INT4RANGE = Int4Range,
     INT8 = Int8,
+    INT8RANGE = Int8Range,
     INTS = Int4Array,
     INTERVAL = Interval,
     JSON = Json,
     JSONB = Jsonb,
     NAME = Name,
     NUMERIC = Numeric,
+    NUMRANGE = NumRange,
     OID = Oid,
     REGCLASS = Regclass,
     TEXT = Text,
@@ -53,15 +61,19 @@ kinds!(
     TIME = Time,
     TIMESTAMP = Timestamp,
     TIMESTAMPTZ = Timestamptz,
+    TSRANGE = TsRange,
+    TSTZRANGE = TstzRange,
     UUID = Uuid,
     VOID = Void,
 );
 
 pub(super) const ANY: Kind = Kind::Any;
 pub(super) const ARRAY: Kind = Kind::Array;
+pub(super) const BOUND: Kind = Kind::Bound;
 pub(super) const ELEMENT: Kind = Kind::Element;
 pub(super) const ENUM: Kind = Kind::Enum;
 pub(super) const ENUMS: Kind = Kind::Enums;
+pub(super) const RANGE: Kind = Kind::Range;
 
 impl Kind {
     /// Its number in PostgreSQL's catalogue.
@@ -70,9 +82,10 @@ impl Kind {
             Kind::Of(kind) => kind.oid(),
             Kind::Any => 2276,
             Kind::Array => 2277,
-            Kind::Element => 2283,
+            Kind::Element | Kind::Bound => 2283,
             Kind::Enum => 3500,
             Kind::Enums => 2277,
+            Kind::Range => 3831,
         }
     }
 }

@@ -17,6 +17,7 @@ mod json;
 mod json_parts;
 mod networks;
 mod numbers;
+mod ranges;
 mod regexes;
 mod session;
 mod similar;
@@ -46,7 +47,7 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 19] = [
+static TABLES: [&[Definition]; 20] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
@@ -64,6 +65,7 @@ static TABLES: [&[Definition]; 19] = [
     json::TABLE,
     json_parts::TABLE,
     networks::TABLE,
+    ranges::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];
