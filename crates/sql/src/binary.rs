@@ -12,6 +12,7 @@ mod numerics;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
+use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::networks;
@@ -76,6 +77,7 @@ pub fn encode_binary(
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
         }
+        (SqlType::Hstore, ValueRef::Text(text)) => Hstore::known(text).send(out),
         (SqlType::Interval, ValueRef::Text(text)) => {
             let Interval {
                 months,
@@ -178,6 +180,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             [JSONB_VERSION, text @ ..] => return decode_text(kind, as_text(text)?),
             _ => return Err(malformed("this is no version of jsonb".to_string())),
         },
+        SqlType::Hstore => Hstore::receive(bytes)?.value(),
         SqlType::Interval => {
             let parts = i128::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
             let interval = Interval {
@@ -266,6 +269,8 @@ mod tests {
         (SqlType::Inet, "192.168.1.5/24"),
         (SqlType::Inet, "2001:db8::1"),
         (SqlType::Cidr, "10.1.0.0/16"),
+        (SqlType::Hstore, ""),
+        (SqlType::Hstore, "\"\"=>\"a\\\"\", \"ä\"=>NULL"),
         (SqlType::Oid, "4294967295"),
         (SqlType::Regclass, "16384"),
     ];

@@ -67,6 +67,8 @@ pub enum SqlType {
     Json,
     /// `jsonb`: JSON in one form
     Jsonb,
+    /// `hstore`: texts by keys
+    Hstore,
     /// `int2vector`: numbers of columns, in the catalogue
     Int2Vector,
     /// `oidvector`, in the catalogue
@@ -119,6 +121,8 @@ pub enum SqlType {
     JsonArray,
     /// `jsonb[]`
     JsonbArray,
+    /// `hstore[]`
+    HstoreArray,
     /// An enum type of a user
     Enum(EnumType),
     /// Arrays of one
@@ -141,7 +145,7 @@ pub struct TypeSpec {
     pub collation: Collation,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 53] = [
+const ALL: [(SqlType, u32, &str, i16); 55] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -205,6 +209,9 @@ const ALL: [(SqlType, u32, &str, i16); 53] = [
     (SqlType::UuidArray, 2951, "uuid[]", -1),
     (SqlType::InetArray, 1041, "inet[]", -1),
     (SqlType::CidrArray, 651, "cidr[]", -1),
+    // PostgreSQL numbers them when the extension is created.
+    (SqlType::Hstore, 13_998, "hstore", -1),
+    (SqlType::HstoreArray, 13_999, "hstore[]", -1),
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
@@ -237,6 +244,7 @@ const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
     (SqlType::Inet, "_inet", SqlType::InetArray),
     (SqlType::Cidr, "_cidr", SqlType::CidrArray),
+    (SqlType::Hstore, "_hstore", SqlType::HstoreArray),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -372,7 +380,8 @@ impl SqlType {
 
     /// True for a type of single values.
     pub(crate) fn is_storable(self) -> bool {
-        self.element().is_none() && !matches!(self, SqlType::Json | SqlType::Jsonb)
+        self.element().is_none()
+            && !matches!(self, SqlType::Json | SqlType::Jsonb | SqlType::Hstore)
     }
 
     /// True if a column of a table may have the type.
@@ -386,7 +395,8 @@ impl SqlType {
 
     /// True if values are texts in an expression, and are compared by keys instead of these texts.
     pub(crate) fn has_keys(self) -> bool {
-        self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
+        self.element().is_some()
+            || matches!(self, SqlType::Interval | SqlType::Jsonb | SqlType::Hstore)
     }
 
     /// True if values are addresses of hosts and networks.

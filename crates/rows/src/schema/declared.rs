@@ -223,6 +223,12 @@ impl Declared {
         KINDS.contains(&self.kind)
     }
 
+    /// True if programs of version 5 would take its values, or their elements, for any texts: they are of `hstore`.
+    pub(super) fn is_of_hstore(&self) -> bool {
+        const KINDS: [u32; 2] = [13_998, 13_999];
+        KINDS.contains(&self.kind)
+    }
+
     /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {

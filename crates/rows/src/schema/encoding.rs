@@ -22,7 +22,10 @@ const TYPED_VERSION: u16 = 3;
 const GENERATED_VERSION: u16 = 4;
 /// The version of one with addresses of networks, which programs of version 4 would take for any bytes, or with a deferrable
 /// unique key, which they would not check. All else is as in version 4.
-const VERSION: u16 = 5;
+const NETWORKS_VERSION: u16 = 5;
+/// The version of one with `hstore`, or arrays of it, which programs of version 5 would take for any texts. All else is as in
+/// version 5.
+const VERSION: u16 = 6;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -70,8 +73,10 @@ impl Schema {
         let has_networks = declared
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
-        if has_networks || self.indexes.iter().any(|index| index.deferrable) {
+        if declared.iter().any(Declared::is_of_hstore) {
             VERSION
+        } else if has_networks || self.indexes.iter().any(|index| index.deferrable) {
+            NETWORKS_VERSION
         } else if declared.iter().any(|there| there.generated().is_some()) {
             GENERATED_VERSION
         } else if !declared.iter().all(Declared::is_of_version_2) {

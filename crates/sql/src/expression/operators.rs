@@ -161,10 +161,19 @@ impl Compiler<'_> {
         operator: &BinaryOperator,
         right: Typed,
     ) -> Result<Typed, SqlError> {
+        if let Some(called) = self.of_hstore(operator, &left, &right) {
+            return called;
+        }
         if let Some(called) = self.of_json(operator, &left, &right) {
             return called;
         }
         if let Some(called) = self.of_networks(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_arrays(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_similarity(operator, &left, &right) {
             return called;
         }
         match arithmetic_of(operator) {

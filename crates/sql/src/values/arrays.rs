@@ -18,6 +18,7 @@ pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
 
 use super::Comparison;
+use super::hstore::Hstore;
 use super::intervals::Interval;
 use super::json_tree::Json;
 use super::zones::SessionZone;
@@ -250,6 +251,7 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
 pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError> {
     Ok(match (kind, value) {
         (SqlType::Interval, Value::Text(text)) => Value::Int(Interval::known(&text).length()),
+        (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text).key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
         (_, value) => value,
     })

@@ -36,6 +36,7 @@ kinds!(
     DATE = Date,
     FLOAT4 = Float4,
     FLOAT8 = Float8,
+    HSTORE = Hstore,
     INET = Inet,
     INT2 = Int2,
     INT4 = Int4,

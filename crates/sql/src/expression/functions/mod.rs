@@ -12,6 +12,7 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
+mod hstores;
 mod intervals;
 mod json;
 mod json_parts;
@@ -23,6 +24,7 @@ mod similar;
 mod templates;
 mod texts;
 mod times;
+mod trigrams;
 mod zones;
 
 pub(crate) use arrays::no_step;
@@ -33,6 +35,7 @@ pub(super) use choice::{concatenated, element_number, resolve, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
+pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
@@ -46,11 +49,12 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 19] = [
+static TABLES: [&[Definition]; 21] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
     similar::TABLE,
+    trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
     numbers::TABLE,
@@ -63,6 +67,7 @@ static TABLES: [&[Definition]; 19] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
+    hstores::TABLE,
     networks::TABLE,
     session::TABLE,
     catalogue::TABLE,
