@@ -24,8 +24,8 @@ impl Compiler<'_> {
         }
         let name = match operator {
             BinaryOperator::Modulo => "similarity_op",
+            BinaryOperator::LtDashGt => "similarity_dist",
             BinaryOperator::Custom(custom) => match custom.as_str() {
-                "<->" => "similarity_dist",
                 "<%" => "word_similarity_op",
                 "%>" => "word_similarity_commutator_op",
                 "<<->" => "word_similarity_dist_op",

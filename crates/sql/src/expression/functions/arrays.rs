@@ -15,9 +15,9 @@ pub(super) static TABLE: &[Definition] = functions! {
     _pg_expandarray(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements `x` with their numbers `n`", rows;
     array_append(ARRAY, ELEMENT) -> ARRAY, |a, _| arrays::appended(a.given_text(0), a.value(1), a.kind(2)), "with an element behind the last", on_null;
     array_cat(ARRAY, ARRAY) -> ARRAY, |a, _| arrays::concatenated(a.given_text(0), a.given_text(1)), "one behind the other", on_null;
-    arraycontained(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (1, 0), with), "`array <@ array`: true if the second has all elements of the first", typed;
-    arraycontains(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (0, 1), with), "`array @> array`: true if the first has all elements of the second", typed;
-    arrayoverlap(ARRAY, ARRAY) -> BOOL, overlap, "`array && array`: true if an element is in both", typed;
+    arraycontained(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (1, 0), with), "`array <@ array`: true if the second has all elements of the first";
+    arraycontains(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (0, 1), with), "`array @> array`: true if the first has all elements of the second";
+    arrayoverlap(ARRAY, ARRAY) -> BOOL, overlap, "`array && array`: true if an element is in both";
     array_dims(ARRAY) -> TEXT, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(_, bounds)| Value::Text(bounds))), "bounds of the dimensions as a text";
     array_length(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::length_at(a.text(0), a.int(1))), "length of a dimension";
     array_lower(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), false)), "first subscript of a dimension";
@@ -46,9 +46,9 @@ pub(super) static TABLE: &[Definition] = functions! {
 
 /// Bytes by which the elements of an argument are told apart; none for a null, which equals nothing.
 fn element_keys(a: Arguments<'_>, at: usize) -> Result<Vec<Option<Vec<u8>>>, SqlError> {
-    let element = a.kind(2 * at).element().unwrap_or(SqlType::Text);
+    let element = a.kind(2);
     check_comparable(element, "equality")?;
-    let values = arrays::keys(a.text(2 * at + 1), element)?.into_iter();
+    let values = arrays::keys(a.text(at), element)?.into_iter();
     let keys = values.map(|value| (value != Value::Null).then(|| key_of_row(&[value])));
     Ok(keys.collect())
 }
