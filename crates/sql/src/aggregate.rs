@@ -246,7 +246,7 @@ impl Aggregate {
         );
         if is_distinct
             && !takes_all
-            && matches!(of, SqlType::Interval | SqlType::Jsonb | SqlType::Hstore)
+            && (of.is_form() || matches!(of, SqlType::Interval | SqlType::Jsonb))
         {
             return Err(SqlError::unsupported(format!(
                 "{name} with DISTINCT of {} is not supported",
@@ -264,10 +264,8 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
-                if !matches!(
-                    of,
-                    SqlType::Void | SqlType::Json | SqlType::Jsonb | SqlType::Hstore
-                ) =>
+                if !of.is_form()
+                    && !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb) =>
             {
                 of
             }
