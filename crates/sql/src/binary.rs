@@ -16,6 +16,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::networks;
+use crate::values::search::{Query, Vector};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -77,6 +78,8 @@ pub fn encode_binary(
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
         }
+        (SqlType::Tsvector, ValueRef::Text(text)) => Vector::known(text).send(out),
+        (SqlType::Tsquery, ValueRef::Text(text)) => Query::known(text).send(out),
         (SqlType::Hstore, ValueRef::Text(text)) => Hstore::known(text).send(out),
         (SqlType::Interval, ValueRef::Text(text)) => {
             let Interval {
@@ -181,6 +184,8 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             _ => return Err(malformed("this is no version of jsonb".to_string())),
         },
         SqlType::Hstore => Hstore::receive(bytes)?.value(),
+        SqlType::Tsvector => Vector::receive(bytes)?.value(),
+        SqlType::Tsquery => Query::receive(bytes)?.value(),
         SqlType::Interval => {
             let parts = i128::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
             let interval = Interval {
@@ -271,6 +276,10 @@ mod tests {
         (SqlType::Cidr, "10.1.0.0/16"),
         (SqlType::Hstore, ""),
         (SqlType::Hstore, "\"\"=>\"a\\\"\", \"ä\"=>NULL"),
+        (SqlType::Tsvector, ""),
+        (SqlType::Tsvector, "'a':1A,2 'b'"),
+        (SqlType::Tsquery, ""),
+        (SqlType::Tsquery, "'a' & !( 'b':*AC | 'c' ) <2> 'd'"),
         (SqlType::Oid, "4294967295"),
         (SqlType::Regclass, "16384"),
     ];

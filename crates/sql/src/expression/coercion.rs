@@ -6,7 +6,7 @@ use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
     COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED,
-    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
+    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -299,6 +299,7 @@ fn by_value(typed: Typed) -> Expr {
     }
     match typed.kind() {
         SqlType::Interval => return Expr::Call(Function(&LENGTH), vec![typed.expr]),
+        SqlType::Tsvector => return Expr::Call(Function(&VECTOR_KEY), vec![typed.expr]),
         SqlType::Hstore => return Expr::Call(Function(&HSTORE_KEY), vec![typed.expr]),
         SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
         _ => {}

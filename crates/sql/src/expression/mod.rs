@@ -37,6 +37,7 @@ pub(crate) mod patterns;
 mod precedence;
 mod predicates;
 mod scope;
+mod search_operators;
 pub(crate) mod shown;
 mod similarity_operators;
 mod subqueries;

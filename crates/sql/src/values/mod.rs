@@ -17,6 +17,7 @@ pub(crate) mod json;
 pub(crate) mod json_tree;
 pub(crate) mod networks;
 pub(crate) mod order_keys;
+pub(crate) mod search;
 pub(crate) mod trigrams;
 pub(crate) mod unaccent;
 pub(crate) mod zones;

@@ -19,6 +19,7 @@ mod json_parts;
 mod networks;
 mod numbers;
 mod regexes;
+mod searches;
 mod session;
 mod similar;
 mod templates;
@@ -40,6 +41,7 @@ pub(super) use intervals::LENGTH;
 pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
+pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
@@ -49,7 +51,7 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 21] = [
+static TABLES: [&[Definition]; 22] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
@@ -69,6 +71,7 @@ static TABLES: [&[Definition]; 21] = [
     json_parts::TABLE,
     hstores::TABLE,
     networks::TABLE,
+    searches::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];

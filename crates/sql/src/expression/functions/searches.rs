@@ -75,17 +75,15 @@ fn words(a: Arguments<'_>, at: usize) -> Result<Vec<String>, SqlError> {
 }
 
 fn of_array(a: Arguments<'_>) -> Answer {
-    let lexemes = words(a, 0)?.into_iter().map(|word| {
-        match word.is_empty() {
-            true => {
-                let text = "lexeme array may not contain empty strings";
-                Err(SqlError::new("2200F", text))
-            }
-            false => Ok(Lexeme {
-                word,
-                positions: Vec::new(),
-            }),
+    let lexemes = words(a, 0)?.into_iter().map(|word| match word.is_empty() {
+        true => {
+            let text = "lexeme array may not contain empty strings";
+            Err(SqlError::new("2200F", text))
         }
+        false => Ok(Lexeme {
+            word,
+            positions: Vec::new(),
+        }),
     });
     Ok(Vector::of(lexemes.collect::<Result<_, _>>()?)?.value())
 }

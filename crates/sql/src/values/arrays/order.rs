@@ -8,6 +8,7 @@ use crate::types::SqlType;
 use crate::values::hstore::Hstore;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::search::Vector;
 use sardonyx::schema::Value;
 
 const END: u8 = 0;
@@ -28,6 +29,7 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
                 key.push(ELEMENT);
                 match kind {
                     SqlType::Jsonb => push_bytes(&Json::known(text)?.key(), &mut key),
+                    SqlType::Tsvector => push_bytes(&Vector::known(text).key(), &mut key),
                     SqlType::Hstore => push_bytes(&Hstore::known(text).key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
                     _ => push(&decode_text(kind, text)?, &mut key),

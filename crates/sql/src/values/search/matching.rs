@@ -77,8 +77,8 @@ fn word(vector: &Vector, operand: &Operand, mut places: Option<&mut Places>) -> 
             continue;
         }
         let positions = lexeme.positions.iter();
-        let positions = positions
-            .filter(|one| operand.weights == 0 || operand.weights & 1 << one.weight != 0);
+        let positions =
+            positions.filter(|one| operand.weights == 0 || operand.weights & 1 << one.weight != 0);
         let positions = positions.map(|one| u32::from(one.place));
         match &mut places {
             Some(places) => places.at.extend(positions),
@@ -219,9 +219,7 @@ impl Places {
                 (None, None) => break,
                 (Some(left), None) => (**left, true, false),
                 (None, Some(right)) => (**right, false, true),
-                (Some(left), Some(right)) => {
-                    (**left.min(right), left <= right, right <= left)
-                }
+                (Some(left), Some(right)) => (**left.min(right), left <= right, right <= left),
             };
             let (place, is_left, is_right) = next;
             if is_left {

@@ -11,8 +11,8 @@ mod vector;
 mod word;
 
 pub(crate) use matching::matches;
-pub(crate) use query::{Node, Operand, Query};
-pub(crate) use vector::{Lexeme, Position, Vector};
+pub(crate) use query::{DISTANCE_MAX, Node, Operand, Query, wrong_distance};
+pub(crate) use vector::{Lexeme, Vector};
 
 /// Weights as they are written: that of a place without a letter is the last.
 pub(crate) const WEIGHTS: [char; 4] = ['D', 'C', 'B', 'A'];

@@ -4,6 +4,7 @@
 
 use super::word::{Reader, push_quoted};
 use super::{WEIGHTS, weight_of};
+use crate::binary::as_text;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
 
@@ -216,6 +217,118 @@ impl Query {
             Some(node) => Query::of(Node::Not(Box::new(node))),
             None => Ok(self),
         }
+    }
+}
+
+/// The kinds of items, and the operators, in PostgreSQL's binary form.
+const WORD: u8 = 1;
+const OPERATOR: u8 = 2;
+const NOT: u8 = 1;
+const AND: u8 = 2;
+const OR: u8 = 3;
+const PHRASE: u8 = 4;
+
+impl Query {
+    /// Appends PostgreSQL's binary form: the number of items, and these: an operator before its right side, the left one last.
+    pub fn send(&self, out: &mut Vec<u8>) {
+        let count = self.0.as_ref().map_or(0, Node::count);
+        out.extend((count as u32).to_be_bytes());
+        if let Some(node) = &self.0 {
+            node.send(out);
+        }
+    }
+
+    /// Reads PostgreSQL's binary form.
+    ///
+    /// # Errors
+    /// `22P03`; `22021` for a word that is not UTF-8; `54001` if it is too deep.
+    pub fn receive(bytes: &[u8]) -> Result<Query, SqlError> {
+        let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(no_query)?;
+        if *count == [0; 4] && rest.is_empty() {
+            return Ok(Query(None));
+        }
+        let node = received(&mut rest, 1)?;
+        let is_whole = rest.is_empty() && node.count() as u32 == u32::from_be_bytes(*count);
+        match is_whole {
+            true => Ok(Query(Some(node))),
+            false => Err(no_query()),
+        }
+    }
+}
+
+impl Node {
+    fn send(&self, out: &mut Vec<u8>) {
+        match self {
+            Node::Word(operand) => {
+                out.extend([WORD, operand.weights, operand.is_prefix.into()]);
+                out.extend(operand.word.as_bytes());
+                out.push(0);
+            }
+            Node::Not(inner) => {
+                out.extend([OPERATOR, NOT]);
+                inner.send(out);
+            }
+            Node::And(sides) | Node::Or(sides) | Node::Phrase(sides, _) => {
+                match self {
+                    Node::Phrase(_, distance) => {
+                        out.extend([OPERATOR, PHRASE]);
+                        out.extend(distance.to_be_bytes());
+                    }
+                    Node::And(_) => out.extend([OPERATOR, AND]),
+                    _ => out.extend([OPERATOR, OR]),
+                }
+                sides.1.send(out);
+                sides.0.send(out);
+            }
+        }
+    }
+}
+
+#[cold]
+fn no_query() -> SqlError {
+    SqlError::new(code::INVALID_BINARY, "this is no tsquery in binary form")
+}
+
+fn received(rest: &mut &[u8], level: usize) -> Result<Node, SqlError> {
+    if level > LEVELS_MAX {
+        return Err(too_deep());
+    }
+    match **rest {
+        [WORD, weights @ 0..16, is_prefix @ 0..2, ref more @ ..] => {
+            let end = more.iter().position(|byte| *byte == 0);
+            let end = end.filter(|end| *end > 0).ok_or_else(no_query)?;
+            let word = as_text(&more[..end])?.to_string();
+            *rest = &more[end + 1..];
+            Ok(Node::Word(Operand {
+                word,
+                weights,
+                is_prefix: is_prefix == 1,
+            }))
+        }
+        [OPERATOR, NOT, ref more @ ..] => {
+            *rest = more;
+            Ok(Node::Not(Box::new(received(rest, level + 1)?)))
+        }
+        [OPERATOR, operator @ AND..=PHRASE, ref more @ ..] => {
+            *rest = more;
+            let mut distance = 0;
+            if operator == PHRASE {
+                let (bytes, more) = rest.split_first_chunk::<2>().ok_or_else(no_query)?;
+                *rest = more;
+                distance = u16::from_be_bytes(*bytes);
+                if distance > DISTANCE_MAX {
+                    return Err(no_query());
+                }
+            }
+            let right = received(rest, level + 1)?;
+            let sides = Box::new((received(rest, level + 1)?, right));
+            Ok(match operator {
+                AND => Node::And(sides),
+                OR => Node::Or(sides),
+                _ => Node::Phrase(sides, distance),
+            })
+        }
+        _ => Err(no_query()),
     }
 }
 

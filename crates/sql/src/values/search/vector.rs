@@ -65,8 +65,9 @@ impl Vector {
         let vector = Vector { lexemes };
         match vector.bytes() {
             bytes if bytes > BYTES_MAX => {
-                let text =
-                    format!("string is too long for tsvector ({bytes} bytes, max {BYTES_MAX} bytes)");
+                let text = format!(
+                    "string is too long for tsvector ({bytes} bytes, max {BYTES_MAX} bytes)"
+                );
                 Err(SqlError::new(code::PROGRAM_LIMIT, text))
             }
             _ => Ok(vector),
