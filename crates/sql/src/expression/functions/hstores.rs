@@ -1,10 +1,12 @@
 //! Functions of `hstore`, and those that stand for its operators.
 
 use super::definition::*;
-use crate::error::SqlError;
+use crate::text::decode_text;
+use crate::types::SqlType;
 use crate::values::arrays::Array;
 use crate::values::hstore::Hstore;
 use sardonyx::schema::Value;
+use std::collections::HashSet;
 
 pub(super) static TABLE: &[Definition] = functions! {
     akeys(HSTORE) -> TEXTS, |a, _| keys(a), "the keys, as an array";
@@ -23,16 +25,16 @@ pub(super) static TABLE: &[Definition] = functions! {
     hstore(TEXT, TEXT) -> HSTORE, |a, _| Ok(pair(a)), "one pair; null if the key is", on_null;
     hstore(TEXTS) -> HSTORE, |a, _| Ok(Hstore::of_array(array(a, 0))?.value()), "pairs of an array of keys and values in turn, or of rows of two";
     hstore(TEXTS, TEXTS) -> HSTORE, |a, _| pairs(a), "pairs of the keys of one array and the values of another one", on_null;
-    hstore_to_array(HSTORE) -> TEXTS, |a, _| all(a, false), "`%% hstore`: keys and values in turn";
+    hstore_to_array(HSTORE) -> TEXTS, |a, _| all(a, false), "keys and values in turn, as an array";
     hstore_to_json(HSTORE) -> JSON, |a, _| text(of(a, 0).json(false)), "as an object of JSON, whose values are texts";
     hstore_to_json_loose(HSTORE) -> JSON, |a, _| text(of(a, 0).json(true)), "as an object of JSON, with numbers and booleans where the texts look like them";
-    hstore_to_jsonb(HSTORE) -> JSONB, |a, _| crate::text::decode_text(crate::types::SqlType::Jsonb, &of(a, 0).json(false)), "as an object of `jsonb`, whose values are texts";
-    hstore_to_jsonb_loose(HSTORE) -> JSONB, |a, _| crate::text::decode_text(crate::types::SqlType::Jsonb, &of(a, 0).json(true)), "as an object of `jsonb`, with numbers and booleans where the texts look like them";
-    hstore_to_matrix(HSTORE) -> TEXTS, |a, _| all(a, true), "`%# hstore`: rows of a key and its value";
+    hstore_to_jsonb(HSTORE) -> JSONB, |a, _| jsonb(a, false), "as an object of `jsonb`, whose values are texts";
+    hstore_to_jsonb_loose(HSTORE) -> JSONB, |a, _| jsonb(a, true), "as an object of `jsonb`, with numbers and booleans where the texts look like them";
+    hstore_to_matrix(HSTORE) -> TEXTS, |a, _| all(a, true), "an array of rows of a key and its value";
     isdefined(HSTORE, TEXT) -> BOOL, |a, _| defined(a), "as `defined`";
     isexists(HSTORE, TEXT) -> BOOL, |a, _| truth(of(a, 0).get(a.text(1)).is_some()), "as `exist`";
     skeys(HSTORE) -> TEXT, |a, _| keys(a), "rows of the keys", rows;
-    slice(HSTORE, TEXTS) -> HSTORE, |a, _| { let keys = given(a, 1); without(a, |key, _| !keys.iter().any(|one| one == key)) }, "the pairs of some keys";
+    slice(HSTORE, TEXTS) -> HSTORE, |a, _| { let keys = key_set(a); without(a, |key, _| !keys.contains(key)) }, "the pairs of some keys";
     slice_array(HSTORE, TEXTS) -> TEXTS, |a, _| sliced(a), "`hstore -> keys`: the values of some keys, null where one is not there";
     svals(HSTORE) -> TEXT, |a, _| values(a), "rows of the values", rows;
     tconvert(TEXT, TEXT) -> HSTORE, |a, _| Ok(pair(a)), "as `hstore`", on_null;
@@ -60,6 +62,10 @@ fn given(a: Arguments<'_>, at: usize) -> Vec<String> {
     array(a, at).elements.into_iter().flatten().collect()
 }
 
+fn jsonb(a: Arguments<'_>, is_loose: bool) -> Answer {
+    decode_text(SqlType::Jsonb, &of(a, 0).json(is_loose))
+}
+
 fn truth(is_true: bool) -> Answer {
     Ok(Value::Bool(is_true))
 }
@@ -77,8 +83,13 @@ fn without(a: Arguments<'_>, is_out: impl Fn(&str, &Option<String>) -> bool) -> 
     Ok(kept.value())
 }
 
+/// The texts of the second argument that are not null: finding one takes no longer if there are many.
+fn key_set(a: Arguments<'_>) -> HashSet<String> {
+    given(a, 1).into_iter().collect()
+}
+
 fn without_keys(a: Arguments<'_>) -> Answer {
-    let keys: std::collections::HashSet<String> = given(a, 1).into_iter().collect();
+    let keys = key_set(a);
     without(a, |key, _| keys.contains(key))
 }
 
@@ -122,10 +133,7 @@ fn pairs(a: Arguments<'_>) -> Answer {
 }
 
 /// The values of keys, in an array of the form that the keys have.
-///
-/// # Errors
-/// None.
-fn sliced(a: Arguments<'_>) -> Result<Value, SqlError> {
+fn sliced(a: Arguments<'_>) -> Answer {
     let (hstore, mut keys) = (of(a, 0), array(a, 1));
     for element in &mut keys.elements {
         let value = element.as_deref().and_then(|key| hstore.get(key));

@@ -7,6 +7,7 @@ use crate::values::search::{
     DISTANCE_MAX, Lexeme, Node, Query, Vector, matches, weight_of, wrong_distance,
 };
 use sardonyx::schema::Value;
+use std::collections::HashSet;
 
 pub(super) static TABLE: &[Definition] = functions! {
     array_to_tsvector(TEXTS) -> TSVECTOR, |a, _| of_array(a), "the texts of an array as lexemes";
@@ -16,7 +17,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     setweight(TSVECTOR, ONE_CHAR) -> TSVECTOR, |a, _| Ok(vector(a, 0).weighted(weight(a.text(1))?, None).value()), "with one weight at all places";
     setweight(TSVECTOR, ONE_CHAR, TEXTS) -> TSVECTOR, |a, _| Ok(vector(a, 0).weighted(weight(a.text(1))?, Some(&words(a, 2)?)).value()), "with one weight at the places of some lexemes";
     strip(TSVECTOR) -> TSVECTOR, |a, _| Ok(vector(a, 0).stripped().value()), "without places";
-    ts_delete(TSVECTOR, TEXT) -> TSVECTOR, |a, _| Ok(vector(a, 0).without(&[a.text(1).to_string()]).value()), "without a lexeme";
+    ts_delete(TSVECTOR, TEXT) -> TSVECTOR, |a, _| Ok(vector(a, 0).without(&HashSet::from([a.text(1).to_string()])).value()), "without a lexeme";
     ts_delete(TSVECTOR, TEXTS) -> TSVECTOR, |a, _| Ok(vector(a, 0).without(&words(a, 1)?).value()), "without some lexemes";
     ts_filter(TSVECTOR, ONE_CHARS) -> TSVECTOR, |a, _| filtered(a), "the places with some weights";
     ts_match_qv(TSQUERY, TSVECTOR) -> BOOL, |a, _| Ok(Value::Bool(matches(&vector(a, 1), &query(a, 0)))), "`tsquery @@ tsvector`: true if the document is an answer";
@@ -63,7 +64,7 @@ fn weight(text: &str) -> Result<u8, SqlError> {
 ///
 /// # Errors
 /// `22004` for a null.
-fn words(a: Arguments<'_>, at: usize) -> Result<Vec<String>, SqlError> {
+fn words(a: Arguments<'_>, at: usize) -> Result<HashSet<String>, SqlError> {
     let elements = Array::known(a.text(at)).elements.into_iter();
     let words = elements.map(|element| {
         element.ok_or_else(|| {

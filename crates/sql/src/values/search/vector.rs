@@ -5,6 +5,7 @@ use super::{WEIGHTS, weight_of};
 use crate::binary::as_text;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
+use std::collections::HashSet;
 
 /// The last place that is told apart from later ones.
 const PLACE_MAX: u16 = 16_383;
@@ -155,7 +156,7 @@ impl Vector {
     }
 
     /// It with one weight at all places, or at those of some lexemes.
-    pub fn weighted(mut self, weight: u8, of: Option<&[String]>) -> Vector {
+    pub fn weighted(mut self, weight: u8, of: Option<&HashSet<String>>) -> Vector {
         for lexeme in &mut self.lexemes {
             if of.is_none_or(|words| words.contains(&lexeme.word)) {
                 let positions = lexeme.positions.iter_mut();
@@ -166,7 +167,7 @@ impl Vector {
     }
 
     /// It without some lexemes.
-    pub fn without(mut self, words: &[String]) -> Vector {
+    pub fn without(mut self, words: &HashSet<String>) -> Vector {
         self.lexemes.retain(|lexeme| !words.contains(&lexeme.word));
         self
     }
