@@ -1,7 +1,8 @@
 //! Whether a document is an answer to a question. Words in a row are found by lists of places, of which one may be those where
 //! something is not.
 
-use super::{Node, Operand, Query, Vector};
+use super::vector::{PLACE_MAX, Position};
+use super::{Lexeme, Node, Operand, Query, Vector};
 
 /// An answer, as far as it is known: a lexeme without places may be anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,36 +65,44 @@ fn truth(vector: &Vector, node: &Node) -> Truth {
 }
 
 /// Looks for a word, and for its places if they are asked for.
-fn word(vector: &Vector, operand: &Operand, mut places: Option<&mut Places>) -> Truth {
-    let mut found = No;
-    for lexeme in vector.found(&operand.word, operand.is_prefix) {
-        if lexeme.positions.is_empty() {
-            // Weights are not asked for where there are none.
-            match places {
-                Some(_) if found == No => found = Maybe,
-                Some(_) => {}
-                None => return Yes,
-            }
-            continue;
+///
+/// Many lexemes may begin with a word. Their places are marked in a table, so that the cost is the number of places.
+fn word(vector: &Vector, operand: &Operand, places: Option<&mut Places>) -> Truth {
+    let found = vector.found(&operand.word, operand.is_prefix);
+    let has_weight =
+        |one: &&Position| operand.weights == 0 || operand.weights & 1 << one.weight != 0;
+    let Some(places) = places else {
+        // Weights are not asked for where there are none.
+        let mut found = found.iter();
+        let is_it = |lexeme: &Lexeme| {
+            lexeme.positions.is_empty() || lexeme.positions.iter().any(|one| has_weight(&one))
+        };
+        return match found.any(is_it) {
+            true => Yes,
+            false => No,
+        };
+    };
+    if let [lexeme] = found {
+        let positions = lexeme.positions.iter().filter(has_weight);
+        places.at = positions.map(|one| one.place.into()).collect();
+    } else if !found.is_empty() {
+        let mut marked = vec![false; usize::from(PLACE_MAX) + 1];
+        let positions = found.iter().flat_map(|lexeme| &lexeme.positions);
+        for position in positions.filter(has_weight) {
+            marked[usize::from(position.place.min(PLACE_MAX))] = true;
         }
-        let positions = lexeme.positions.iter();
-        let positions =
-            positions.filter(|one| operand.weights == 0 || operand.weights & 1 << one.weight != 0);
-        let positions = positions.map(|one| u32::from(one.place));
-        match &mut places {
-            Some(places) => places.at.extend(positions),
-            None if positions.count() > 0 => return Yes,
-            None => {}
-        }
+        let marked = (0_u32..).zip(marked);
+        places.at = marked
+            .filter(|(_, is_it)| *is_it)
+            .map(|(at, _)| at)
+            .collect();
     }
-    if let Some(places) = places {
-        places.at.sort_unstable();
-        places.at.dedup();
-        if !places.at.is_empty() {
-            return Yes;
-        }
+    let is_unknown = found.iter().any(|lexeme| lexeme.positions.is_empty());
+    match (places.at.is_empty(), is_unknown) {
+        (false, _) => Yes,
+        (true, true) => Maybe,
+        (true, false) => No,
     }
-    found
 }
 
 /// Looks for a part of a phrase, and for the places where it ends.

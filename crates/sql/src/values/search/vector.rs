@@ -8,7 +8,7 @@ use sardonyx::schema::Value;
 use std::collections::HashSet;
 
 /// The last place that is told apart from later ones.
-const PLACE_MAX: u16 = 16_383;
+pub(super) const PLACE_MAX: u16 = 16_383;
 /// The most places of a lexeme.
 const PLACES_MAX: usize = 256;
 /// The most bytes of all lexemes with their places.
