@@ -78,8 +78,9 @@ fn a_row_of_another_program_where_a_list_grows_is_replaced() {
     // The program puts rows of the list's id before its first position and behind its last.
     let tables = world.keyspace.tables().expect("of its own");
     let put = tables.run(|tx| {
-        let id = tx.rows("kv")?.get(&[Value::Bytes(b"list".to_vec())])?;
-        let id = id.expect("the key").get("id")?.to_value();
+        let keys = tx.rows("kv")?;
+        let key = keys.get(&[Value::Bytes(b"list".to_vec())])?;
+        let id = key.expect("the key").get("id")?.to_value();
         for position in [-1, 2] {
             let row = [
                 id.clone(),
