@@ -12,6 +12,7 @@ use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, Command, FAST, MORE, READ, popping, streams};
+use crate::data::databases::KeyTables;
 use crate::data::{Data, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
@@ -24,7 +25,7 @@ use sardonyx::low_level::Committed;
 use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::channels::Posting;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -72,6 +73,8 @@ pub(crate) struct Request {
     pub answer_bytes_max: usize,
     /// The memory that the answers of its session take.
     pub pending: Arc<Pending>,
+    /// The table and the hash of the first key, which the first prefetch finds for the second.
+    pub hashed: Cell<Option<(u16, u64)>>,
     /// The client's place in queues, if the command finds nothing. The session owns the place: a request may outlive
     /// its answer.
     pub place: Option<Weak<Place>>,
@@ -185,14 +188,17 @@ impl Procedure for Commands {
     /// Prefetches the memory that finding a command's first key reads: the cache misses of commands that arrived
     /// together overlap.
     fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
-        if let What::One(call) = &request.what
+        if let (Prefetch::Index, What::One(call)) = (what, &request.what)
             && call.line.len() > 1
-            && let Some(pair) = self
-                .shared
-                .databases
-                .find(&space.view(), request.database.get())
         {
-            space.prefetch_with(what, pair.kv, call.line.part(1));
+            let (database, view) = (request.database.get(), space.view());
+            let pair = self.shared.databases.find(&view, database);
+            let hashed = pair
+                .and_then(|KeyTables { kv, .. }| Some((kv, space.hash_of(kv, call.line.part(1))?)));
+            request.hashed.set(hashed);
+        }
+        if let Some((table, hash)) = request.hashed.get() {
+            space.prefetch_hashed(what, table, hash);
         }
     }
 

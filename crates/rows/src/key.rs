@@ -38,6 +38,9 @@ const NULL: u8 = 2;
 /// The first byte of a zero, of an integer that is shorter the nearer it is to zero.
 const SHORT_ZERO: u8 = 0x80;
 
+/// The most bytes of an integer that is shorter the nearer it is to zero: of one of 64 bits.
+const SHORT_INTEGER_BYTES: usize = 9;
+
 /// Bytes of a key that an entry of an index has.
 const PREFIX_BYTES: usize = 8;
 
@@ -396,7 +399,8 @@ impl Part {
     /// Appends a value, encoded as in a row.
     fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
         if self.is_short {
-            return self.push_short(bytes, key);
+            let (short, length) = self.short(bytes);
+            return key.extend(&short[..length]);
         }
         let from = key.len();
         key.extend(bytes);
@@ -423,20 +427,28 @@ impl Part {
 }
 
 impl Part {
-    /// Appends an integer, encoded as in a row, in as few bytes as it needs.
-    fn push_short(&self, bytes: &[u8], key: &mut KeyBytes) {
+    /// An integer, encoded as in a row, in as few bytes as it needs, and their number.
+    #[inline]
+    fn short(&self, bytes: &[u8]) -> ([u8; SHORT_INTEGER_BYTES], usize) {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let unused = u64::BITS - 8 * bytes.len() as u32;
         let is_signed = self.integers.is_some_and(|integers| integers.least != 0);
-        let is_negative = is_signed && bytes[bytes.len() - 1] >= 0x80;
-        let fill = if is_negative { 0xff } else { 0 };
-        let needed = bytes.iter().rposition(|&byte| byte != fill);
-        let needed = needed.map_or(0, |last| last + 1);
-        key.push(match is_negative {
+        let value = u64::from_le_bytes(word) << unused;
+        let (value, is_negative) = match is_signed {
+            true => ((value as i64 >> unused) as u64, (value as i64) < 0),
+            false => (value >> unused, false),
+        };
+        let distinct = if is_negative { !value } else { value };
+        let needed = (u64::BITS - distinct.leading_zeros()).div_ceil(8);
+        let mut short = [0; SHORT_INTEGER_BYTES];
+        short[0] = match is_negative {
             false => SHORT_ZERO + needed as u8,
             true => SHORT_ZERO - 1 - needed as u8,
-        });
-        let from = key.len();
-        key.extend(&bytes[..needed]);
-        key[from..].reverse();
+        };
+        let last = value.unbounded_shl(u64::BITS - 8 * needed);
+        short[1..].copy_from_slice(&last.to_be_bytes());
+        (short, 1 + needed as usize)
     }
 }
 

@@ -87,6 +87,14 @@ struct Path {
     head: Option<u64>,
 }
 
+/// The place of a key that no row has. It holds until the tree changes: a row with the key may be written meanwhile.
+pub(crate) struct Vacant {
+    /// `None` if the tree has no entries.
+    path: Option<Path>,
+    /// The entries at that time.
+    len: u64,
+}
+
 impl Default for Tree {
     fn default() -> Self {
         Tree {
@@ -219,27 +227,58 @@ impl Tree {
         key: &[u8],
         row: Address,
     ) -> Result<Option<Address>, StoreError> {
-        if self.root.0 == 0 {
-            self.plant(store, key, row)?;
-            return Ok(None);
+        match self.vacant(store.bytes(), keys, key) {
+            Ok(vacant) => self.insert_vacant(store, keys, &vacant, key, row)?,
+            Err(there) => return Ok(Some(there)),
         }
-        let path = self.descend(store.bytes(), keys, (key, None), false);
+        Ok(None)
+    }
+
+    /// The place of a key that no row has.
+    ///
+    /// # Errors
+    /// The row that has the key.
+    pub fn vacant(&self, nodes: &[u8], keys: &impl Keys, key: &[u8]) -> Result<Vacant, Address> {
+        let len = self.len;
+        if self.root.0 == 0 {
+            return Ok(Vacant { path: None, len });
+        }
+        let path = self.descend(nodes, keys, (key, None), false);
         // An entry with the key is not before the place, and nothing is between.
-        let leaf = live_leaf(store.bytes(), path.leaf);
+        let leaf = live_leaf(nodes, path.leaf);
         let there = match (path.at < leaf.count(), leaf.next()) {
             (true, _) if path.head != Some(leaf.entry(path.at).prefix) => None,
             (true, _) => Some((leaf.entry(path.at), leaf.skip() + 8)),
-            (false, next) if next.0 != 0 => Some((live_leaf(store.bytes(), next).entry(0), 0)),
+            (false, next) if next.0 != 0 => Some((live_leaf(nodes, next).entry(0), 0)),
             (false, _) => None,
         };
         if let Some((there, known)) = there
             && (!keys.is_exact() || there.prefix == prefix(key))
             && keys.compare(there.address, key, known) == Ordering::Equal
         {
-            return Ok(Some(there.address));
+            return Err(there.address);
         }
-        self.insert_at(store, keys, &path, key, row)?;
-        Ok(None)
+        let path = Some(path);
+        Ok(Vacant { path, len })
+    }
+
+    /// Inserts an entry for a row with a key at the key's place. The tree has not changed since that was found.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory; nothing has changed then.
+    pub fn insert_vacant(
+        &mut self,
+        store: &mut IndexStore,
+        keys: &impl Keys,
+        vacant: &Vacant,
+        key: &[u8],
+        row: Address,
+    ) -> Result<(), StoreError> {
+        debug_assert_eq!(vacant.len, self.len, "the tree has not changed");
+        match &vacant.path {
+            Some(path) => self.insert_at(store, keys, path, key, row),
+            None => self.plant(store, key, row),
+        }
     }
 
     /// The first entry of all.

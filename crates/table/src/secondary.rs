@@ -12,7 +12,9 @@
 use crate::build::{BuildError, build_index};
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
-use crate::ordered::{Ask, Cursor, ENTRY_BYTES_MAX, INSERT_BYTES_MAX, Keys, Place, Sought, Tree};
+use crate::ordered::{
+    Ask, Cursor, ENTRY_BYTES_MAX, INSERT_BYTES_MAX, Keys, Place, Sought, Tree, Vacant,
+};
 use crate::ordered_build::{Unfit, build_secondary};
 use crate::space::TableSpace;
 use crate::table::TableState;
@@ -31,6 +33,12 @@ use std::sync::Arc;
 pub(crate) struct Secondary {
     pub what: Arc<What>,
     pub tree: Tree,
+}
+
+/// A key that no row of a unique index has, and its place there until the index changes.
+pub(crate) struct VacantKey {
+    key: KeyBytes,
+    place: Vacant,
 }
 
 /// The definition of an index.
@@ -149,6 +157,40 @@ impl Secondary {
             };
         }
         Ok(self.tree.insert(store, &keys, &key, row)?)
+    }
+
+    /// The place of a key that no row has, in a unique index.
+    ///
+    /// # Errors
+    /// The row that has the key.
+    pub fn vacant(
+        &self,
+        store: &IndexStore,
+        rows: &[u8],
+        key: KeyBytes,
+    ) -> Result<VacantKey, Address> {
+        let shape = self.shape();
+        let place = self
+            .tree
+            .vacant(store.bytes(), &RowKeys { shape, rows }, &key)?;
+        Ok(VacantKey { key, place })
+    }
+
+    /// Inserts an entry for an existing row with a key whose place was found before. The index has not changed since.
+    ///
+    /// # Errors
+    /// [`TableError::Store`] if there is no memory. Nothing has changed then.
+    pub fn insert_vacant(
+        &mut self,
+        store: &mut IndexStore,
+        rows: &[u8],
+        vacant: &VacantKey,
+        row: Address,
+    ) -> Result<(), TableError> {
+        let shape = &self.what.shape;
+        let keys = RowKeys { shape, rows };
+        let VacantKey { key, place } = vacant;
+        Ok(self.tree.insert_vacant(store, &keys, place, key, row)?)
     }
 
     /// Removes the entry of an existing row.

@@ -336,22 +336,23 @@ impl TableSpace {
         prefetch(self.store.bytes(), row.address.0 as usize);
     }
 
-    /// As [`TableSpace::prefetch`], for finding the row with a primary key of these values, of a key that is hashed but does
-    /// not stand in the row as it is.
+    /// The hash of a primary key of these values, of a key that is hashed but does not stand in the row as it is; `None`
+    /// of other keys. It prefetches, and finds nothing.
     #[inline]
-    pub fn prefetch_with(&self, what: Prefetch, table: u16, key: &(impl KeyValues + ?Sized)) {
+    pub fn hash_of(&self, table: u16, key: &(impl KeyValues + ?Sized)) -> Option<u64> {
+        let state = self.tables.get(usize::from(table))?.as_ref()?;
+        let shape = state.hashed_key.as_ref()?;
+        let encoded = (shape.of_bytes(key)).or_else(|| Some(shape.of_values(key).ok()?.bytes))?;
+        Some(state.hash.of(&encoded))
+    }
+
+    /// As [`TableSpace::prefetch`], for finding the row with a primary key of this [hash](TableSpace::hash_of).
+    #[inline]
+    pub fn prefetch_hashed(&self, what: Prefetch, table: u16, hash: u64) {
         let state = self.tables.get(usize::from(table));
         let Some(state) = state.and_then(Option::as_ref) else {
             return;
         };
-        let Some(shape) = &state.hashed_key else {
-            return;
-        };
-        let encoded = (shape.of_bytes(key)).or_else(|| Some(shape.of_values(key).ok()?.bytes));
-        let Some(encoded) = encoded else {
-            return;
-        };
-        let hash = state.hash.of(&encoded);
         match what {
             Prefetch::Index => state.index.prefetch(&self.indexes, hash),
             Prefetch::Record => {

@@ -305,17 +305,18 @@ impl TableState {
         index.find(indexes, hash, |at| self.key().plain(bytes, at) == key)
     }
 
-    /// The row with this key, whose bytes are made of its columns.
+    /// The row with this key of this hash, whose bytes are made of its columns.
     #[inline]
     pub fn find_by_columns(
         &self,
         shape: &KeyShape,
         indexes: &IndexStore,
         bytes: &[u8],
+        hash: u64,
         key: &[u8],
     ) -> Option<Address> {
         let is_it = |at| shape.shares(bytes, at, key).unwrap_or(false);
-        self.index.find(indexes, self.hash.of(key), is_it)
+        self.index.find(indexes, hash, is_it)
     }
 
     /// Returns true if a change of a row is more than a change of its bytes: the table has ordered indexes, references

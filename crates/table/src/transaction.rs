@@ -9,6 +9,7 @@
 use crate::changes::ChangeKind;
 use crate::index_store::IndexStore;
 use crate::row::Row;
+use crate::secondary::VacantKey;
 use crate::space::{Prefetch, TableSpace, View};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
@@ -215,32 +216,39 @@ impl<'a> Transaction<'a> {
             self.check_declared(number, bytes)?;
         }
         match self.state(number).has_one_shape() {
-            true => self.insert_bytes(number, bytes, hash),
+            true => self.insert_bytes(number, bytes, hash, None),
             false => self.insert_with_added(number, bytes, hash),
         }
     }
 
-    /// Puts a record, whose key is new, into a table. There is room for it. Inlined, so that of a record type
-    /// its length is known at compile time.
+    /// Puts a record, whose key is new, into a table. There is room for it. `vacant` is the place of its key in the
+    /// first ordered index, if it was found before. Inlined, so that of a record type its length is known at compile time.
     #[inline(always)]
     fn insert_bytes(
         &mut self,
         number: u16,
         bytes: &[u8],
         hash: u64,
+        vacant: Option<&VacantKey>,
     ) -> Result<Address, TableError> {
         if self.has_ordered(number) && self.state(number).feed.is_some() {
-            return self.insert_kept(number, bytes, hash);
+            return self.insert_kept(number, bytes, hash, vacant);
         }
-        self.place_bytes(number, bytes, hash)
+        self.place_bytes(number, bytes, hash, vacant)
     }
 
     /// The same in a table whose changes are kept.
     #[cold]
     #[inline(never)]
-    fn insert_kept(&mut self, number: u16, bytes: &[u8], hash: u64) -> Result<Address, TableError> {
+    fn insert_kept(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        hash: u64,
+        vacant: Option<&VacantKey>,
+    ) -> Result<Address, TableError> {
         self.whole(|tx| {
-            let address = tx.place_bytes(number, bytes, hash)?;
+            let address = tx.place_bytes(number, bytes, hash, vacant)?;
             let after = tx.image(number, address)?;
             tx.keep(number, ChangeKind::Inserted, None, after.as_deref())?;
             Ok(address)
@@ -249,7 +257,13 @@ impl<'a> Transaction<'a> {
 
     /// The same, whether changes are kept or not.
     #[inline(always)]
-    fn place_bytes(&mut self, number: u16, bytes: &[u8], hash: u64) -> Result<Address, TableError> {
+    fn place_bytes(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        hash: u64,
+        vacant: Option<&VacantKey>,
+    ) -> Result<Address, TableError> {
         let savepoint = self.has_ordered(number).then(|| self.savepoint());
         if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
@@ -297,8 +311,7 @@ impl<'a> Transaction<'a> {
             fresh_before,
         });
         if let Some(savepoint) = savepoint {
-            let indexes = self.all_indexes(number);
-            self.index_row(number, address, indexes)
+            self.index_new_row(number, address, vacant)
                 .and_then(|()| match self.state(number).is_checked {
                     true => check_row(self, number, address),
                     false => Ok(()),

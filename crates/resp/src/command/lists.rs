@@ -159,7 +159,7 @@ fn push<'v>(
         let position = if front { list.first - 1 } else { list.end() };
         list.first -= i64::from(front);
         list.length += 1;
-        data.put_at(list.id, position, value)?;
+        data.insert_at(list.id, position, value)?;
     }
     data.resize(key, before.as_ref(), &list)?;
     data.event(LIST, if front { "lpush" } else { "rpush" }, key)?;
@@ -406,7 +406,7 @@ fn linsert(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     };
     let mut after = before;
     let free = data.open_gap(&mut after, position + behind)?;
-    data.put_at(after.id, free, line.part(4))?;
+    data.insert_at(after.id, free, line.part(4))?;
     data.resize(line.part(1), Some(&before), &after)?;
     data.event(LIST, "linsert", line.part(1))?;
     Ok(Reply::count(after.length))

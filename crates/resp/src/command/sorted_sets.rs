@@ -114,12 +114,15 @@ fn put(
     score: f64,
     when: Conditions,
 ) -> Result<Became, Failure> {
-    let Some((before, at)) = data.score_at(id, member)? else {
-        if when.only_there {
-            return Ok(Became::Left);
-        }
-        data.insert_score(id, member, score)?;
-        return Ok(Became::New(score));
+    let there = match when.only_there {
+        true => data.score_at(id, member)?,
+        false => data.score_or_insert(id, member, score)?,
+    };
+    let Some((before, at)) = there else {
+        return Ok(match when.only_there {
+            true => Became::Left,
+            false => Became::New(score),
+        });
     };
     if when.only_new {
         return Ok(Became::Left);

@@ -276,7 +276,7 @@ fn sort(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let before = data.entry_to_change(to)?;
     let mut list = data.create(to, Kind::List)?;
     for value in &found {
-        data.put_at(list.id, list.end(), value.as_deref().unwrap_or_default())?;
+        data.insert_at(list.id, list.end(), value.as_deref().unwrap_or_default())?;
         list.length += 1;
     }
     data.replace(to, before.as_ref(), &list)?;

@@ -1,11 +1,13 @@
 //! The elements of hashes, sets and sorted sets: rows under a key's id.
 
+use super::places::Place;
 use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Kind, Live, State, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::WriteRows;
 use std::ops::Bound;
 
 /// Numbers of the columns of elements' tables.
@@ -59,10 +61,7 @@ impl<S: State> Data<'_, S> {
         check_key(name)?;
         let (places, table) = (&self.shared.places, self.elements_table(kind));
         let place = places.of(id, name);
-        if let Some(row) = self.state.hinted(places, place, table)?
-            && engine(row.value_at(ID))? == ValueRef::Int(id.into())
-            && Elements::name(&row)? == name
-        {
+        if let Some(row) = self.hinted(place, table, id, name)? {
             return Ok(Some(row));
         }
         let row = self.state.row_index(table, PRIMARY)?.get_by((id, name))?;
@@ -70,6 +69,22 @@ impl<S: State> Data<'_, S> {
             self.state.note(places, place, table, row.address());
         }
         Ok(row)
+    }
+
+    /// An element's row, if it is at its last known address.
+    #[inline]
+    fn hinted(
+        &self,
+        place: Place,
+        table: u16,
+        id: u64,
+        name: &[u8],
+    ) -> Result<Option<S::Row<'_>>, Failure> {
+        let row = self.state.hinted(&self.shared.places, place, table)?;
+        let Some(row) = row else { return Ok(None) };
+        let is_it =
+            engine(row.value_at(ID))? == ValueRef::Int(id.into()) && Elements::name(&row)? == name;
+        Ok(is_it.then_some(row))
     }
 
     /// A field's value.
@@ -232,53 +247,78 @@ impl Live<'_, '_> {
         row.map(|row| Ok((score(&row)?, row.address()))).transpose()
     }
 
+    /// A member's score, and the address of its row; `None` if there was no such member: then it has the given score now.
+    pub fn score_or_insert(
+        &mut self,
+        id: u64,
+        member: &[u8],
+        new: f64,
+    ) -> Result<Option<(f64, Address)>, Failure> {
+        let new = Some(ValueRef::Float(unsigned_zero(new)));
+        let (at, is_new) = self.insert_or_find(Kind::SortedSet, id, member, new)?;
+        if is_new {
+            return Ok(None);
+        }
+        let row = engine(self.state.row_at(self.shared.numbers.zset, at))?;
+        row.map(|row| Ok((score(&row)?, at))).transpose()
+    }
+
+    /// Inserts an element unless there is one of its name. Returns the address of the row, and whether it is new. The
+    /// index is searched once.
+    fn insert_or_find(
+        &mut self,
+        kind: Kind,
+        id: u64,
+        name: &[u8],
+        value: Option<ValueRef<'_>>,
+    ) -> Result<(Address, bool), Failure> {
+        check_key(name)?;
+        let (shared, table) = (self.shared, self.elements_table(kind));
+        let place = shared.places.of(id, name);
+        if let Some(row) = self.hinted(place, table, id, name)? {
+            return Ok((row.address(), false));
+        }
+        let row = element_row(id, name, value);
+        let (at, is_new) = self.state.insert_or_find_row(table, row)?;
+        self.state.note(&shared.places, place, table, Some(at));
+        Ok((at, is_new))
+    }
+
     fn element_at(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<Address>, Failure> {
         Ok(self.element(kind, id, name)?.map(|row| row.address()))
     }
 
     /// Sets a field. Returns whether it is new.
     pub fn put_field(&mut self, id: u64, field: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        let there = self.element_at(Kind::Hash, id, field)?;
-        let mut rows = self.state.rows_of(self.shared.numbers.hash)?;
         let value = ValueRef::Bytes(value);
-        match there {
-            Some(at) => {
-                let mut row = RowWriter::new(VALUE + 1);
-                row.set(VALUE, value);
-                rows.update_at(at, &row)?;
-            }
-            None => rows.insert_row(&element_row(id, field, Some(value)))?,
+        let (at, is_new) = self.insert_or_find(Kind::Hash, id, field, Some(value))?;
+        if !is_new {
+            let mut row = RowWriter::new(VALUE + 1);
+            row.set(VALUE, value);
+            // The row was found in this transaction.
+            engine(self.state.update_row(self.shared.numbers.hash, at, &row))?;
         }
-        Ok(there.is_none())
+        Ok(is_new)
     }
 
     /// Adds a member, which is not there.
     pub fn insert_member(&mut self, id: u64, member: &[u8]) -> Result<(), Failure> {
         check_key(member)?;
         let row = element_row(id, member, None);
-        Ok(self
-            .state
-            .rows_of(self.shared.numbers.set)?
-            .insert_row(&row)?)
+        engine(self.state.insert_row(self.shared.numbers.set, row))
     }
 
     /// Adds a member to a set. Returns whether it is new.
     pub fn add_member(&mut self, id: u64, member: &[u8]) -> Result<bool, Failure> {
-        if self.has(Kind::Set, id, member)? {
-            return Ok(false);
-        }
-        self.insert_member(id, member)?;
-        Ok(true)
+        let (_, is_new) = self.insert_or_find(Kind::Set, id, member, None)?;
+        Ok(is_new)
     }
 
     /// Adds a member with a score, which is not there.
     pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
         check_key(member)?;
         let row = element_row(id, member, Some(ValueRef::Float(unsigned_zero(score))));
-        Ok(self
-            .state
-            .rows_of(self.shared.numbers.zset)?
-            .insert_row(&row)?)
+        engine(self.state.insert_row(self.shared.numbers.zset, row))
     }
 
     /// Gives the member at an address another score.

@@ -8,6 +8,7 @@ use super::{Data, Entry, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::{TableError, WriteRows};
 
 /// Numbers of the columns of `kv_list`.
 const POSITION: usize = 1;
@@ -61,12 +62,19 @@ impl<S: State> Data<'_, S> {
 }
 
 impl Live<'_, '_> {
-    /// Puts an element at a position.
+    /// Puts an element at a position outside of the list, or in a gap: a row is there only if another program put it.
+    pub fn insert_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
+        // No row is searched for first: the index meets one on the way to the place of the new one.
+        let row = element_at(id, position, value);
+        match self.state.insert_row(self.shared.numbers.list, row) {
+            Err(TableError::DuplicateKey { .. }) => self.put_at(id, position, value),
+            inserted => engine(inserted),
+        }
+    }
+
+    /// Puts an element at a position, in the place of the one that is there.
     pub fn put_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
-        let mut row = RowWriter::new(VALUE + 1);
-        row.set(0, ValueRef::Int(id.into()));
-        row.set(POSITION, ValueRef::Int(position.into()));
-        row.set(VALUE, ValueRef::Bytes(value));
+        let row = element_at(id, position, value);
         self.state
             .rows_of(self.shared.numbers.list)?
             .put_row(&row)?;
@@ -100,7 +108,7 @@ impl Live<'_, '_> {
     fn move_element(&mut self, id: u64, from: i64, to: i64) -> Result<(), Failure> {
         if let Some(value) = self.at(id, from)? {
             self.delete_at(id, from)?;
-            self.put_at(id, to, &value)?;
+            self.insert_at(id, to, &value)?;
         }
         Ok(())
     }
@@ -131,4 +139,13 @@ impl Live<'_, '_> {
         list.length -= gone.len() as u64;
         Ok(())
     }
+}
+
+/// The row of an element.
+fn element_at(id: u64, position: i64, value: &[u8]) -> RowWriter<'_> {
+    let mut row = RowWriter::new(VALUE + 1);
+    row.set(0, ValueRef::Int(id.into()));
+    row.set(POSITION, ValueRef::Int(position.into()));
+    row.set(VALUE, ValueRef::Bytes(value));
+    row
 }

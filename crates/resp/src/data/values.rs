@@ -122,7 +122,7 @@ impl Live<'_, '_> {
             Value::String(string) => text = string,
             Value::List(elements) => {
                 for element in elements {
-                    self.put_at(entry.id, entry.end(), element)?;
+                    self.insert_at(entry.id, entry.end(), element)?;
                     entry.length += 1;
                 }
             }

@@ -70,6 +70,35 @@ fn where_an_element_stood_is_only_a_hint() {
 }
 
 #[test]
+fn a_row_of_another_program_where_a_list_grows_is_replaced() {
+    let world = World::new(5);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    assert_eq!(ask(&["RPUSH", "list", "a", "b"]), ":2");
+    // The program puts rows of the list's id before its first position and behind its last.
+    let tables = world.keyspace.tables().expect("of its own");
+    let put = tables.run(|tx| {
+        let keys = tx.rows("kv")?;
+        let key = keys.get(&[Value::Bytes(b"list".to_vec())])?;
+        let id = key.expect("the key").get("id")?.to_value();
+        for position in [-1, 2] {
+            let row = [
+                id.clone(),
+                Value::Int(position),
+                "no element".as_bytes().into(),
+            ];
+            tx.rows("kv_list")?.insert_values(&row)?;
+        }
+        Ok(())
+    });
+    put.expect("rows");
+    assert_eq!(ask(&["LPUSH", "list", "before"]), ":3");
+    assert_eq!(ask(&["RPUSH", "list", "behind", "last"]), ":5");
+    let elements = r#"["before" "a" "b" "behind" "last"]"#;
+    assert_eq!(ask(&["LRANGE", "list", "0", "-1"]), elements);
+}
+
+#[test]
 fn a_key_is_found_in_whichever_place_of_the_table_it_is() {
     let world = World::new(4);
     let mut one = session(&world.keyspace);

@@ -66,6 +66,17 @@ impl KeyShape {
                 }
                 _ => known = 0,
             }
+            if part.is_short_and_ascending() {
+                let at = Address(row.0 + part.offset as u64);
+                let (short, length) = part.short(pages.read(at, part.kind.bytes(), &mut buffer)?);
+                let (wanted, behind) = rest.split_at(length.min(rest.len()));
+                let order = short[..wanted.len()].cmp(wanted);
+                if order != Ordering::Equal {
+                    return Ok(order);
+                }
+                rest = behind;
+                continue;
+            }
             if let Some((order, behind)) = part.compare_as_it_stands(pages, row, rest)? {
                 if order != Ordering::Equal {
                     return Ok(order);
@@ -153,6 +164,12 @@ impl Part {
     fn is_plain(&self) -> bool {
         let as_it_stands = matches!(self.kind, Type::Plain { .. } | Type::Uuid);
         as_it_stands && self.null.is_none() && !self.descending && self.since_shape == 0
+    }
+
+    /// Returns true if a row's key has the [short bytes](Part::short) of the column's integer, and no others.
+    #[inline]
+    fn is_short_and_ascending(&self) -> bool {
+        self.is_short && self.null.is_none() && !self.descending && self.since_shape == 0
     }
 
     /// The number of bytes that an integer of the column has in a key, given its first byte; `None` if that byte is no

@@ -201,6 +201,17 @@ proptest! {
         });
         let expected = expected.fold(Ordering::Equal, Ordering::then);
         prop_assert_eq!((*keys[0].0).cmp(&keys[1].0), expected, "{:?}", keys);
+        // A row compares with a key, and with its beginnings, as its own key does.
+        let (row, own, other) = (&rows[0][..], &*keys[0].0, &*keys[1].0);
+        let same = own.iter().zip(other).take_while(|(one, other)| one == other).count();
+        for known in [0, same] {
+            let found = shape.compare_behind(row, Address(0), other, known).expect("live");
+            prop_assert_eq!(found, expected, "{:?}, {} bytes known", keys, known);
+        }
+        for bytes in 0..=other.len() {
+            let shares = shape.shares(row, Address(0), &other[..bytes]).expect("live");
+            prop_assert_eq!(shares, bytes <= same, "{:?}, {} bytes", keys, bytes);
+        }
         let (one, other) = (prefix(&keys[0].0), prefix(&keys[1].0));
         prop_assert!(one.cmp(&other) == expected || (one == other && !shape.is_exact()) || expected == Ordering::Equal);
     }

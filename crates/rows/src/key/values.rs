@@ -48,8 +48,36 @@ values! {
     f64: value => ValueRef::Float(*value);
     str: value => ValueRef::Text(value);
     String: value => ValueRef::Text(value);
-    Value: value => value.as_ref();
-    ValueRef<'_>: value => *value;
+}
+
+impl KeyValues for Value {
+    #[inline]
+    fn each(&self, each: &mut dyn FnMut(ValueRef<'_>)) {
+        each(self.as_ref());
+    }
+
+    #[inline]
+    fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+impl KeyValues for ValueRef<'_> {
+    #[inline]
+    fn each(&self, each: &mut dyn FnMut(ValueRef<'_>)) {
+        each(*self);
+    }
+
+    #[inline]
+    fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            ValueRef::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }
 
 impl KeyValues for [u8] {
@@ -90,6 +118,14 @@ macro_rules! sequences {
         impl KeyValues for $type {
             fn each(&self, each: &mut dyn FnMut(ValueRef<'_>)) {
                 self.iter().for_each(|value| value.each(each));
+            }
+
+            #[inline]
+            fn as_bytes(&self) -> Option<&[u8]> {
+                match &self[..] {
+                    [one] => one.as_bytes(),
+                    _ => None,
+                }
             }
         }
     )*};

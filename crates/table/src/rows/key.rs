@@ -141,7 +141,8 @@ pub(crate) fn find_row(
 ) -> Result<Option<Address>, TableError> {
     if let Some(shape) = &state.hashed_key {
         let key = columns_key(shape, &state.schema, table, key)?;
-        return Ok(state.find_by_columns(shape, indexes, bytes, &key));
+        let hash = state.hash.of(&key);
+        return Ok(state.find_by_columns(shape, indexes, bytes, hash, &key));
     }
     let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
         check_key(&state.schema, table, key)?;

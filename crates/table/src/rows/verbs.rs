@@ -27,6 +27,19 @@ impl<'a> Transaction<'a> {
     pub fn rows_of(&mut self, number: u16) -> Result<Rows<&mut Transaction<'a>>, Error> {
         Rows::numbered(self, number)
     }
+
+    /// Inserts a row of columns by number, unless there is one with its primary key: then nothing changes. Returns the
+    /// address of the row that has the key now, and whether it is the new one. A key that is ordered is searched for once.
+    ///
+    /// # Errors
+    /// The errors of [`Rows::insert`], but for a duplicate of the primary key.
+    pub fn insert_or_find_row(
+        &mut self,
+        table: u16,
+        row: RowWriter<'_>,
+    ) -> Result<(Address, bool), Error> {
+        Ok(self.insert_or_find(table, row)?)
+    }
 }
 
 impl WriteRows for Transaction<'_> {

@@ -4,7 +4,7 @@ use super::Transaction;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::ordered_build::{Unfit, build_secondary};
-use crate::secondary::{build_hashed, ensure_room, note_hashed, wanted};
+use crate::secondary::{VacantKey, build_hashed, ensure_room, note_hashed, wanted};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::undo::{HashedBefore, Step, Undo, chosen};
@@ -143,6 +143,32 @@ impl Transaction<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Inserts a new row into all ordered indexes of the table. `vacant` is the place of its key in the first one, if it
+    /// was found before.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::index_row`].
+    #[inline]
+    pub(super) fn index_new_row(
+        &mut self,
+        table: u16,
+        address: Address,
+        vacant: Option<&VacantKey>,
+    ) -> Result<(), TableError> {
+        let indexes = self.all_indexes(table);
+        let Some(vacant) = vacant else {
+            return self.index_row(table, address, indexes);
+        };
+        let (rows, store, state, undo) = self.parts_to_index(table, 1)?;
+        state.secondary[0].insert_vacant(store, rows, vacant, address)?;
+        undo.push(Step::Indexed {
+            table,
+            address,
+            indexes: 1,
+        });
+        self.index_row(table, address, indexes & !1)
     }
 
     /// Removes an existing row, with its indexed bytes, from these of the table's ordered indexes.

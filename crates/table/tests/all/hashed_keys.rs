@@ -1,12 +1,12 @@
 //! Primary keys of texts and bytes that are found by a hash: random transactions against a map. Rows are
-//! looked up live, in snapshots, by a follower of the log (the [`World`] compares that), after undoing and after an opening.
+//! inserted, also unless they are there, and looked up live, in snapshots, by a follower of the log (the [`World`] compares that), after undoing and after an opening.
 //! Also keys that were ordered before.
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_rows::schema::{IndexKind, PRIMARY, Schema, SchemaBuilder, Type, Value};
-use sardonyx_rows::{DefineRows, ReadRow, ReadRows, TableError};
+use sardonyx_rows::schema::{IndexKind, PRIMARY, Schema, SchemaBuilder, Type, Value, ValueRef};
+use sardonyx_rows::{DefineRows, ReadRow, ReadRows, RowWriter, TableError};
 use sardonyx_table::Transaction;
 use std::collections::BTreeMap;
 
@@ -48,6 +48,8 @@ fn part(number: u8) -> i16 {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Insert(u8, u16),
+    /// Inserts a row unless its key is there; with the number of another row if that is asked for.
+    InsertOrFind(u8, u16, bool),
     Update(u8, u16),
     Delete(u8),
     Mark,
@@ -98,6 +100,32 @@ fn step(
                 std::collections::btree_map::Entry::Occupied(_) => {
                     let found = matches!(inserted, Err(TableError::DuplicateKey { .. }));
                     assert!(found, "{inserted:?}");
+                }
+            }
+        }
+        What::InsertOrFind(number, content, is_taken) => {
+            *numbers += 1;
+            let taken = model.values().next().map(|(_, number)| *number);
+            let taken = taken.filter(|_| is_taken);
+            let table = tx.rows(TABLE).expect("a table").number();
+            let (name, value) = (name(number), value(content));
+            let mut row = RowWriter::new(4);
+            row.set(0, ValueRef::Bytes(&name));
+            row.set(1, ValueRef::Bytes(&value));
+            row.set(2, ValueRef::Int(part(number).into()));
+            row.set(3, ValueRef::Int(taken.unwrap_or(*numbers).into()));
+            let put = in_detail(tx.insert_or_find_row(table, row));
+            let (key, there) = (key(number), tx.rows(TABLE).expect("a table"));
+            let there = there.get(&key).expect("readable").map(|row| row.address());
+            match model.get(&(name.clone(), part(number))) {
+                Some(_) => assert_eq!(put.ok(), there.map(|at| (at, false))),
+                None if taken.is_some() => {
+                    let found = matches!(put, Err(TableError::DuplicateValue { .. }));
+                    assert!(found && there.is_none(), "{put:?}");
+                }
+                None => {
+                    assert_eq!(put.ok(), there.map(|at| (at, true)));
+                    model.insert((name, part(number)), (value, *numbers));
                 }
             }
         }
@@ -157,6 +185,8 @@ fn what() -> impl Strategy<Value = What> {
     let number = 0..120_u8;
     prop_oneof![
         6 => (number.clone(), any::<u16>()).prop_map(|(n, c)| What::Insert(n, c)),
+        6 => (number.clone(), any::<u16>(), prop::bool::weighted(0.2))
+            .prop_map(|(n, c, taken)| What::InsertOrFind(n, c, taken)),
         3 => (number.clone(), any::<u16>()).prop_map(|(n, c)| What::Update(n, c)),
         4 => number.prop_map(What::Delete),
         1 => Just(What::Mark),
