@@ -39,6 +39,8 @@ def left_out(language):
         return f"{needed} is not installed"
     if language == "python" and not importlib.util.find_spec("psycopg"):
         return "psycopg is not installed: pip install 'psycopg[binary]'"
+    if language == "sqlalchemy" and not all(map(importlib.util.find_spec, ["sqlalchemy", "psycopg"])):
+        return "it is not installed: pip install sqlalchemy 'psycopg[binary]'"
     if language == "java" and not os.path.exists(os.environ.get("JDBC_JAR", "")):
         return "JDBC_JAR names no driver: org.postgresql:postgresql of Maven Central"
     if language == "node" and subprocess.run(["node", "-e", "require('pg')"], capture_output=True, cwd=HERE).returncode:
@@ -59,7 +61,7 @@ def started(language, text, directory):
         if named:
             text = f'sardonyx() {{ "{pathlib.Path(named).resolve()}" "$@"; }}\n{text}'
         return run(["bash", "-euo", "pipefail", "-c", text], directory)
-    if language == "python":
+    if language in ("python", "sqlalchemy"):
         return run([sys.executable, "-c", text], directory)
     if language == "node":
         return run(["node", "-e", text], HERE)
@@ -95,7 +97,7 @@ def main():
     for language in only:
         absent = left_out(language)
         if absent:
-            print(f"{language:<8}left out  {absent}", flush=True)
+            print(f"{language:<11}left out  {absent}", flush=True)
             continue
         text = all_programs[language]
         assert ADDRESS in text, f"{language}: the page's address"
@@ -105,10 +107,10 @@ def main():
         lines = done.stdout.strip().splitlines()
         if done.returncode == 0 and lines and lines[-1].strip('"') == EXPECTED:
             ran.append(language)
-            print(f"{language:<8}ok        {lines[-1]}", flush=True)
+            print(f"{language:<11}ok        {lines[-1]}", flush=True)
         else:
             failed.append(language)
-            print(f"{language:<8}FAILED    exit {done.returncode}\n{done.stdout}{done.stderr}", flush=True)
+            print(f"{language:<11}FAILED    exit {done.returncode}\n{done.stdout}{done.stderr}", flush=True)
     print(f"{len(ran)} programs of the quick start ran: {', '.join(ran)}")
     return 1 if failed else 0
 

@@ -72,3 +72,8 @@ pub use session::{
     Authenticate, Authenticated, Clock, Continue, Flight, Permission, Session, SessionOptions,
     SystemClock,
 };
+
+/// The guide to Redis clients: its program is compiled with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/redis.md")]
+struct RedisGuide;

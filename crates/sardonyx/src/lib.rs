@@ -262,7 +262,7 @@ pub mod declared {
     pub use sardonyx_storage::store::PageRead;
 }
 
-/// The programs of README and of two guides are compiled with the tests of the documentation.
+/// The programs of README and of the guides are compiled with the tests of the documentation.
 #[cfg(all(
     doctest,
     not(shuttle),
@@ -294,3 +294,30 @@ struct TablesGuide;
 ))]
 #[doc = include_str!("../../../docs/nodes.md")]
 struct NodesGuide;
+
+/// The guide to memory.
+#[cfg(all(
+    doctest,
+    not(shuttle),
+    feature = "memory",
+    feature = "operations",
+    feature = "nodes"
+))]
+#[doc = include_str!("../../../docs/mapped.md")]
+struct MemoryGuide;
+
+/// The guide to operations.
+#[cfg(all(
+    doctest,
+    not(shuttle),
+    feature = "memory",
+    feature = "operations",
+    feature = "nodes"
+))]
+#[doc = include_str!("../../../docs/multilevel.md")]
+struct OperationsGuide;
+
+/// The guide to readers in other processes.
+#[cfg(all(doctest, not(shuttle), feature = "hosts"))]
+#[doc = include_str!("../../../docs/followers.md")]
+struct FollowersGuide;

@@ -111,7 +111,7 @@ impl Options {
         self
     }
 
-    /// The most bytes of log on disk (default 2 GiB).
+    /// The most bytes of log on disk (default 2 GiB); at least four segments ([`Options::segment_bytes`]).
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.storage.log_bytes_max = bytes;
         self.storage.log_bytes_prepared = self.storage.log_bytes_prepared.min(bytes);

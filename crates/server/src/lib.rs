@@ -70,3 +70,8 @@ pub use following::Following;
 pub use lease::Lease;
 pub use options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 pub use server::Server;
+
+/// The guide to the server: its program is compiled with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/server.md")]
+struct ServerGuide;

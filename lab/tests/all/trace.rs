@@ -1,4 +1,4 @@
-//! `sardonyx trace` as its users run it: a real process, its files, its output, its exit codes.
+//! `sardonyx-lab trace` as its users run it: a real process, its files, its output, its exit codes.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@
 //!   begin with a crate and name none of its items;
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
-//! - directories of tests that the index in docs/testing.md does not have;
+//! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has.
 
 mod habits;
@@ -37,6 +37,9 @@ pub struct CheckDocs {
     /// Only counts habits of prose, for each folder
     #[arg(long)]
     habits: bool,
+    /// Writes docs/tests.md from the tests first
+    #[arg(long)]
+    write: bool,
 }
 
 /// Rust files with their texts.
@@ -63,6 +66,12 @@ impl CheckDocs {
         if self.habits {
             print!("{}", habits(&self.root)?);
             return Ok(());
+        }
+        if self.write {
+            let (_, sources) = read(&self.root)?;
+            let page = self.root.join(index::PAGE);
+            std::fs::write(&page, index::text(&sources))
+                .with_context(|| format!("writing {}", page.display()))?;
         }
         let (pages, findings) = check(&self.root)?;
         for finding in &findings {
@@ -100,9 +109,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
         links::check_source(root, file, text, &pages, &mut findings);
     }
     summary::check(&pages, &mut findings);
-    if let Some(page) = pages.get(Path::new(index::PAGE)) {
-        index::check(page, &sources, &mut findings);
-    }
+    index::check(root, &sources, &mut findings);
     if root.join(public_api::LIST).exists() {
         let list = std::fs::read_to_string(root.join(public_api::LIST))
             .with_context(|| format!("reading {}", public_api::LIST))?;

@@ -66,17 +66,24 @@ fn heading(line: &str) -> Option<&str> {
     text.starts_with(' ').then(|| text.trim())
 }
 
+/// A line with links as their texts.
+pub fn without_links(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("](") {
+        let (before, linked) = rest[..at].rsplit_once('[').unwrap_or((&rest[..at], ""));
+        text.push_str(before);
+        text.push_str(linked);
+        rest = rest[at..].split_once(')').map_or("", |(_, rest)| rest);
+    }
+    text + rest
+}
+
 /// The anchor that GitHub gives a heading: lower case, spaces as hyphens, no punctuation; of a link
 /// only its text.
 fn anchor(heading: &str) -> String {
-    let mut text = String::new();
-    let mut rest = heading;
-    while let Some(at) = rest.find("](") {
-        text.push_str(&rest[..at].replacen('[', "", 1));
-        rest = rest[at..].split_once(')').map_or("", |(_, rest)| rest);
-    }
-    text.push_str(rest);
-    text.to_lowercase()
+    without_links(heading)
+        .to_lowercase()
         .chars()
         .filter(|&c| c.is_alphanumeric() || c == ' ' || c == '-' || c == '_')
         .map(|c| if c == ' ' { '-' } else { c })

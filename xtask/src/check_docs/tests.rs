@@ -149,30 +149,45 @@ fn a_page_that_the_table_of_contents_lacks_is_found() {
 }
 
 #[test]
-fn a_directory_of_tests_that_the_index_lacks_is_found() {
-    let found = |index: &str| {
-        let root = tempfile::tempdir().expect("a directory");
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            std::fs::write(path, text).expect("a file");
-        };
-        write("docs/testing.md", index);
-        write("docs/SUMMARY.md", "- [Tests](testing.md)\n");
-        write("crates/one/tests/all/main.rs", "");
-        write("crates/two/tests/all/tests/more.rs", "");
-        write("crates/two/src/part/tests/unit.rs", "");
-        let (_, findings) = check(root.path()).expect("read");
-        let findings = findings.iter().map(ToString::to_string);
-        findings.collect::<Vec<_>>()
+fn a_page_of_tests_is_written_from_them_and_found_when_it_is_old() {
+    let root = tempfile::tempdir().expect("a directory");
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
     };
-    assert_eq!(
-        found("`crates/one/tests/`, `crates/two/tests/all/main.rs`\n"),
-        ["docs/testing.md:1: crates/two/tests/all/main.rs is not there"]
+    let checked = |write: bool| {
+        let root = root.path().to_owned();
+        let (habits, is_written) = (false, write);
+        super::CheckDocs {
+            root,
+            habits,
+            write: is_written,
+        }
+        .run()
+    };
+    write(
+        "docs/SUMMARY.md",
+        "- [Test programs](tests.md)\n- [Testing](testing.md)\n",
+    );
+    write("docs/testing.md", "");
+    write("crates/storage/tests/all/main.rs", "//! All tests.");
+    write("crates/storage/tests/all/log.rs", "//! The log.");
+    write("docs/tests.md", "");
+    assert!(checked(false).is_err());
+    checked(true).expect("written");
+    checked(false).expect("as it was written");
+    let page = std::fs::read_to_string(root.path().join("docs/tests.md")).expect("a page");
+    assert!(page.ends_with("| `log` | The log. |\n"), "{page}");
+    write("crates/storage/tests/all/log.rs", "//! Another subject.");
+    let (_, findings) = check(root.path()).expect("read");
+    let line = page.lines().count();
+    let expected = format!(
+        "docs/tests.md:{line}: not as the tests say: `cargo xtask check-docs --write` writes it"
     );
     assert_eq!(
-        found("`crates/two/tests/`\n"),
-        ["docs/testing.md:1: the index has no line for crates/one/tests"]
+        findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [expected]
     );
 }
 

@@ -1,7 +1,7 @@
 //! The library for C: headers, shared and static library, and the files for pkg-config and CMake.
 
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,14 +20,11 @@ const NATIVE: &[&str] = &[
 
 pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<()> {
     let built = build.build("sardonyx-capi", None)?;
-    let shared = library(&built, "libsardonyx_capi.so");
+    let shared = library(&built, "libsardonyx_capi.so")?;
+    let archive = library(&built, "libsardonyx_capi.a")?;
     let stage = Stage::new(output.join("c"))?;
     stage.stripped("lib/libsardonyx_capi.so", &shared, 0o755)?;
-    stage.stripped(
-        "lib/libsardonyx_capi.a",
-        &library(&built, "libsardonyx_capi.a"),
-        0o644,
-    )?;
+    stage.stripped("lib/libsardonyx_capi.a", &archive, 0o644)?;
     for header in ["sardonyx.h", "libxac.h"] {
         stage.copy(
             &format!("include/{header}"),
@@ -75,12 +72,13 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
 }
 
 /// A built library: by itself, or for tests, which place it with its dependencies.
-fn library(built: &Path, name: &str) -> PathBuf {
-    let alone = built.join(name);
-    match alone.exists() {
-        true => alone,
-        false => built.join("deps").join(name),
-    }
+fn library(built: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let places = [built.join(name), built.join("deps").join(name)];
+    let mut there = places.into_iter().filter(|place| place.exists());
+    there.next().with_context(|| {
+        let built = built.display();
+        format!("{built} has no {name}: `cargo build -p sardonyx-capi` makes it, `cargo build` does not")
+    })
 }
 
 /// A template of `packaging/c` with the version and the system's libraries.
@@ -100,6 +98,9 @@ fn filled(template: &str) -> anyhow::Result<String> {
 fn try_it(file: &Path, output: &Path) -> anyhow::Result<()> {
     let place = Stage::new(output.join("c-trial"))?;
     let root = &place.root;
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        bail!("pkg-config is not installed; --untried leaves the trial out");
+    }
     run(Command::new("tar")
         .args(["--strip-components=1", "-xzf"])
         .arg(file)

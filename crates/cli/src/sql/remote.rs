@@ -77,12 +77,14 @@ impl Remote {
         });
         let client = client.map_err(|error| {
             // The driver's error has no kind to ask for.
-            let lacks_password = format!("{error:#}").contains("password missing");
-            error.context(match lacks_password {
-                true => {
-                    "the server asks for the user's password: set PGPASSWORD in the environment"
-                }
-                false => "the server cannot be used",
+            let text = format!("{error:#}");
+            error.context(if text.contains("password missing") {
+                "the server asks for the user's password: set PGPASSWORD in the environment"
+            } else if text.contains("invalid peer certificate") {
+                "the server's certificate is refused: the CA of --ca must have signed it, it must name the host of the \
+                 URL under subjectAltName, and not be a CA itself (docs/server.md, \"Certificates\")"
+            } else {
+                "the server cannot be used"
             })
         });
         Ok(Remote {

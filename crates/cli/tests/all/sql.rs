@@ -173,6 +173,54 @@ fn a_directory_and_a_server_of_it_say_the_same() {
     assert_eq!(conversation(&server.url), here);
 }
 
+/// A table with all that its description shows, beside one that it refers to and a view.
+const DESCRIBED: &str = "create table owners (id int primary key);\n\
+    create table \"It's\" (id int primary key, \"of\" int references owners on delete cascade,\n\
+    sum numeric(12,2) default 0 constraint sound check (sum >= 0), name varchar(20),\n\
+    twice int generated always as (id * 2) stored, n int generated always as identity);\n\
+    create view names as select name from \"It's\"; create index by_name on \"It's\" (name) where sum > 1";
+
+#[test]
+fn a_description_shows_conditions_and_references_of_both_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bank.sdx");
+    let path = path.to_str().unwrap();
+    run(0, &["sql", path, "--create", "-c", DESCRIBED]);
+    let described = |name: &str| run(0, &["sql", path, "-q", "-c", &format!("\\d {name}")]).0;
+    let expected = " column | type                  | nullable | default\n\
+                    --------+-----------------------+----------+-------------------------------------\n\
+                    \x20id     | integer               | not null |\n\
+                    \x20of     | integer               |          |\n\
+                    \x20sum    | numeric(12,2)         |          | 0.00\n\
+                    \x20name   | character varying(20) |          |\n\
+                    \x20twice  | integer               |          | generated always as (id * 2) stored\n\
+                    \x20n      | integer               | not null | generated always as identity\n";
+    let table = described("\"It's\"");
+    assert!(table.starts_with(expected), "{table}");
+    let constraints = " constraint   | definition\n\
+                       --------------+----------------------------------------------------------\n\
+                       \x20sound        | CHECK ((sum >= 0))\n\
+                       \x20It's_of_fkey | FOREIGN KEY (of) REFERENCES owners(id) ON DELETE CASCADE\n";
+    assert!(table.ends_with(constraints), "{table}");
+    assert!(
+        table.contains("by_name") && table.contains("WHERE"),
+        "{table}"
+    );
+    let owners = described("owners");
+    let referenced = " referenced by | constraint   | definition\n\
+                      ---------------+--------------+----------------------------------------------------------\n\
+                      \x20\"It's\"        | It's_of_fkey | FOREIGN KEY (of) REFERENCES owners(id) ON DELETE CASCADE\n";
+    assert!(owners.ends_with(referenced), "{owners}");
+    // A view has columns alone: lists without rows are left out.
+    let view = described("names");
+    assert_eq!(view.matches("--+--").count(), 3, "{view}");
+    // A sequence and an index are no tables.
+    for name in ["\"It's_n_seq\"", "by_name", "names_"] {
+        let refused = run(2, &["sql", path, "-c", &format!("\\d {name}")]).1;
+        assert!(refused.contains("there is no table"), "{refused}");
+    }
+}
+
 #[test]
 fn one_row_is_an_object_and_an_error_ends_it() {
     let directory = tempfile::tempdir().unwrap();

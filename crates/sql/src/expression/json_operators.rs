@@ -1,12 +1,14 @@
 //! Operators of JSON: each is a function of PostgreSQL's, which is called by its name.
 
+use super::cast::Coercion;
 use super::compile::Compiler;
-use super::functions::{PATH, PATH_TEXT};
+use super::functions::{MADE, PATH, PATH_TEXT};
 use super::operators::no_operator;
 use super::{Expr, Function, Typed};
-use crate::error::SqlError;
-use crate::types::SqlType;
-use sqlparser::ast::BinaryOperator;
+use crate::error::{SqlError, code};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{AccessExpr, BinaryOperator, Subscript};
 
 impl Compiler<'_> {
     /// The call that an operator of JSON is; none if it is another operator.
@@ -83,5 +85,39 @@ impl Compiler<'_> {
             };
         }
         Some(self.call(&name, vec![left, right]))
+    }
+
+    /// The part of a value of `jsonb` that subscripts name, as `#>` with their texts finds it. So a number is also the
+    /// name of an object's field.
+    ///
+    /// # Errors
+    /// `42804` of a slice, and of a subscript that is neither a text nor an `integer`.
+    pub(super) fn part_of_json(
+        &mut self,
+        json: Typed,
+        chain: &[AccessExpr],
+    ) -> Result<Typed, SqlError> {
+        let mut path = vec![Expr::Literal(Value::Int(SqlType::Text.number().into()))];
+        for access in chain {
+            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+                let text = "jsonb subscript does not support slices";
+                return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
+            };
+            let step = self.compile(index)?;
+            let kind = step.kind();
+            if !matches!(
+                kind,
+                SqlType::Unknown | SqlType::Text | SqlType::Varchar | SqlType::Int2 | SqlType::Int4
+            ) {
+                let text = format!("subscript type {} is not supported", kind.name());
+                let hint = "jsonb subscript must be coercible to either integer or text.";
+                return Err(SqlError::new(code::DATATYPE_MISMATCH, text).hint(hint));
+            }
+            let text = TypeSpec::plain(SqlType::Text);
+            path.push(self.coerce(step, text, Coercion::Assignment)?);
+        }
+        let path = Expr::Call(Function(&MADE), path);
+        let call = Expr::Call(Function(&PATH), vec![json.expr, path]);
+        Ok(Typed::new(call, SqlType::Jsonb))
     }
 }

@@ -168,9 +168,16 @@ impl Compiler<'_> {
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
             return expanded(array, &field.value);
         }
-        let refused =
-            || SqlError::unsupported("subscripts are supported of arrays only, without slices");
-        let element = array.kind().element().ok_or_else(refused)?;
+        if array.kind() == SqlType::Jsonb {
+            return self.part_of_json(array, chain);
+        }
+        let Some(element) = array.kind().element() else {
+            let name = array.kind().name();
+            let text =
+                format!("cannot subscript type {name} because it does not support subscripting");
+            return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
+        };
+        let refused = || SqlError::unsupported("slices of arrays are not supported");
         let kind = Expr::Literal(Value::Int(element.number().into()));
         let mut parts = vec![array.expr, kind];
         for access in chain {

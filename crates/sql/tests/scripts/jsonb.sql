@@ -395,3 +395,68 @@ query
 SELECT '1'::jsonb = any(array['1.0','2']::jsonb[]), '1'::jsonb <> all(array['1.0']::jsonb[]), '3'::jsonb > any(array['4']::jsonb[]), array_position(array['1.0','1']::jsonb[], '1'::jsonb), array_remove(array['1.0','2']::jsonb[], '1'::jsonb)
 ----
 t|f|f|1|{2}
+
+# Subscripts are a path: a number also names a field, and a name a place.
+
+query
+SELECT j['a'], j['a']['b'][1], j['a']['b'][-1], j['c'], j['a']['b']['0'], j[1], (j['a'])['b'][2], pg_typeof(j['a']) FROM (VALUES ('{"a":{"b":[1,"x",null]},"1":true}'::jsonb)) t(j)
+----
+{"b": [1, "x", null]}|"x"|null|NULL|1|true|null|jsonb
+
+query
+SELECT j[null], j['a'][null], (null::jsonb)['a'] FROM (VALUES ('{"a":[1]}'::jsonb)) t(j)
+----
+NULL|NULL|NULL
+
+statement ok
+CREATE TABLE parts (id int2 PRIMARY KEY, d jsonb, k varchar(5))
+
+statement ok
+INSERT INTO parts VALUES (1, '{"x":[10,20]}', 'x'), (0, '{"x":[5]}', 'y')
+
+query
+SELECT id, d[k][id], parts.d['x'] FROM parts ORDER BY d['x'][0], id
+----
+0|NULL|[5]
+1|20|[10, 20]
+
+query
+SELECT id FROM parts WHERE d['x'][0] = '5'
+----
+0
+
+statement ok
+PREPARE part AS SELECT d[$1][$2::int] FROM parts ORDER BY id
+
+query
+EXECUTE part('x', 0)
+----
+5
+10
+
+statement ok
+CREATE INDEX by_part ON parts (id, (d['x'] ->> 0))
+
+statement error 42804
+SELECT d['x'][1:2] FROM parts
+----
+jsonb subscript does not support slices
+
+statement error 42804
+SELECT d[1::bigint] FROM parts
+----
+subscript type bigint is not supported
+HINT: jsonb subscript must be coercible to either integer or text.
+
+statement error 42804
+SELECT ('{"a":1}'::json)['a']
+----
+cannot subscript type json because it does not support subscripting
+
+statement error 42804
+SELECT (1)[1]
+----
+cannot subscript type integer because it does not support subscripting
+
+statement ok
+DROP TABLE parts

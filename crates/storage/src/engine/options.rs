@@ -195,7 +195,7 @@ pub(super) fn check_limits(
         "log_bytes_max",
         options.log_bytes_max,
         options.log_bytes_max >= segment_bytes.saturating_mul(4),
-        "at least four segments",
+        "at least four segments of the log, which have segment_bytes each (64 MiB unless set when the database was made)",
     )?;
     check(
         "depth",
