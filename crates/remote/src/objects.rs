@@ -11,7 +11,8 @@
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
-use crate::requests::{Requests, shown};
+use crate::requests::Requests;
+use crate::shown::shown;
 use crate::several;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
