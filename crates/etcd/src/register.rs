@@ -129,7 +129,9 @@ impl Etcd {
             return Ok(());
         };
         let before = Instant::now();
-        let answer = self.client.ask_of_lease(KEEP_ALIVE, &json!({ "ID": lease }))?;
+        let answer = self
+            .client
+            .ask_of_lease(KEEP_ALIVE, &json!({ "ID": lease }))?;
         let seconds = number(&answer["result"]["TTL"]).unwrap_or(0);
         // No answer about an ended lease: it lives no longer than was known.
         if let Ok(seconds @ 1..) = u64::try_from(seconds) {

@@ -121,10 +121,10 @@ mod rules;
 #[cfg(feature = "s3")]
 mod s3;
 mod served;
-#[cfg(any(feature = "etcd", feature = "s3", feature = "nats"))]
-mod shown;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod several;
+#[cfg(any(feature = "etcd", feature = "s3", feature = "nats"))]
+mod shown;
 mod stable;
 mod tcp;
 

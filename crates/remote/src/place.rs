@@ -111,7 +111,10 @@ pub(crate) fn open_plain(
         "nats" | "tls" => open_nats(scheme == "tls", rest, options),
         "tcp" => open_tcp(rest, options),
         "copies" => Ok(Copies::open(rest, options)?),
-        "etcd" | "etcds" => Err(wrong(&format!("the place that begins with {scheme}:"), NO_LOG)),
+        "etcd" | "etcds" => Err(wrong(
+            &format!("the place that begins with {scheme}:"),
+            NO_LOG,
+        )),
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(MemoryStore::named(place.into(), options.entry_bytes_max));
@@ -199,7 +202,9 @@ fn open_etcd(
     options: &RemoteOptions,
 ) -> Result<Arc<dyn RemotePlace>, StoreError> {
     let place = crate::etcd::place::EtcdPlace::parse(tls, rest, is_plain_allowed())?;
-    Ok(Arc::new(crate::etcd::keeper::EtcdKeeper::open(&place, options)?))
+    Ok(Arc::new(crate::etcd::keeper::EtcdKeeper::open(
+        &place, options,
+    )?))
 }
 
 #[cfg(not(feature = "etcd"))]
@@ -251,7 +256,11 @@ mod tests {
             ("s3://bucket/hunter2", "s3", cfg!(feature = "s3")),
             ("nats://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
             ("tls://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
-            ("copies:etcd://127.0.0.1/HUNTER2;file:a;file:b", "etcd", cfg!(feature = "etcd")),
+            (
+                "copies:etcd://127.0.0.1/HUNTER2;file:a;file:b",
+                "etcd",
+                cfg!(feature = "etcd"),
+            ),
         ];
         for (place, feature, _) in places.iter().filter(|(_, _, built)| !built) {
             let error = open(place, &RemoteOptions::default()).unwrap_err();

@@ -54,12 +54,13 @@ impl Client {
         }
     }
 
-    /// Makes a call of a lease: its answers may come from a server that lags.
+    /// Makes a call of a lease. Its answers may come from a server that lags, so they are not compared with others. Any
+    /// server is asked when one gives no answer: a lease that is granted twice runs out.
     ///
     /// # Errors
     /// There is no usable answer.
     pub fn ask_of_lease(&self, path: &'static str, body: &Value) -> Result<Value, EtcdError> {
-        self.call.call(path, body, Effect::Changes)
+        self.call.call(path, body, Effect::Repeatable)
     }
 
     /// Makes a call of keys, and compares the state that the answer shows.
@@ -122,7 +123,7 @@ impl Client {
     }
 
     fn range(&self, body: &Value) -> Result<Vec<Found>, EtcdError> {
-        let answer = self.ask(RANGE, body, Effect::Reads)?;
+        let answer = self.ask(RANGE, body, Effect::Repeatable)?;
         let missing = |what| EtcdError::Answer { path: RANGE, what };
         let found = answer["kvs"].as_array().into_iter().flatten();
         let found = found.map(|found| {
@@ -163,7 +164,7 @@ impl Client {
             }],
             "success": [{ "request_put": put }],
         });
-        let answer = self.ask(TXN, &body, Effect::Changes)?;
+        let answer = self.ask(TXN, &body, Effect::Once)?;
         // etcd leaves out what is false.
         Ok(answer["succeeded"].as_bool().unwrap_or(false))
     }
@@ -174,6 +175,6 @@ impl Client {
     /// There is no usable answer: it may be deleted.
     pub fn delete(&self, key: &str) -> Result<(), EtcdError> {
         let body = json!({ "key": text(key) });
-        self.ask(DELETE, &body, Effect::Changes).map(drop)
+        self.ask(DELETE, &body, Effect::Once).map(drop)
     }
 }

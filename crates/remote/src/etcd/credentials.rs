@@ -47,7 +47,11 @@ impl Credentials {
                 return Ok(None);
             };
             let read = std::fs::read(file).map(Some);
-            read.map_err(|error| wrong(format!("the file that {name} names cannot be read: {error}")))
+            read.map_err(|error| {
+                wrong(format!(
+                    "the file that {name} names cannot be read: {error}"
+                ))
+            })
         };
         let user = variable("ETCDCTL_USER");
         let user = match (user, variable("ETCDCTL_PASSWORD")) {
@@ -121,7 +125,9 @@ impl Credentials {
 }
 
 fn no(name: &str, what: &str, wrong: &impl Fn(String) -> StoreError) -> StoreError {
-    wrong(format!("the file that {name} names has no {what} in it (PEM)"))
+    wrong(format!(
+        "the file that {name} names has no {what} in it (PEM)"
+    ))
 }
 
 /// The certificates of a file, if it has at least one and nothing is damaged.
@@ -145,7 +151,10 @@ mod tests {
         std::fs::write(file.path(), "hunter2").unwrap();
         let path = file.path().to_str().unwrap();
         let from = |tls: bool, set: &[(&str, &str)]| {
-            let set: Vec<_> = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+            let set: Vec<_> = set
+                .iter()
+                .map(|(n, v)| (n.to_string(), v.to_string()))
+                .collect();
             Credentials::from("here", tls, move |name: &str| {
                 let found = set.iter().find(|(known, _)| known == name);
                 found.map(|(_, value)| value.clone())
@@ -162,15 +171,34 @@ mod tests {
         assert!(!shown.contains("hunter2"), "{shown}");
         for (tls, set, says) in [
             (false, vec![("ETCDCTL_USER", "hunter2")], "no password"),
-            (false, vec![("ETCDCTL_PASSWORD", "hunter2")], "without ETCDCTL_USER"),
+            (
+                false,
+                vec![("ETCDCTL_PASSWORD", "hunter2")],
+                "without ETCDCTL_USER",
+            ),
             (false, vec![("ETCDCTL_CACERT", path)], "write etcds://"),
-            (true, vec![("ETCDCTL_CACERT", "/no/hunter2")], "ETCDCTL_CACERT names cannot"),
-            (true, vec![("ETCDCTL_CACERT", path)], "ETCDCTL_CACERT names has no certificate"),
+            (
+                true,
+                vec![("ETCDCTL_CACERT", "/no/hunter2")],
+                "ETCDCTL_CACERT names cannot",
+            ),
+            (
+                true,
+                vec![("ETCDCTL_CACERT", path)],
+                "ETCDCTL_CACERT names has no certificate",
+            ),
             (true, vec![("ETCDCTL_CERT", path)], "together or not"),
-            (true, vec![("ETCDCTL_CERT", path), ("ETCDCTL_KEY", path)], "ETCDCTL_CERT names has no"),
+            (
+                true,
+                vec![("ETCDCTL_CERT", path), ("ETCDCTL_KEY", path)],
+                "ETCDCTL_CERT names has no",
+            ),
         ] {
             let error = from(tls, &set).unwrap_err().to_string();
-            assert!(error.contains(says) && !error.contains("hunter2"), "{error}");
+            assert!(
+                error.contains(says) && !error.contains("hunter2"),
+                "{error}"
+            );
         }
     }
 }

@@ -111,13 +111,13 @@ impl EtcdError {
                     reason,
                 }
             }
-            EtcdError::Unreachable { .. } | EtcdError::Refused { .. } | EtcdError::Answer { .. } => {
-                StoreError::Unclear {
-                    what,
-                    place,
-                    reason,
-                }
-            }
+            EtcdError::Unreachable { .. }
+            | EtcdError::Refused { .. }
+            | EtcdError::Answer { .. } => StoreError::Unclear {
+                what,
+                place,
+                reason,
+            },
         }
     }
 
@@ -129,16 +129,18 @@ impl EtcdError {
                 endpoint,
                 ..
             } => format!("{endpoint} is no etcd of version 3.4 or newer"),
-            EtcdError::Refused {
-                text, endpoint, ..
-            } if text.contains("user name is empty") => format!(
-                "etcd at {endpoint} asks for a user: set ETCDCTL_USER and ETCDCTL_PASSWORD ({text})"
-            ),
-            EtcdError::Refused {
-                text, endpoint, ..
-            } if text.contains("database space exceeded") => format!(
-                "etcd at {endpoint} is full: compact and defragment it, and disarm its alarm ({text})"
-            ),
+            EtcdError::Refused { text, endpoint, .. } if text.contains("user name is empty") => {
+                format!(
+                    "etcd at {endpoint} asks for a user: set ETCDCTL_USER and ETCDCTL_PASSWORD ({text})"
+                )
+            }
+            EtcdError::Refused { text, endpoint, .. }
+                if text.contains("database space exceeded") =>
+            {
+                format!(
+                    "etcd at {endpoint} is full: compact and defragment it, and disarm its alarm ({text})"
+                )
+            }
             other => other.to_string(),
         };
         shortened(&text, &[])

@@ -20,13 +20,13 @@ const AUTHENTICATE: &str = "/v3/auth/authenticate";
 /// The most bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 8 << 20;
 
-/// The effect of a request.
+/// The effect of a request that is sent twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// It changes nothing: any number of servers may be asked.
-    Reads,
+pub(crate) enum Effect {
+    /// None: any number of servers may be asked.
+    Repeatable,
     /// It may change a key. It is never sent again after it may have arrived.
-    Changes,
+    Once,
 }
 
 /// Something that answers the calls of etcd's JSON API.
@@ -34,7 +34,7 @@ pub(crate) trait Call: Send + Sync + Debug {
     /// The answer to a call.
     ///
     /// # Errors
-    /// There is none, or it is an error; after an [`Effect::Changes`] the change may be done, or be done later.
+    /// There is none, or it is an error; after an [`Effect::Once`] the change may be done, or be done later.
     fn call(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError>;
 }
 
@@ -95,7 +95,7 @@ impl Http {
             let left = self.limit.saturating_sub(began.elapsed());
             // A server that is stopped leaves time for the others.
             let limit = match effect {
-                Effect::Reads if nth + 1 < count => left / 2,
+                Effect::Repeatable if nth + 1 < count => left / 2,
                 _ => left,
             };
             match self.ask_at(endpoint, path, body, limit) {
@@ -108,10 +108,10 @@ impl Http {
                     self.first.store((at + 1) % count, Ordering::SeqCst);
                     let may_go_on = match &error {
                         EtcdError::Unreachable { source, .. } => {
-                            effect == Effect::Reads || is_unsent(source)
+                            effect == Effect::Repeatable || is_unsent(source)
                         }
                         error => {
-                            effect == Effect::Reads
+                            effect == Effect::Repeatable
                                 && error.of_store("", "").is_unclear()
                                 && !error.is_about_credentials()
                         }
@@ -150,7 +150,10 @@ impl Http {
         let text = body.read_to_string().map_err(unreachable)?;
         let found: Result<Value, _> = serde_json::from_str(&text);
         // A stream's answer has its error inside, with the status of a success.
-        let error = found.as_ref().ok().filter(|found| !found["error"].is_null());
+        let error = found
+            .as_ref()
+            .ok()
+            .filter(|found| !found["error"].is_null());
         if status != 200 || error.is_some() {
             let code = error.and_then(|error| {
                 let inner = error["error"]["grpc_code"].as_i64();
@@ -174,7 +177,7 @@ impl Http {
             return Ok(());
         };
         let body = json!({ "name": name, "password": password });
-        let answer = self.ask(AUTHENTICATE, &body, Effect::Reads)?;
+        let answer = self.ask(AUTHENTICATE, &body, Effect::Repeatable)?;
         let missing = EtcdError::Answer {
             path: AUTHENTICATE,
             what: "token",

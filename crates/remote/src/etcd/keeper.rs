@@ -9,6 +9,7 @@ use super::credentials::Credentials;
 use super::error::EtcdError;
 use super::http::Http;
 use super::place::EtcdPlace;
+use crate::copies::planted::{self, Planted};
 use crate::place::{NO_LOG, RemoteOptions};
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
@@ -81,7 +82,10 @@ impl EtcdKeeper {
             false => Err(StoreError::Refused {
                 what: what.into(),
                 place: self.place.clone(),
-                reason: format!("it has {} bytes, and etcd takes {VALUE_BYTES_MAX}", bytes.len()),
+                reason: format!(
+                    "it has {} bytes, and etcd takes {VALUE_BYTES_MAX}",
+                    bytes.len()
+                ),
             }),
         }
     }
@@ -165,7 +169,17 @@ impl RemoteStore for EtcdKeeper {
                 _ => return Ok(Swapped::Conflict),
             },
         };
-        let put = self.client.put_if(&self.key(register), revision, bytes, None);
+        let revision = match planted::is(Planted::PutNotCompared) {
+            true => {
+                let found = self.client.get(&self.key(register));
+                let found = found.map_err(self.failed(&what))?;
+                found.map_or(0, |found| found.revision)
+            }
+            false => revision,
+        };
+        let put = self
+            .client
+            .put_if(&self.key(register), revision, bytes, None);
         match put.map_err(self.failed(&what))? {
             true => Ok(Swapped::Ok),
             false => Ok(Swapped::Conflict),

@@ -33,9 +33,10 @@ pub(crate) mod place;
 
 #[cfg(test)]
 #[path = "../../tests/all/etcd/served.rs"]
+#[allow(dead_code, reason = "registers of nodes need more of it")]
 pub(crate) mod fake;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use client::{Client, Found};
 pub use error::EtcdError;

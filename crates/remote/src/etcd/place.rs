@@ -52,7 +52,9 @@ impl EtcdPlace {
         let name = name.trim_end_matches('/');
         let hosts: Vec<String> = hosts.split(',').map(str::to_string).collect();
         if hosts.iter().any(|host| !is_host(host)) {
-            return wrong(format!("a server in it has no name, or no right one; {form}"));
+            return wrong(format!(
+                "a server in it has no name, or no right one; {form}"
+            ));
         }
         if name.len() > NAME_BYTES_MAX || !name.split('/').all(is_part) {
             return wrong(format!(
@@ -76,7 +78,12 @@ impl EtcdPlace {
 
     /// The text as it was written.
     pub fn text(&self) -> String {
-        format!("{}://{}/{}", scheme(self.tls), self.hosts.join(","), self.name)
+        format!(
+            "{}://{}/{}",
+            scheme(self.tls),
+            self.hosts.join(","),
+            self.name
+        )
     }
 
     /// The servers' URLs.
@@ -114,12 +121,23 @@ mod tests {
 
     #[test]
     fn places_are_taken_apart_and_others_refused_without_showing_them() {
-        let place = EtcdPlace::parse(false, "//127.0.0.1:4001,localhost,[::1]/ledger/bank/", false);
+        let place = EtcdPlace::parse(
+            false,
+            "//127.0.0.1:4001,localhost,[::1]/ledger/bank/",
+            false,
+        );
         let place = place.unwrap();
-        assert_eq!(place.text(), "etcd://127.0.0.1:4001,localhost,[::1]/ledger/bank");
+        assert_eq!(
+            place.text(),
+            "etcd://127.0.0.1:4001,localhost,[::1]/ledger/bank"
+        );
         assert_eq!(
             place.endpoints(),
-            ["http://127.0.0.1:4001", "http://localhost:2379", "http://[::1]:2379"]
+            [
+                "http://127.0.0.1:4001",
+                "http://localhost:2379",
+                "http://[::1]:2379"
+            ]
         );
         let place = EtcdPlace::parse(true, "//etcd.example.org:2379/bank", false).unwrap();
         assert_eq!(place.endpoints(), ["https://etcd.example.org:2379"]);
@@ -135,8 +153,13 @@ mod tests {
             ("//127.0.0.1/bank?token=hunter2", "no options"),
             ("//127.0.0.1,etcd.example.org/bank", "without TLS"),
         ] {
-            let error = EtcdPlace::parse(false, place, false).unwrap_err().to_string();
-            assert!(error.contains(says) && !error.contains("hunter2"), "{error}");
+            let error = EtcdPlace::parse(false, place, false)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(says) && !error.contains("hunter2"),
+                "{error}"
+            );
         }
         EtcdPlace::parse(false, "//etcd.example.org/bank", true).unwrap();
     }

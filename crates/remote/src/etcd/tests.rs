@@ -141,7 +141,10 @@ fn i12_a_put_without_an_answer_is_unclear_and_is_not_sent_again() {
     assert_eq!(puts(&etcd).len(), 1);
     assert_eq!(read(&keeper).unwrap(), (b"b".to_vec(), second.clone()));
     // A server that could not reach the others in time: it may still be done.
-    let timed_out = (503, r#"{"error":"etcdserver: request timed out","code":14}"#);
+    let timed_out = (
+        503,
+        r#"{"error":"etcdserver: request timed out","code":14}"#,
+    );
     etcd.refuse(0, Some(timed_out));
     etcd.refuse(1, Some(timed_out));
     let unclear = swap(&keeper, Some(&second), b"d").unwrap_err();
@@ -163,9 +166,16 @@ fn another_server_is_asked_when_one_is_down_or_silent_or_refuses() {
     assert!(read(&keeper).is_some(), "a read is asked of the next one");
     etcd.asked();
     assert_eq!(swap(&keeper, Some(&version), b"b").unwrap(), Swapped::Ok);
-    assert_eq!(puts(&etcd), [1], "the one that answered last is asked first");
+    assert_eq!(
+        puts(&etcd),
+        [1],
+        "the one that answered last is asked first"
+    );
     etcd.be_silent([false; 2]);
-    etcd.refuse(1, Some((503, r#"{"error":"etcdserver: no leader","code":14}"#)));
+    etcd.refuse(
+        1,
+        Some((503, r#"{"error":"etcdserver: no leader","code":14}"#)),
+    );
     assert_eq!(read(&keeper).unwrap().0, b"b");
     // After an unclear put the next request begins at the other one.
     etcd.refuse(1, None);
@@ -188,18 +198,53 @@ fn refusals_are_told_apart() {
     let not_now: Kind = |error| matches!(error, StoreError::NotNow { .. });
     let unclear: Kind = |error| matches!(error, StoreError::Unclear { .. });
     for (status, text, is_kind, says) in [
-        (403, r#"{"error":"etcdserver: permission denied","code":7}"#, refused, "permission denied"),
-        (400, r#"{"error":"etcdserver: user name is empty","code":3}"#, refused, "set ETCDCTL_USER"),
-        (429, r#"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#, not_now, "is full"),
-        (429, r#"{"error":"etcdserver: too many requests","code":8}"#, not_now, "too many requests"),
-        (500, r#"{"error":"etcdserver: corrupt cluster","code":15}"#, refused, "corrupt cluster"),
+        (
+            403,
+            r#"{"error":"etcdserver: permission denied","code":7}"#,
+            refused,
+            "permission denied",
+        ),
+        (
+            400,
+            r#"{"error":"etcdserver: user name is empty","code":3}"#,
+            refused,
+            "set ETCDCTL_USER",
+        ),
+        (
+            429,
+            r#"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#,
+            not_now,
+            "is full",
+        ),
+        (
+            429,
+            r#"{"error":"etcdserver: too many requests","code":8}"#,
+            not_now,
+            "too many requests",
+        ),
+        (
+            500,
+            r#"{"error":"etcdserver: corrupt cluster","code":15}"#,
+            refused,
+            "corrupt cluster",
+        ),
         (404, "404 page not found", refused, "no etcd of version 3.4"),
         (502, "<html>", unclear, "502"),
         (429, "slow down", unclear, "429"),
         (200, "<html>", unclear, "JSON"),
         (200, "{}", unclear, "the cluster's id"),
-        (200, r#"{"header":{"cluster_id":"x","revision":"7"}}"#, unclear, "the cluster's id"),
-        (200, r#"{"header":{"cluster_id":"14841639068965178418"},"kvs":[{}]}"#, unclear, "a key"),
+        (
+            200,
+            r#"{"header":{"cluster_id":"x","revision":"7"}}"#,
+            unclear,
+            "the cluster's id",
+        ),
+        (
+            200,
+            r#"{"header":{"cluster_id":"14841639068965178418"},"kvs":[{}]}"#,
+            unclear,
+            "a key",
+        ),
     ] {
         etcd.refuse(0, Some((status, text)));
         let error = keeper.read_register(Register::Copies).unwrap_err();
@@ -270,5 +315,8 @@ fn a_register_that_was_deleted_is_absent() {
     let (_, version) = read(&keeper).unwrap();
     etcd.delete("bank/copies");
     assert_eq!(read(&keeper), None);
-    assert_eq!(swap(&keeper, Some(&version), b"b").unwrap(), Swapped::Conflict);
+    assert_eq!(
+        swap(&keeper, Some(&version), b"b").unwrap(),
+        Swapped::Conflict
+    );
 }

@@ -1,7 +1,7 @@
 //! Exploration of a log on several places. Processes claim the log, append, follow and let copies in, one request after
 //! the other, in an order drawn from a seed (I11). Copies lose answers, execute requests twice or later, are cut off
 //! from some processes and not from others, stop, and come back behind or empty. Places are added to the set and removed
-//! from it. Processes are stopped or killed.
+//! from it. Processes are stopped or killed. The keeper is a store in memory, or the registers in an etcd.
 //!
 //! The processes are threads of which one runs at a time: at each request it hands on to the next one that is drawn. So a
 //! seed gives the same run each time, and the code that runs is the store's own.
@@ -61,8 +61,14 @@ fn each_planted_error_is_found() {
         Planted::ReadFromHead,
         Planted::EmptyTrusted,
         Planted::AddedInSync,
+        #[cfg(feature = "etcd")]
+        Planted::PutNotCompared,
+        Planted::UnclearIsRefused,
     ];
-    let found = planted.map(|planted| (planted, found_after(planted)));
+    let found: Vec<_> = planted
+        .into_iter()
+        .map(|planted| (planted, found_after(planted)))
+        .collect();
     for found in &found {
         println!("{found:?}");
     }

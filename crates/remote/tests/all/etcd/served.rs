@@ -217,17 +217,29 @@ impl Script {
                 Some((name, password, token))
                     if body["name"] == **name && body["password"] == **password =>
                 {
-                    (200, Some(json!({ "token": format!("t{token}") }).to_string()))
+                    (
+                        200,
+                        Some(json!({ "token": format!("t{token}") }).to_string()),
+                    )
                 }
-                _ => (400, Some(r#"{"error":"authentication failed","code":3}"#.into())),
+                _ => (
+                    400,
+                    Some(r#"{"error":"authentication failed","code":3}"#.into()),
+                ),
             };
         }
         if let Some((_, _, present)) = &self.user {
             if token.is_empty() {
-                return (400, Some(r#"{"error":"etcdserver: user name is empty","code":3}"#.into()));
+                return (
+                    400,
+                    Some(r#"{"error":"etcdserver: user name is empty","code":3}"#.into()),
+                );
             }
             if token != format!("t{present}") {
-                return (401, Some(r#"{"error":"etcdserver: invalid auth token","code":16}"#.into()));
+                return (
+                    401,
+                    Some(r#"{"error":"etcdserver: invalid auth token","code":16}"#.into()),
+                );
             }
         }
         let is_put = path == "/v3/kv/txn";
