@@ -65,7 +65,7 @@ mod life;
 mod maintaining;
 mod members;
 mod objects;
-pub(crate) mod planted;
+mod planted;
 mod record;
 #[cfg(test)]
 mod schedules;

@@ -30,6 +30,4 @@ sardonyx_base::planted_errors! {
     JoiningObjectsDeleted,
     /// A replacement of the register without an answer counts as refused.
     UnclearIsRefused,
-    /// The register in etcd is put without its revision.
-    PutNotCompared,
 }

@@ -9,7 +9,6 @@ use super::credentials::Credentials;
 use super::error::EtcdError;
 use super::http::Http;
 use super::place::EtcdPlace;
-use crate::copies::planted::{self, Planted};
 use crate::place::{NO_LOG, RemoteOptions};
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
@@ -168,14 +167,6 @@ impl RemoteStore for EtcdKeeper {
                 // No register here ever had it.
                 _ => return Ok(Swapped::Conflict),
             },
-        };
-        let revision = match planted::is(Planted::PutNotCompared) {
-            true => {
-                let found = self.client.get(&self.key(register));
-                let found = found.map_err(self.failed(&what))?;
-                found.map_or(0, |found| found.revision)
-            }
-            false => revision,
         };
         let put = self
             .client

@@ -13,15 +13,14 @@ use sardonyx_storage::remote_log::store::{
 };
 use serde_json::Value;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// No machine is so busy.
 const LONG: Duration = Duration::from_secs(60);
 
 /// An etcd whose calls are functions, for the exploration.
-#[derive(Clone)]
-pub(crate) struct InProcess(pub Arc<Mutex<State>>);
+struct InProcess(Mutex<State>);
 
 impl fmt::Debug for InProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,9 +34,13 @@ impl Call for InProcess {
     }
 }
 
-/// A keeper of its own in this etcd.
-pub(crate) fn in_process(state: &Arc<Mutex<State>>) -> EtcdKeeper {
-    let client = Client::over(Box::new(InProcess(state.clone())));
+/// The registers of an etcd of its own; a planted fault: its puts compare no revision.
+pub(crate) fn in_process(compares_nothing: bool) -> EtcdKeeper {
+    let state = State {
+        compares_nothing,
+        ..State::default()
+    };
+    let client = Client::over(Box::new(InProcess(Mutex::new(state))));
     EtcdKeeper::new(client, "etcd://here/bank", "bank")
 }
 
@@ -190,7 +193,7 @@ fn another_server_is_asked_when_one_is_down_or_silent_or_refuses() {
 }
 
 #[test]
-fn refusals_are_told_apart() {
+fn each_refusal_has_its_kind() {
     let etcd = ScriptedEtcd::start();
     let keeper = over(&[etcd.endpoint(0)], None);
     type Kind = fn(&StoreError) -> bool;

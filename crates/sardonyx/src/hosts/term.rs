@@ -10,7 +10,7 @@ use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{Duty, Term as Record};
-use sardonyx_storage::remote_log::store::{Register, StoredRegister, Swapped};
+use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -216,7 +216,11 @@ impl Shared {
                 }
             };
             doubts = match &done {
-                Err(RemoteLogError::Primary { .. }) => doubts + 1,
+                // Also a register that was restored from an older state, or another one at the place.
+                Err(
+                    RemoteLogError::Primary { .. }
+                    | RemoteLogError::Store(StoreError::Setup { .. }),
+                ) => doubts + 1,
                 _ => 0,
             };
             pace.asked(matches!(done, Ok(true)));
@@ -225,7 +229,7 @@ impl Shared {
                 // While there is a lease, a damaged entry may be whole the next time.
                 Err(error) if doubts > DOUBTS_MAX && !self.has_lease() => {
                     self.give_up();
-                    events::error!(%error, "the register stays damaged: this host's term is over");
+                    events::error!(%error, "the register stays unusable: this host's term is over");
                     return;
                 }
                 Err(error) if silent.is_due(Instant::now()) => {
