@@ -36,10 +36,8 @@ impl Call for InProcess {
 
 /// The registers of an etcd of its own; a planted fault: its puts compare no revision.
 pub(crate) fn in_process(compares_nothing: bool) -> EtcdKeeper {
-    let state = State {
-        compares_nothing,
-        ..State::default()
-    };
+    let mut state = State::default();
+    state.compares_nothing = compares_nothing;
     let client = Client::over(Box::new(InProcess(Mutex::new(state))));
     EtcdKeeper::new(client, "etcd://here/bank", "bank")
 }
