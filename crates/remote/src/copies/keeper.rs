@@ -4,7 +4,6 @@
 //! old state, nothing is known, since the request may arrive later; then the caller must not go on as if it had
 //! failed. Any later change that succeeds makes it fail for good.
 
-use super::planted::{self, Planted};
 use super::record::SetRecord;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::{
@@ -99,9 +98,6 @@ impl Keeper {
             (Some(there), _) if there.record == *record => Ok(Replaced::Done(there)),
             (Some(there), Ok(Swapped::Ok | Swapped::Conflict)) => Ok(Replaced::Other(there)),
             (Some(there), Err(_)) if Some(&there.version) != expected => Ok(Replaced::Other(there)),
-            (Some(there), Err(_)) if planted::is(Planted::UnclearIsRefused) => {
-                Ok(Replaced::Other(there))
-            }
             (_, Err(error)) => Err(error),
             (None, Ok(_)) => Err(StoreError::Unclear {
                 what: "replace the register of the copies".into(),

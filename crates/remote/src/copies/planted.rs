@@ -28,6 +28,4 @@ sardonyx_base::planted_errors! {
     AddedInSync,
     /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
     JoiningObjectsDeleted,
-    /// A replacement of the register without an answer counts as refused.
-    UnclearIsRefused,
 }

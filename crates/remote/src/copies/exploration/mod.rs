@@ -61,7 +61,6 @@ fn each_planted_error_is_found() {
         Planted::ReadFromHead,
         Planted::EmptyTrusted,
         Planted::AddedInSync,
-        Planted::UnclearIsRefused,
     ];
     let found = planted.map(|planted| (planted, found_after(planted)));
     for found in &found {
