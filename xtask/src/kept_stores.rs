@@ -1,5 +1,5 @@
 //! Processes `sardonyx store serve`, each with a directory of its own, for `store-figures` and `torture-serve`: a log over
-//! TCP, or on two copies.
+//! TCP, or on several copies, whose register is in a directory or in an etcd.
 
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
@@ -30,11 +30,21 @@ impl KeptStores {
 
     /// Starts two servers, and a directory with the register of the copies in sync.
     pub fn copies(program: &Path, directory: &Path) -> anyhow::Result<Self> {
-        let keeper = directory.join("keeper");
-        Self::start(program, directory, 2, |addresses| {
+        let keeper = format!("file:{}", directory.join("keeper").display());
+        Self::kept_by(&keeper, 2, program, directory)
+    }
+
+    /// Starts so many servers of copies, whose register this keeper has.
+    pub fn kept_by(
+        keeper: &str,
+        count: usize,
+        program: &Path,
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
+        Self::start(program, directory, count, |addresses| {
             let copies = addresses.iter().map(|address| format!(";tcp://{address}"));
             let copies = copies.collect::<String>();
-            format!("copies:file:{}{copies}", keeper.display())
+            format!("copies:{keeper}{copies}")
         })
     }
 

@@ -13,6 +13,7 @@ mod check_rooms;
 mod complex_torture;
 mod connections;
 mod damage_torture;
+mod etcd_servers;
 mod explore;
 mod fuzz;
 mod host_victim;

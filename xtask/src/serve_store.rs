@@ -1,6 +1,7 @@
-//! The store of the hosts of `torture-serve`: a directory that all of them use, processes `sardonyx store serve`, or the
-//! servers of an object store or of JetStream.
+//! The store of the hosts of `torture-serve`: a directory that all of them use, processes `sardonyx store serve`, also
+//! with an etcd that keeps their register, or the servers of an object store or of JetStream.
 
+use crate::etcd_servers::EtcdServers;
 use crate::kept_stores::KeptStores;
 use crate::store_servers::{StoreKind, StoreServers};
 use crate::takeover_events::Event;
@@ -19,6 +20,8 @@ pub enum ServeStoreKind {
     Tcp,
     /// Two processes `store serve` with a copy each; the register of the copies is in a directory.
     Copies,
+    /// Three processes `store serve` with a copy each; the register of the copies is in three servers of an etcd.
+    Etcd,
     /// Three nats-servers that sync every write.
     Nats,
     /// A versitygw: the S3 API over a directory.
@@ -31,7 +34,10 @@ impl ServeStoreKind {
         match self {
             ServeStoreKind::Nats => Some(StoreKind::Nats),
             ServeStoreKind::Versitygw => Some(StoreKind::Versitygw),
-            ServeStoreKind::File | ServeStoreKind::Tcp | ServeStoreKind::Copies => None,
+            ServeStoreKind::File
+            | ServeStoreKind::Tcp
+            | ServeStoreKind::Copies
+            | ServeStoreKind::Etcd => None,
         }
     }
 }
@@ -45,8 +51,8 @@ pub enum ServeStore {
         /// Its path while the store is away.
         away: PathBuf,
     },
-    /// Processes `store serve` keep it.
-    Kept(KeptStores),
+    /// Processes `store serve` keep it, and an etcd their register, if there is one.
+    Kept(KeptStores, Option<EtcdServers>),
     /// Another project's servers keep it.
     Servers(StoreServers),
 }
@@ -68,8 +74,13 @@ impl ServeStore {
                 there: directory.join("store"),
                 away: directory.join("away"),
             },
-            ServeStoreKind::Tcp => ServeStore::Kept(KeptStores::tcp(program, &stores)?),
-            ServeStoreKind::Copies => ServeStore::Kept(KeptStores::copies(program, &stores)?),
+            ServeStoreKind::Tcp => ServeStore::Kept(KeptStores::tcp(program, &stores)?, None),
+            ServeStoreKind::Copies => ServeStore::Kept(KeptStores::copies(program, &stores)?, None),
+            ServeStoreKind::Etcd => {
+                let etcd = EtcdServers::start(store_program, &directory.join("etcd"))?;
+                let stores = KeptStores::kept_by(&etcd.place(), 3, program, &stores)?;
+                ServeStore::Kept(stores, Some(etcd))
+            }
             other => bail!("{other:?} has servers of its own"),
         })
     }
@@ -78,7 +89,7 @@ impl ServeStore {
     pub fn place(&self) -> String {
         match self {
             ServeStore::Directory { there, .. } => format!("file:{}", there.display()),
-            ServeStore::Kept(stores) => stores.place().into(),
+            ServeStore::Kept(stores, _) => stores.place().into(),
             ServeStore::Servers(servers) => servers.place(),
         }
     }
@@ -92,7 +103,9 @@ impl ServeStore {
     pub fn servers(&self) -> u64 {
         match self {
             ServeStore::Directory { .. } => 0,
-            ServeStore::Kept(stores) => stores.count() as u64,
+            ServeStore::Kept(stores, etcd) => {
+                (stores.count() + etcd.as_ref().map_or(0, EtcdServers::count)) as u64
+            }
             ServeStore::Servers(servers) => servers.count() as u64,
         }
     }
@@ -105,9 +118,16 @@ impl ServeStore {
                 meanwhile();
                 Ok(std::fs::rename(away, there)?)
             }
-            ServeStore::Kept(stores) => {
+            ServeStore::Kept(stores, etcd) => {
+                let keepers = etcd.as_ref().map_or(0, EtcdServers::count);
                 (0..stores.count()).try_for_each(|server| stores.kill(server))?;
+                if let Some(etcd) = etcd {
+                    (0..keepers).for_each(|server| etcd.kill(server));
+                }
                 meanwhile();
+                if let Some(etcd) = etcd {
+                    (0..keepers).try_for_each(|server| etcd.start_server(server))?;
+                }
                 (0..stores.count()).try_for_each(|server| stores.start_again(server))
             }
             ServeStore::Servers(servers) => {
@@ -126,22 +146,55 @@ impl ServeStore {
         meanwhile: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let kills = how == Event::KillStoreServer;
-        match (&mut *self, kills) {
-            (ServeStore::Kept(stores), true) => stores.kill(server)?,
-            (ServeStore::Kept(stores), false) => stores.signal(server, Signal::STOP)?,
-            (ServeStore::Servers(servers), true) => servers.kill(server),
-            (ServeStore::Servers(servers), false) => servers.signal(server, Signal::STOP)?,
-            (ServeStore::Directory { .. }, _) => bail!("a directory has no servers"),
-        }
+        self.take(server, kills)?;
         let outcome = meanwhile();
-        match (self, kills) {
-            (ServeStore::Kept(stores), true) => stores.start_again(server)?,
-            (ServeStore::Kept(stores), false) => stores.signal(server, Signal::CONT)?,
-            (ServeStore::Servers(servers), true) => servers.start_server(server)?,
-            (ServeStore::Servers(servers), false) => servers.signal(server, Signal::CONT)?,
-            (ServeStore::Directory { .. }, _) => {}
-        }
+        self.give_back(server, kills)?;
         outcome
+    }
+
+    /// Kills or stops one of its servers: those of the copies are numbered first, then those of the etcd.
+    fn take(&mut self, server: usize, kills: bool) -> anyhow::Result<()> {
+        match self {
+            ServeStore::Kept(stores, Some(etcd)) if server >= stores.count() => {
+                let server = server - stores.count();
+                match kills {
+                    true => etcd.kill(server),
+                    false => etcd.signal(server, Signal::STOP)?,
+                }
+            }
+            ServeStore::Kept(stores, _) => match kills {
+                true => stores.kill(server)?,
+                false => stores.signal(server, Signal::STOP)?,
+            },
+            ServeStore::Servers(servers) => match kills {
+                true => servers.kill(server),
+                false => servers.signal(server, Signal::STOP)?,
+            },
+            ServeStore::Directory { .. } => bail!("a directory has no servers"),
+        }
+        Ok(())
+    }
+
+    /// Starts the server again, or continues it.
+    fn give_back(&mut self, server: usize, was_killed: bool) -> anyhow::Result<()> {
+        match self {
+            ServeStore::Kept(stores, Some(etcd)) if server >= stores.count() => {
+                let server = server - stores.count();
+                match was_killed {
+                    true => etcd.start_server(server),
+                    false => etcd.signal(server, Signal::CONT),
+                }
+            }
+            ServeStore::Kept(stores, _) => match was_killed {
+                true => stores.start_again(server),
+                false => stores.signal(server, Signal::CONT),
+            },
+            ServeStore::Servers(servers) => match was_killed {
+                true => servers.start_server(server),
+                false => servers.signal(server, Signal::CONT),
+            },
+            ServeStore::Directory { .. } => Ok(()),
+        }
     }
 
     /// Returns true if hosts continue while any one of its servers is away: there are several copies, and all are in

@@ -1,6 +1,7 @@
 //! `torture-serve`: hosts that are `sardonyx serve` on one store, killed, stopped, ended, asked to hand over, and
 //! without their store for a while. The witnesses are PostgreSQL clients with several hosts. The store is a directory,
-//! or processes `sardonyx store serve`, which are killed and stopped, too.
+//! or processes `sardonyx store serve`, which are killed and stopped, too, as are the servers of the etcd that keeps their
+//! register.
 //!
 //! After each event a host must continue, and no host ends by itself. A host that was stopped while another one took
 //! over is asked by its earlier connections: it must not show the state from before. With `--stale-reads`, following
@@ -77,7 +78,7 @@ pub struct ServeTorture {
     /// The program [default: `sardonyx` beside this one]
     #[arg(long)]
     program: Option<PathBuf>,
-    /// The program of the store's servers [default: nats-server or versitygw]
+    /// The program of the store's servers [default: nats-server, versitygw or etcd]
     #[arg(long)]
     store_program: Option<PathBuf>,
     /// The store.

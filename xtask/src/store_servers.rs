@@ -217,7 +217,7 @@ impl StoreServers {
 }
 
 /// Free ports.
-fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
+pub(crate) fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
         .collect::<Result<_, _>>()?;

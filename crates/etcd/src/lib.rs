@@ -1,8 +1,8 @@
 //! The membership, kept in etcd: the register of loosely coupled nodes
 //! ([`Register`](sardonyx_sharing::node::loose::Register)) for nodes on several hosts.
 //!
-//! etcd replicates and agrees; nothing here does. It is spoken to in JSON over HTTP (`/v3/kv/txn`, `/v3/lease/grant`):
-//! without TLS, so by an address that only the nodes reach.
+//! etcd replicates and agrees; nothing here does. Its client is the one of a log's registers
+//! ([`sardonyx_remote::etcd`]), here without TLS, so by an address that only the nodes reach.
 //!
 //! ```text
 //! PREFIX/view      the view; replaced by a transaction that compares its revision
@@ -30,8 +30,7 @@
 )]
 #![forbid(unsafe_code)]
 
-mod call;
 mod register;
 
-pub use call::EtcdError;
 pub use register::{Etcd, EtcdOptions};
+pub use sardonyx_remote::etcd::EtcdError;

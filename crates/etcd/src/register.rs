@@ -1,17 +1,16 @@
 //! The register in etcd.
 
-use crate::call::{Client, EtcdError, bytes, number, text};
+use sardonyx_remote::etcd::{Client, EtcdError, Found, number};
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::node::loose::{Register, decode_view_bytes, encode_view};
 use sardonyx_sharing::protocol::membership::View;
 use sardonyx_sharing::protocol::{Epoch, NodeId};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 const RANGE: &str = "/v3/kv/range";
-const TXN: &str = "/v3/kv/txn";
 const GRANT: &str = "/v3/lease/grant";
 const KEEP_ALIVE: &str = "/v3/lease/keepalive";
 const REVOKE: &str = "/v3/lease/revoke";
@@ -71,53 +70,33 @@ impl Etcd {
         }
     }
 
-    fn key(&self, name: &str) -> Value {
-        text(format!("{}/{name}", self.options.prefix))
+    fn key(&self, name: &str) -> String {
+        format!("{}/{name}", self.options.prefix)
     }
 
     /// A key's value, and its revision; revision 0 if there is no such key.
-    fn get(&mut self, name: &str) -> Result<(Option<Vec<u8>>, i64), EtcdError> {
-        let body = json!({ "key": self.key(name) });
-        let answer = self.client.ask(RANGE, &body)?;
-        let Some(found) = answer["kvs"].get(0) else {
-            return Ok((None, 0));
-        };
-        let missing = |what| EtcdError::Answer { path: RANGE, what };
-        let revision = number(&found["mod_revision"]).ok_or(missing("mod_revision"))?;
-        let value = match &found["value"] {
-            Value::Null => Vec::new(),
-            value => bytes(value).ok_or(missing("value"))?,
-        };
-        Ok((Some(value), revision))
+    fn get(&self, name: &str) -> Result<(Option<Vec<u8>>, i64), EtcdError> {
+        let found = self.client.get(&self.key(name))?;
+        Ok(match found {
+            None => (None, 0),
+            Some(Found {
+                value, revision, ..
+            }) => (Some(value), revision),
+        })
     }
 
     /// Puts a value if the key's revision is still this. Returns whether it did.
     fn put(
-        &mut self,
+        &self,
         name: &str,
         revision: i64,
         value: &[u8],
         lease: Option<&str>,
     ) -> Result<bool, EtcdError> {
-        let key = self.key(name);
-        let mut put = json!({ "key": key, "value": text(value) });
-        if let Some(lease) = lease {
-            put["lease"] = json!(lease);
-        }
-        let body = json!({
-            "compare": [{
-                "key": key,
-                "target": "MOD",
-                "result": "EQUAL",
-                "mod_revision": revision.to_string(),
-            }],
-            "success": [{ "request_put": put }],
-        });
-        let answer = self.client.ask(TXN, &body)?;
-        Ok(answer["succeeded"].as_bool().unwrap_or(false))
+        self.client.put_if(&self.key(name), revision, value, lease)
     }
 
-    fn view(&mut self) -> Result<(View, i64), EtcdError> {
+    fn view(&self) -> Result<(View, i64), EtcdError> {
         let (value, revision) = self.get("view")?;
         let view = match value {
             None => View::default(),
@@ -134,7 +113,7 @@ impl Etcd {
         let seconds = self.options.lease.as_secs().max(1);
         let answer = self
             .client
-            .ask(GRANT, &json!({ "TTL": seconds.to_string() }))?;
+            .ask_of_lease(GRANT, &json!({ "TTL": seconds.to_string() }))?;
         let missing = EtcdError::Answer {
             path: GRANT,
             what: "ID",
@@ -150,7 +129,9 @@ impl Etcd {
             return Ok(());
         };
         let before = Instant::now();
-        let answer = self.client.ask(KEEP_ALIVE, &json!({ "ID": lease }))?;
+        let answer = self
+            .client
+            .ask_of_lease(KEEP_ALIVE, &json!({ "ID": lease }))?;
         let seconds = number(&answer["result"]["TTL"]).unwrap_or(0);
         // No answer about an ended lease: it lives no longer than was known.
         if let Ok(seconds @ 1..) = u64::try_from(seconds) {
@@ -193,16 +174,12 @@ impl Etcd {
         Ok(None)
     }
 
-    fn nodes(&mut self) -> Result<BTreeMap<NodeId, SocketAddr>, EtcdError> {
-        let prefix = format!("{}/node/", self.options.prefix);
-        // All keys that begin so: up to the next one that does not.
-        let end = format!("{}/node0", self.options.prefix);
-        let body = json!({ "key": text(&prefix), "range_end": text(end) });
-        let answer = self.client.ask(RANGE, &body)?;
+    fn nodes(&self) -> Result<BTreeMap<NodeId, SocketAddr>, EtcdError> {
+        let prefix = self.key("node/");
         let mut nodes = BTreeMap::new();
-        for found in answer["kvs"].as_array().into_iter().flatten() {
-            let key = bytes(&found["key"]).and_then(|key| String::from_utf8(key).ok());
-            let value = bytes(&found["value"]).and_then(|value| String::from_utf8(value).ok());
+        for found in self.client.list(&prefix)? {
+            let key = String::from_utf8(found.key).ok();
+            let value = String::from_utf8(found.value).ok();
             let number = key.and_then(|key| key.strip_prefix(&prefix)?.parse().ok());
             let address = value.and_then(|value| value.parse().ok());
             nodes.extend(number.map(NodeId).zip(address));
@@ -255,7 +232,7 @@ impl Register for Etcd {
 
     fn leave(&mut self) {
         if let Some((lease, _)) = self.lease.take() {
-            let revoked = self.client.ask(REVOKE, &json!({ "ID": lease }));
+            let revoked = self.client.ask_of_lease(REVOKE, &json!({ "ID": lease }));
             if let Err(error) = revoked {
                 tracing::warn!(%error, "a lease is left to run out");
             }

@@ -11,12 +11,12 @@
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
 //! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one decides which of them count
-//! ([`Copies`]) | two hosts or more, each of which may be lost |
+//! ([`Copies`]); it may also be `etcd://HOST:PORT[,HOST:PORT...]/NAME` | two hosts or more, each of which may be lost |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
-//! `s3:` needs the cargo feature `s3`, `nats:` and `tls:` the feature `nats`; both are on by default. In a build without
-//! one of them [`open`] refuses such a place and names the feature.
+//! `s3:` needs the cargo feature `s3`, `nats:` and `tls:` the feature `nats`, `etcd:` and `etcds:` the feature `etcd`; all
+//! are on by default. In a build without one of them [`open`] refuses such a place and names the feature.
 //!
 //! With [`Keys`] everything is encrypted before it goes there ([`EncryptedLog`]).
 //!
@@ -48,6 +48,17 @@
 //! | `SARDONYX_STORE_TLS` | a directory with `ca.pem`, `cert.pem` and `key.pem`: both ends show that the CA has signed them |
 //! | `SARDONYX_STORE_TOKEN_FILE` | a file with the token that the server asks for |
 //! | `SARDONYX_STORE_ALLOW_PLAIN=true` | other hosts without TLS, in a network that cannot be tapped |
+//!
+//! # etcd
+//!
+//! An etcd of version 3.4 or newer keeps the registers of `copies:`, and no log. All servers of its cluster are named.
+//! `etcds://` uses TLS, which other hosts need unless `SARDONYX_STORE_ALLOW_PLAIN` is `true`.
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `ETCDCTL_CACERT` | certificates of authorities instead of the system's |
+//! | `ETCDCTL_CERT`, `ETCDCTL_KEY` | one's own certificate, and its key |
+//! | `ETCDCTL_USER`, `ETCDCTL_PASSWORD` | a user; or `ETCDCTL_USER` alone as `NAME:PASSWORD` |
 //!
 //! # Example
 //!
@@ -90,6 +101,8 @@
 mod copies;
 mod directory;
 mod encrypted;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 mod host;
 #[cfg(feature = "s3")]
 mod http;
@@ -110,6 +123,8 @@ mod s3;
 mod served;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod several;
+#[cfg(any(feature = "etcd", feature = "s3", feature = "nats"))]
+mod shown;
 mod stable;
 mod tcp;
 

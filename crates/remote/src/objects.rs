@@ -11,8 +11,9 @@
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
-use crate::requests::{Requests, shown};
+use crate::requests::Requests;
 use crate::several;
+use crate::shown::shown;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
 use object_store::path::Path;

@@ -3,7 +3,7 @@
 use crate::copies::Copies;
 use crate::directory::DirectoryLog;
 use crate::encrypted::{EncryptedLog, Keys};
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "etcd", feature = "nats"))]
 use crate::host::is_plain_allowed;
 use crate::tcp::TcpLog;
 use sardonyx_base::greeting::Trust;
@@ -111,6 +111,10 @@ pub(crate) fn open_plain(
         "nats" | "tls" => open_nats(scheme == "tls", rest, options),
         "tcp" => open_tcp(rest, options),
         "copies" => Ok(Copies::open(rest, options)?),
+        "etcd" | "etcds" => Err(wrong(
+            &format!("the place that begins with {scheme}:"),
+            NO_LOG,
+        )),
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(MemoryStore::named(place.into(), options.entry_bytes_max));
@@ -131,8 +135,23 @@ pub(crate) fn open_plain(
         _ => Err(wrong(
             "what was given",
             "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, copies:KEEPER;COPY;COPY, \
-             file:DIRECTORY, memory:NAME",
+             file:DIRECTORY, memory:NAME; a KEEPER may also be etcd://HOST:PORT/NAME",
         )),
+    }
+}
+
+/// The reason for which etcd is no place of a log.
+pub(crate) const NO_LOG: &str = "etcd keeps registers, and no log: name it as the keeper of copies, as in \
+                      'copies:etcd://HOST:PORT,HOST:PORT/NAME;tcp://HOST:PORT;tcp://HOST:PORT'";
+
+/// The keeper of a set of copies: any store, or an etcd.
+pub(crate) fn open_keeper(
+    place: &str,
+    options: &RemoteOptions,
+) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    match place.split_once(':').unwrap_or_default() {
+        (scheme @ ("etcd" | "etcds"), rest) => open_etcd(scheme == "etcds", rest, options),
+        _ => open_plain(place, options),
     }
 }
 
@@ -176,8 +195,26 @@ fn open_nats(tls: bool, _: &str, _: &RemoteOptions) -> Result<Arc<dyn RemotePlac
     Err(missing_feature(scheme, "nats"))
 }
 
+#[cfg(feature = "etcd")]
+fn open_etcd(
+    tls: bool,
+    rest: &str,
+    options: &RemoteOptions,
+) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let place = crate::etcd::place::EtcdPlace::parse(tls, rest, is_plain_allowed())?;
+    Ok(Arc::new(crate::etcd::keeper::EtcdKeeper::open(
+        &place, options,
+    )?))
+}
+
+#[cfg(not(feature = "etcd"))]
+fn open_etcd(tls: bool, _: &str, _: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let scheme = if tls { "etcds:" } else { "etcd:" };
+    Err(missing_feature(scheme, "etcd"))
+}
+
 /// The error for a scheme whose cargo feature this build lacks. The place itself is not shown: it may contain a secret.
-#[cfg(not(all(feature = "s3", feature = "nats")))]
+#[cfg(not(all(feature = "etcd", feature = "s3", feature = "nats")))]
 fn missing_feature(scheme: &str, feature: &str) -> StoreError {
     StoreError::Place {
         place: format!("the place that begins with {scheme}"),
@@ -209,7 +246,7 @@ mod limit_tests {
     }
 }
 
-#[cfg(all(test, not(all(feature = "s3", feature = "nats"))))]
+#[cfg(all(test, not(all(feature = "etcd", feature = "s3", feature = "nats"))))]
 mod tests {
     use super::*;
 
@@ -219,6 +256,11 @@ mod tests {
             ("s3://bucket/hunter2", "s3", cfg!(feature = "s3")),
             ("nats://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
             ("tls://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
+            (
+                "copies:etcd://127.0.0.1/HUNTER2;file:a;file:b",
+                "etcd",
+                cfg!(feature = "etcd"),
+            ),
         ];
         for (place, feature, _) in places.iter().filter(|(_, _, built)| !built) {
             let error = open(place, &RemoteOptions::default()).unwrap_err();

@@ -2,14 +2,10 @@
 //! another runtime. A late answer counts as none: the request may still be done.
 
 use sardonyx_storage::remote_log::store::StoreError;
-use std::error::Error;
 use std::future::Future;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
-
-/// The most characters that are shown of a store's text.
-const REASON_CHARS_MAX: usize = 400;
 
 /// The runtime of a log's requests.
 #[derive(Debug)]
@@ -57,32 +53,5 @@ impl Requests {
         });
         // Without an answer the task ends, and with it its end of the channel.
         answered.recv().ok()
-    }
-}
-
-/// The text of an error, with its causes, without secrets and not endless.
-pub(crate) fn shown(error: &dyn Error, secrets: &[String]) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = cause.source();
-    }
-    shortened(&text, secrets)
-}
-
-/// A store's text, without secrets and not endless.
-pub(crate) fn shortened(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_string();
-    for secret in secrets {
-        text = text.replace(secret, "***");
-    }
-    text = text.replace(['\n', '\r'], " ");
-    match text.char_indices().nth(REASON_CHARS_MAX) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text,
     }
 }

@@ -44,7 +44,9 @@ pub use unserved::{Held, exit_of};
 /// tools: NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS),
 /// tcp://HOST:PORT (another host that runs `sardonyx store serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE if
 /// it requires them), or file:DIRECTORY. 'copies:KEEPER;PLACE;PLACE' keeps the log on all places after the first one,
-/// which keeps the register of those that are in sync. If everything in it is encrypted, SARDONYX_STORE_KEYS names the
+/// which keeps the register of those that are in sync; it may also be etcd://HOST:PORT[,HOST:PORT...]/NAME or the same
+/// with etcds:// (TLS; credentials as for etcd's tool: ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY, ETCDCTL_USER and
+/// ETCDCTL_PASSWORD). If everything in it is encrypted, SARDONYX_STORE_KEYS names the
 /// file of keys: a line of 64 hexadecimal digits for each, the first one encrypts, all decrypt. Programs put their log
 /// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
 ///

@@ -78,7 +78,7 @@ pub use changing::PlacesChange;
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;
 
-use crate::place::{RemoteOptions, open_plain};
+use crate::place::{RemoteOptions, open_keeper, open_plain};
 use changing::Changing;
 use entries::Tenure;
 use joining::Fillings;
@@ -161,7 +161,7 @@ impl Copies {
     /// The keeper's; the copies' when the set is made; the set there has other copies than these ([`StoreError::Setup`]).
     pub fn open(rest: &str, options: &RemoteOptions) -> Result<Arc<Copies>, StoreError> {
         let spelling = Spelling::parse(rest)?;
-        let keeper = Keeper(open_plain(&spelling.keeper, options)?);
+        let keeper = Keeper(open_keeper(&spelling.keeper, options)?);
         let places = OpenPlaces::new(options, false);
         let short = places.short;
         let view = match keeper.look()? {
@@ -282,7 +282,7 @@ pub fn change_copies(
         make: false,
         ..options.clone()
     };
-    let keeper = Keeper(open_plain(&spelling.keeper, &existing)?);
+    let keeper = Keeper(open_keeper(&spelling.keeper, &existing)?);
     check_places(&keeper.read()?.record, &spelling, place)?;
     let changing = Changing {
         keeper: &keeper,
@@ -363,6 +363,6 @@ pub fn copies_of(place: &str, options: &RemoteOptions) -> Result<Option<SetRecor
     let Some(rest) = place.strip_prefix("copies:") else {
         return Ok(None);
     };
-    let keeper = Keeper(open_plain(&Spelling::parse(rest)?.keeper, options)?);
+    let keeper = Keeper(open_keeper(&Spelling::parse(rest)?.keeper, options)?);
     Ok(keeper.look()?.map(|view| view.record.clone()))
 }

@@ -28,6 +28,10 @@ fn fault_of(copy: &str) -> Option<String> {
         _ if copy.len() > COPY_BYTES_MAX => {
             format!("is no place that can have the log: it has more than {COPY_BYTES_MAX} bytes")
         }
+        _ if copy.starts_with("etcd:") || copy.starts_with("etcds:") => {
+            "is no place that can have the log: etcd keeps registers alone; it may be the keeper, which is named first"
+                .into()
+        }
         _ if copy.starts_with("copies:") || copy.contains(is_part) => {
             "is no place that can have the log: it is a copies: itself, or has a space, a control character or a \
              semicolon"
@@ -125,6 +129,7 @@ mod tests {
             ("copies:x;tcp://h:1;tcp://h:2", "register cannot be kept"),
             ("file:/k;copies:y;tcp://h:2", "copy 1 is no place"),
             ("file:/k;file:/a\u{7};tcp://h:2", "copy 1 is no place"),
+            ("file:/k;etcd://h/x;tcp://h:2", "etcd keeps registers alone"),
             ("k;1;2;3;4;5;6;7;8;9", "9 places for the log"),
         ] {
             let error = Spelling::parse(rest).unwrap_err();

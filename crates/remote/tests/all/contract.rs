@@ -154,6 +154,16 @@ fn places_are_opened_and_wrong_ones_named() {
         ("s3:x", "s3://BUCKET/PREFIX"),
         ("nats:x", "nats://HOST"),
         ("tls://u:hunter2@h/S", "no credentials"),
+        ("etcd://hunter2/x", "etcd keeps registers, and no log"),
+        ("copies:etcds:hunter2;file:a;file:b", "etcds://HOST"),
+        (
+            "copies:etcd://u:hunter2@h/x;file:a;file:b",
+            "no credentials",
+        ),
+        (
+            "copies:etcd://other.example.org/x;file:a;file:b",
+            "without TLS",
+        ),
         ("s3://u:hunter2@b/p", "no credentials"),
     ] {
         let error = open(place, &options).unwrap_err();

@@ -7,5 +7,6 @@ mod fork;
 mod stores;
 
 mod contract;
+mod keeper;
 mod processes;
 mod real;

@@ -10,7 +10,7 @@ use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{Duty, Term as Record};
-use sardonyx_storage::remote_log::store::{Register, StoredRegister, Swapped};
+use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -216,7 +216,11 @@ impl Shared {
                 }
             };
             doubts = match &done {
-                Err(RemoteLogError::Primary { .. }) => doubts + 1,
+                // Also a register that was restored from an older state, or another one at the place.
+                Err(
+                    RemoteLogError::Primary { .. }
+                    | RemoteLogError::Store(StoreError::Setup { .. }),
+                ) => doubts + 1,
                 _ => 0,
             };
             pace.asked(matches!(done, Ok(true)));
@@ -225,7 +229,7 @@ impl Shared {
                 // While there is a lease, a damaged entry may be whole the next time.
                 Err(error) if doubts > DOUBTS_MAX && !self.has_lease() => {
                     self.give_up();
-                    events::error!(%error, "the register stays damaged: this host's term is over");
+                    events::error!(%error, "the register stays unusable: this host's term is over");
                     return;
                 }
                 Err(error) if silent.is_due(Instant::now()) => {
@@ -326,9 +330,7 @@ mod tests {
     use sardonyx_storage::remote_log::primary::Primary;
     use sardonyx_storage::remote_log::store::RemoteStore;
 
-    #[test]
-    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
-        let store = Arc::new(Silent::default());
+    fn shared(store: &Arc<Silent>, began: Instant) -> Shared {
         let record = Primary {
             identity: 7,
             host: "host-1".into(),
@@ -345,17 +347,44 @@ mod tests {
             began: now(),
             until: AtomicU64::new(0),
         };
-        let shared = Shared {
+        Shared {
             remote: RemoteLog::new(store.clone()),
-            record: Mutex::new(Record::new(record, now())),
+            record: Mutex::new(Record::new(record, began)),
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
-        };
+        }
+    }
+
+    #[test]
+    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
+        let store = Arc::new(Silent::default());
+        let shared = shared(&store, now());
         let mut silent = Seldom::default();
         for answers in [true, false, true] {
             store.be_silent(!answers);
             assert_eq!(shared.look(&mut silent).unwrap(), answers);
             assert_eq!(shared.sign(&mut silent).unwrap(), answers);
         }
+    }
+
+    #[test]
+    fn a_term_without_a_lease_ends_when_the_register_is_refused_for_good() {
+        let store = Arc::new(Silent::default());
+        // Its lease has run out.
+        let shared = shared(&store, now() - Duration::from_secs(60));
+        store.refuse();
+        let pace = Pace::new(&shared.remote, Duration::from_secs(2));
+        thread::scope(|scope| {
+            let renews = scope.spawn(|| shared.renew(pace));
+            let until = now() + Duration::from_secs(60);
+            while !renews.is_finished() && now() < until {
+                thread::yield_now();
+            }
+            let has_ended = renews.is_finished();
+            shared.ended.store(true, Ordering::SeqCst);
+            assert!(has_ended, "the host waits without end");
+        });
+        assert_eq!(shared.record.lock().lease_until(), None);
+        assert_eq!(shared.record.lock().duty(now()), Duty::Over);
     }
 }

@@ -4,7 +4,6 @@ use super::state::Target;
 use super::world::World;
 use crate::copies::members::{Open, Wait};
 use crate::copies::time::Time;
-use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
@@ -47,7 +46,7 @@ pub(super) fn unclear(target: Target) -> StoreError {
 impl Handle {
     fn call<T>(
         &self,
-        act: impl Fn(&MemoryStore) -> Result<T, StoreError> + Send + 'static,
+        act: impl Fn(&dyn RemotePlace) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.asker.world.request(self, act)
     }

@@ -1,7 +1,7 @@
 //! Exploration of a log on several places. Processes claim the log, append, follow and let copies in, one request after
 //! the other, in an order drawn from a seed (I11). Copies lose answers, execute requests twice or later, are cut off
 //! from some processes and not from others, stop, and come back behind or empty. Places are added to the set and removed
-//! from it. Processes are stopped or killed.
+//! from it. Processes are stopped or killed. The keeper is a store in memory, or the registers in an etcd.
 //!
 //! The processes are threads of which one runs at a time: at each request it hands on to the next one that is drawn. So a
 //! seed gives the same run each time, and the code that runs is the store's own.
@@ -68,4 +68,16 @@ fn each_planted_error_is_found() {
     }
     let missed: Vec<_> = found.iter().filter(|(_, found)| found.is_none()).collect();
     assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn i12_an_etcd_whose_puts_compare_no_revision_is_found() {
+    state::PUTS_COMPARE_NOTHING.set(true);
+    let found = first_failure_with(0..300, has_found, |seed| {
+        World::run(seed, None);
+    });
+    state::PUTS_COMPARE_NOTHING.set(false);
+    println!("{found:?}");
+    assert!(found.is_some_and(|(seed, _)| !seed.is_multiple_of(2)));
 }

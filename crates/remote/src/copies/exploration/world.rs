@@ -11,8 +11,7 @@ use crate::copies::record::SetRecord;
 use crate::copies::spelling::Spelling;
 use crate::copies::time::Limits;
 use crate::copies::{Copies, Replaced};
-use sardonyx_storage::remote_log::memory::MemoryStore;
-use sardonyx_storage::remote_log::objects::{RemoteObjects, RemotePlace};
+use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,8 +35,9 @@ impl World {
             let mark = mark_of(record.identity, 1);
             site.store.create_object(&mark, b"").expect("in memory");
         }
-        let keeper: Arc<dyn RemotePlace> = inner.keeper.store.clone();
-        let first = Keeper(keeper).replace(None, &record).expect("in memory");
+        let first = Keeper(inner.keeper.store.clone())
+            .replace(None, &record)
+            .expect("in memory");
         assert!(matches!(first, Replaced::Done(_)));
         let world = Arc::new(World {
             inner: Mutex::new(inner),
@@ -192,7 +192,7 @@ impl World {
     pub fn request<T>(
         &self,
         handle: &Handle,
-        act: impl Fn(&MemoryStore) -> Result<T, StoreError> + Send + 'static,
+        act: impl Fn(&dyn RemotePlace) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (client, target) = (handle.asker.client, handle.target);
         self.turn(client);
@@ -223,26 +223,26 @@ impl World {
             Some(0) => Err(unclear(target)),
             // It is done later.
             Some(1) => {
-                let act = move |store: &MemoryStore| drop(act(store));
+                let act = move |store: &dyn RemotePlace| drop(act(store));
                 inner.late.push((target, life, Box::new(act)));
                 Err(unclear(target))
             }
             // Its answer is lost.
             Some(2) => {
-                let _ = act(&store);
+                let _ = act(&*store);
                 inner.note_change(before);
                 Err(unclear(target))
             }
             // It is done now, and once more later.
             Some(_) => {
-                let answer = act(&store);
-                let act = move |store: &MemoryStore| drop(act(store));
+                let answer = act(&*store);
+                let act = move |store: &dyn RemotePlace| drop(act(store));
                 inner.late.push((target, life, Box::new(act)));
                 inner.note_change(before);
                 answer
             }
             None => {
-                let answer = act(&store);
+                let answer = act(&*store);
                 inner.note_change(before);
                 answer
             }

@@ -1,0 +1,204 @@
+//! This process' identity for etcd, and etcd's for it: from the environment, with the names of etcd's own tool.
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `ETCDCTL_CACERT` | a file with certificates of authorities, instead of the system's |
+//! | `ETCDCTL_CERT`, `ETCDCTL_KEY` | files with a certificate and its key, to show to etcd |
+//! | `ETCDCTL_USER` | a user, as `NAME` or `NAME:PASSWORD` |
+//! | `ETCDCTL_PASSWORD` | the password |
+
+use sardonyx_storage::remote_log::store::StoreError;
+use std::fmt;
+use std::sync::Arc;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+
+/// The contents of the environment.
+#[derive(Clone, Default)]
+pub(crate) struct Credentials {
+    tls: Option<TlsConfig>,
+    user: Option<(String, String)>,
+}
+
+impl fmt::Debug for Credentials {
+    /// Without secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tls, user) = (self.tls.is_some(), self.user.is_some());
+        write!(f, "Credentials {{ tls: {tls}, user: {user} }}")
+    }
+}
+
+impl Credentials {
+    /// From the variables that this gives, for the keeper at this place.
+    ///
+    /// # Errors
+    /// A file that is named cannot be read, or has something else; two that belong together are not both named.
+    pub fn from(
+        place: &str,
+        tls: bool,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Credentials, StoreError> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let wrong = |reason: String| StoreError::Place {
+            place: place.into(),
+            reason,
+        };
+        let read = |name: &str| {
+            let Some(file) = variable(name) else {
+                return Ok(None);
+            };
+            let read = std::fs::read(file).map(Some);
+            read.map_err(|error| {
+                wrong(format!(
+                    "the file that {name} names cannot be read: {error}"
+                ))
+            })
+        };
+        let user = variable("ETCDCTL_USER");
+        let user = match (user, variable("ETCDCTL_PASSWORD")) {
+            (Some(user), Some(password)) => Some((user, password)),
+            (Some(user), None) => match user.split_once(':') {
+                Some((user, password)) => Some((user.into(), password.into())),
+                None => {
+                    return Err(wrong(
+                        "ETCDCTL_USER has no password: set ETCDCTL_PASSWORD, too".into(),
+                    ));
+                }
+            },
+            (None, Some(_)) => {
+                return Err(wrong("ETCDCTL_PASSWORD is set without ETCDCTL_USER".into()));
+            }
+            (None, None) => None,
+        };
+        let (ca, certificate, key) = (
+            read("ETCDCTL_CACERT")?,
+            read("ETCDCTL_CERT")?,
+            read("ETCDCTL_KEY")?,
+        );
+        if !tls && (ca.is_some() || certificate.is_some() || key.is_some()) {
+            return Err(wrong(
+                "ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY are for a connection with TLS: write etcds://".into(),
+            ));
+        }
+        if !tls {
+            return Ok(Credentials { tls: None, user });
+        }
+        let roots = match ca {
+            None => RootCerts::PlatformVerifier,
+            Some(ca) => RootCerts::Specific(Arc::new(
+                certificates(&ca).ok_or_else(|| no("ETCDCTL_CACERT", "certificate", &wrong))?,
+            )),
+        };
+        let shown = match (certificate, key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => {
+                let chain = certificates(&certificate)
+                    .ok_or_else(|| no("ETCDCTL_CERT", "certificate", &wrong))?;
+                let key = PrivateKey::from_pem(&key);
+                let key = key.map_err(|_| no("ETCDCTL_KEY", "private key", &wrong))?;
+                Some(ClientCert::new_with_certs(&chain, key))
+            }
+            _ => {
+                return Err(wrong(
+                    "ETCDCTL_CERT and ETCDCTL_KEY are set together or not".into(),
+                ));
+            }
+        };
+        let tls = TlsConfig::builder()
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .root_certs(roots)
+            .client_cert(shown)
+            .build();
+        Ok(Credentials {
+            tls: Some(tls),
+            user,
+        })
+    }
+
+    pub fn tls(&self) -> Option<TlsConfig> {
+        self.tls.clone()
+    }
+
+    /// The user and the password.
+    pub fn user(&self) -> Option<&(String, String)> {
+        self.user.as_ref()
+    }
+}
+
+fn no(name: &str, what: &str, wrong: &impl Fn(String) -> StoreError) -> StoreError {
+    wrong(format!(
+        "the file that {name} names has no {what} in it (PEM)"
+    ))
+}
+
+/// The certificates of a file, if it has at least one and nothing is damaged.
+fn certificates(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
+    let items: Result<Vec<PemItem<'static>>, _> = parse_pem(pem).collect();
+    let certificates = items.ok()?.into_iter().filter_map(|item| match item {
+        PemItem::Certificate(certificate) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = certificates.collect();
+    (!certificates.is_empty()).then_some(certificates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_variables_are_named_and_never_shown() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hunter2").unwrap();
+        let path = file.path().to_str().unwrap();
+        let from = |tls: bool, set: &[(&str, &str)]| {
+            let set: Vec<_> = set
+                .iter()
+                .map(|(n, v)| (n.to_string(), v.to_string()))
+                .collect();
+            Credentials::from("here", tls, move |name: &str| {
+                let found = set.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.clone())
+            })
+        };
+        let user = |set: &[(&str, &str)]| from(false, set).unwrap().user().cloned();
+        let expected = Some(("u".to_string(), "hunter2:x".to_string()));
+        assert_eq!(user(&[("ETCDCTL_USER", "u:hunter2:x")]), expected);
+        let both = [("ETCDCTL_USER", "u"), ("ETCDCTL_PASSWORD", "hunter2:x")];
+        assert_eq!(user(&both), expected);
+        assert_eq!(user(&[("ETCDCTL_USER", "")]), None);
+        assert!(from(true, &[]).unwrap().tls().is_some());
+        let shown = format!("{:?}", from(false, &both).unwrap());
+        assert!(!shown.contains("hunter2"), "{shown}");
+        for (tls, set, says) in [
+            (false, vec![("ETCDCTL_USER", "hunter2")], "no password"),
+            (
+                false,
+                vec![("ETCDCTL_PASSWORD", "hunter2")],
+                "without ETCDCTL_USER",
+            ),
+            (false, vec![("ETCDCTL_CACERT", path)], "write etcds://"),
+            (
+                true,
+                vec![("ETCDCTL_CACERT", "/no/hunter2")],
+                "ETCDCTL_CACERT names cannot",
+            ),
+            (
+                true,
+                vec![("ETCDCTL_CACERT", path)],
+                "ETCDCTL_CACERT names has no certificate",
+            ),
+            (true, vec![("ETCDCTL_CERT", path)], "together or not"),
+            (
+                true,
+                vec![("ETCDCTL_CERT", path), ("ETCDCTL_KEY", path)],
+                "ETCDCTL_CERT names has no",
+            ),
+        ] {
+            let error = from(tls, &set).unwrap_err().to_string();
+            assert!(
+                error.contains(says) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+    }
+}
