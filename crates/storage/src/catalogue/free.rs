@@ -23,6 +23,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::UnknownTable`] if there is none, or it is a journal or an area.
+    #[inline]
     pub fn table_named(&self, name: &str) -> Result<u16, CatalogueError> {
         let is_named = |d: &Definition| matches!(d.kind, Kind::Table { .. }) && d.name == name;
         let number = self.definitions.iter().position(is_named);
@@ -46,6 +47,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`]; [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
+    #[inline]
     pub fn truncate_table(&mut self, number: u16) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let before = self.clone();
@@ -66,6 +68,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`].
+    #[inline]
     pub fn drop_table(&mut self, number: u16) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let before = self.clone();
@@ -86,6 +89,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoTable`], [`CatalogueError::LayoutDiffers`] if something has the name,
     /// [`CatalogueError::Limit`] if it is too long.
+    #[inline]
     pub fn rename_table(&mut self, number: u16, name: &str) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let place = usize::from(number);
@@ -193,6 +197,7 @@ impl Catalogue {
     }
 
     /// Frees a table's extents; free neighbours become one.
+    #[inline]
     pub(super) fn free_extents(&mut self, number: u16) {
         for (of, extent) in &mut self.extents {
             if *of == number {
