@@ -318,6 +318,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
+    #[inline]
     fn drop(&mut self) {
         self.close();
     }

@@ -462,6 +462,7 @@ impl ArchiveReader {
         self.file.as_ref().map(ArchiveFile::number)
     }
 
+    #[inline]
     fn damaged(&self, stop: Option<Stop>) -> JournalError {
         let stop = stop.unwrap_or(Stop {
             file: self.file_number().unwrap_or(0),

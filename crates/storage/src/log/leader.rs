@@ -259,10 +259,12 @@ impl LogLeader {
     }
 
     /// Makes the group at a place no group.
+    #[inline]
     fn erase(&self, lsn: Lsn) -> Result<(), SharedLogError> {
         self.write_durable(lsn, &AlignedBuffer::zeroed(GROUP_ALIGNMENT))
     }
 
+    #[inline]
     fn write_durable(&self, lsn: Lsn, bytes: &[u8]) -> Result<(), SharedLogError> {
         let (segment, file) = self.file.as_ref().expect("opened before");
         debug_assert_eq!(*segment, self.layout.segment_of(lsn));
