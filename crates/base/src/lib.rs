@@ -20,6 +20,9 @@
 //! - [`planted`]: errors that the tests of a module plant;
 //! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret; [`parts`]: lists whose copies share their parts.
+//!
+//! Every embedding program compiles this crate. Modules that only servers and several processes need are the feature
+//! `processes`; those of tests that kill are the feature `victims`.
 
 #![cfg_attr(
     not(test),
@@ -38,16 +41,21 @@
 
 pub mod allocator;
 pub mod bytes;
+#[cfg(feature = "processes")]
 pub mod channels;
 pub mod crc32c;
 pub mod error;
 pub mod events;
+#[cfg(feature = "processes")]
 pub mod frame;
+#[cfg(feature = "processes")]
 pub mod greeting;
 pub mod hash;
 pub mod inherited;
 pub mod lease;
+#[cfg(feature = "processes")]
 pub mod leftovers;
+#[cfg(feature = "processes")]
 pub mod listening;
 pub mod memory;
 pub mod named_lock;
@@ -58,13 +66,18 @@ pub mod process;
 pub mod random;
 pub mod seeds;
 pub mod seldom;
+#[cfg(feature = "processes")]
 pub mod shared_file;
+#[cfg(feature = "processes")]
 pub mod shared_words;
 pub mod signals;
+#[cfg(feature = "processes")]
 pub mod stopped;
 pub mod sync;
 pub mod token;
+#[cfg(feature = "processes")]
 pub mod transport;
 pub mod user_code;
+#[cfg(feature = "victims")]
 pub mod victims;
 pub mod waiting;

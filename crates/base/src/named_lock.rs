@@ -13,6 +13,8 @@
 //! A thread sleeps for a bounded time, so that the death of a holder, or of the thread that was woken, holds up none.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
+#[cfg(not(shuttle))]
+use crate::sync::word::{self, Sleepers};
 use std::time::{Duration, Instant};
 
 /// Names are smaller.
@@ -157,21 +159,14 @@ impl NamedLock {
 
     #[cfg(not(shuttle))]
     fn sleep(&self, seen: u32, at_most: Duration) {
-        use rustix::thread::futex;
-        let timeout = futex::Timespec {
-            tv_sec: 0,
-            // Less than a second.
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
-        // Not private: other processes sleep at the same word. Whatever ends the wait, the caller looks again.
-        let _ = futex::wait(&self.0, futex::Flags::empty(), seen, Some(&timeout));
+        // Other processes sleep at the same word. Whatever ends the wait, the caller looks again.
+        word::wait(&self.0, Sleepers::OfProcesses, seen, Some(at_most));
     }
 
     #[cfg(not(shuttle))]
     #[cold]
     fn wake(&self) {
-        use rustix::thread::futex;
-        let _ = futex::wake(&self.0, futex::Flags::empty(), 1);
+        word::wake(&self.0, Sleepers::OfProcesses, 1);
     }
 
     /// A sleep is bounded, so a model lets it end at once: others run meanwhile.

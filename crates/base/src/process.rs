@@ -94,6 +94,7 @@ pub fn start_of(process: u32) -> Option<u64> {
 }
 
 /// The state of a process and the time of its start.
+#[inline]
 fn state_and_start(process: u32) -> Option<(char, u64)> {
     if process == 0 {
         return None;

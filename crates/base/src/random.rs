@@ -12,6 +12,7 @@
     clippy::panic,
     reason = "only tests call it; to ignore a wrong value would try another number of seeds"
 )]
+#[inline]
 pub fn asked(variable: &str) -> Option<u64> {
     let value = std::env::var(variable).ok()?;
     let number = value.parse();

@@ -33,6 +33,7 @@ pub const SYNCHRONOUS: [i32; 6] = [
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// All signals but those of [`SYNCHRONOUS`].
+#[inline]
 pub fn asynchronous() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call fills the set.
@@ -110,6 +111,7 @@ impl std::fmt::Debug for Ending {
 impl Ending {
     /// Blocks them in the calling thread and in all that it starts from now on: to be called by `main`, before
     /// there are any. A program that is started by one of these threads inherits that.
+    #[inline]
     pub fn block() -> Ending {
         let mut set = MaybeUninit::uninit();
         // SAFETY: the call fills the set.
@@ -128,6 +130,7 @@ impl Ending {
 
     /// Has the calling thread, and all that it starts from now on, take them as usual, also if the program was
     /// started by one that blocked them.
+    #[inline]
     pub fn unblock() {
         Ending::block().take_as_usual();
     }

@@ -9,6 +9,7 @@
 
 pub mod futex;
 mod mutex;
+pub mod word;
 
 use std::ops::{Deref, DerefMut};
 
@@ -87,9 +88,8 @@ mod ordinary {
         }
     }
 
+    use super::word::{self, Sleepers};
     use atomic::{AtomicU32, AtomicU64, Ordering};
-    use rustix::thread::futex;
-    use rustix::thread::futex::Timespec;
     use std::time::Duration;
 
     /// A word to park on: threads sleep as long as it has the value that they saw.
@@ -112,12 +112,12 @@ mod ordinary {
         /// Parks while the value is `seen`. May return early.
         pub fn park(&self, seen: u32) {
             // Interruptions and changed words are as good as a wake-up: the caller looks again.
-            let _ = futex::wait(&self.0, futex::Flags::PRIVATE, seen, None);
+            word::wait(&self.0, Sleepers::OfProcess, seen, None);
         }
 
         /// Wakes everyone who is parked; call [`ParkingWord::change`] before.
         pub fn wake_all(&self) {
-            let _ = futex::wake(&self.0, futex::Flags::PRIVATE, u32::MAX >> 1);
+            word::wake(&self.0, Sleepers::OfProcess, u32::MAX);
         }
     }
 
@@ -145,19 +145,14 @@ mod ordinary {
         /// Counts a change, and wakes everyone who waits for one.
         pub fn change(&self) {
             self.0.fetch_add(1, Ordering::SeqCst);
-            // Not private: other processes wait at the same word.
-            let _ = futex::wake(&self.0, futex::Flags::empty(), i32::MAX as u32);
+            word::wake(&self.0, Sleepers::OfProcesses, u32::MAX);
         }
 
         /// Waits while the value is `seen`, at most so long. May return early.
         pub fn wait(&self, seen: u32, at_most: Duration) {
-            let timeout = Timespec {
-                tv_sec: at_most.as_secs().min(i64::MAX as u64) as i64,
-                tv_nsec: at_most.subsec_nanos().into(),
-            };
             // A changed word, an interruption and the time's end are as good as a wake-up: the caller
             // looks again.
-            let _ = futex::wait(&self.0, futex::Flags::empty(), seen, Some(&timeout));
+            word::wait(&self.0, Sleepers::OfProcesses, seen, Some(at_most));
         }
     }
 }

@@ -14,19 +14,17 @@ use crate::shared::control::{IDLE, Slot};
 use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
 use crate::view::View;
-use rustix::thread::futex;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_base::sync::thread::JoinHandle;
+use sardonyx_base::sync::word::{self, Sleepers};
 use sardonyx_storage::supervisor::{Supervisor, join};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// A keeper looks around so often even without a request, since it may not have run at the request.
-const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
-    tv_sec: 0,
-    tv_nsec: 100_000_000,
-};
+const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 /// A view of this process, and the slot of its session.
 #[derive(Debug)]
@@ -99,7 +97,7 @@ impl Drop for VersionKeeper {
         self.shared.stopping.store(true, Ordering::SeqCst);
         let control = self.shared.region.control();
         control.alarm.fetch_add(1, Ordering::SeqCst);
-        let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
+        word::wake(&control.alarm, Sleepers::OfProcesses, u32::MAX);
         join(thread);
     }
 }
@@ -121,11 +119,11 @@ impl Shared {
         while !self.stopping.load(Ordering::SeqCst) {
             self.look_after_all();
             // After any end of the wait, we look again.
-            let _ = futex::wait(
+            word::wait(
                 &control.alarm,
-                futex::Flags::empty(),
+                Sleepers::OfProcesses,
                 seen,
-                Some(&LOOK_AROUND),
+                Some(LOOK_AROUND),
             );
             seen = control.alarm.load(Ordering::SeqCst);
         }

@@ -77,6 +77,7 @@ fn fingerprint_of_elements<T: ColumnType>() -> u64 {
 pub const BYTES_FINGERPRINT: u64 = Fnv1a::of(b"u80;");
 
 /// FNV-1a of 64 bits, of a text without its spaces.
+#[inline]
 fn fingerprint_of(text: &str) -> u64 {
     let bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     bytes

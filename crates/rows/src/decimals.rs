@@ -3,6 +3,7 @@
 use crate::value_text::rescale;
 
 /// Divides, halves away from zero. The least number by -1 is the greatest. The divisor is not zero.
+#[inline]
 pub fn divide_rounded(a: i128, b: i128) -> i128 {
     // The least number by -1 is beyond the greatest.
     let (quotient, rest) = (a.saturating_div(b), a.wrapping_rem(b));
@@ -15,6 +16,7 @@ pub fn divide_rounded(a: i128, b: i128) -> i128 {
 }
 
 /// A decimal with so many digits behind the point, rounded: `None` if there are too many digits.
+#[inline]
 pub fn rounded(units: i128, from: u8, to: u8) -> Option<i128> {
     match from <= to {
         true => rescale(units, from, to).ok(),
@@ -26,6 +28,7 @@ pub fn rounded(units: i128, from: u8, to: u8) -> Option<i128> {
 }
 
 /// `a * b / divisor`, halves away from zero, by a product of 256 bits: `None` by zero, and if it does not fit.
+#[inline]
 pub fn quotient_rounded(a: i128, b: i128, divisor: i128) -> Option<i128> {
     let negative = (a < 0) != (b < 0) && a != 0 && b != 0;
     let negative = negative != (divisor < 0);
@@ -41,6 +44,7 @@ pub fn quotient_rounded(a: i128, b: i128, divisor: i128) -> Option<i128> {
 }
 
 /// The rest of `a * b` by a divisor, with the product's sign: `None` by zero.
+#[inline]
 pub fn rest_of_product(a: i128, b: i128, divisor: i128) -> Option<i128> {
     let by = divisor.unsigned_abs();
     let (high, low) = product(a.unsigned_abs(), b.unsigned_abs());

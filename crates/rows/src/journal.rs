@@ -117,6 +117,7 @@ pub struct JournalFormat {
 
 impl JournalFormat {
     /// The format of rows with these fields.
+    #[inline]
     fn new(journal: &str, fields: &[FieldColumn]) -> Result<Self, TableError> {
         let refused = |source: SchemaError| TableError::Schema {
             table: journal.to_string(),
@@ -153,6 +154,7 @@ impl JournalFormat {
     ///
     /// # Errors
     /// [`TableError::JournalRowTooLong`]; [`TableError::Row`] if a value is too long for any row.
+    #[inline]
     pub fn bytes(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let columns = self.rows.schema().columns.len();
         let mut all = row.clone();
@@ -177,6 +179,7 @@ impl JournalFormat {
     ///
     /// # Errors
     /// [`TableError::SchemaDiffers`] if it has other fields; [`TableError::DamagedTable`].
+    #[inline]
     pub fn row<'r>(&'r self, bytes: &'r [u8]) -> Result<RowRef<'r, OneRow>, TableError> {
         match bytes.split_first_chunk() {
             Some((fingerprint, row)) if u64::from_le_bytes(*fingerprint) == self.fingerprint => {

@@ -109,6 +109,7 @@ impl Network {
     }
 
     /// It as bytes, as a column has them.
+    #[inline]
     pub fn encode(self) -> Vec<u8> {
         let (network, length) = self.network().bytes();
         let mut bytes = Vec::with_capacity(2 + 2 * length);
@@ -149,6 +150,7 @@ impl Network {
     ///
     /// # Errors
     /// [`NotANetwork`].
+    #[inline]
     pub fn parse(text: &str, is_cidr: bool) -> Result<Network, NotANetwork> {
         let found = match (text.contains(':'), is_cidr) {
             (true, _) => parse_six(text),
@@ -163,6 +165,7 @@ impl Network {
     }
 
     /// The address without its mask.
+    #[inline]
     pub fn host(self) -> String {
         let mut text = String::new();
         match self.is_six {
@@ -173,11 +176,13 @@ impl Network {
     }
 
     /// The address with its mask, also if that covers the address.
+    #[inline]
     pub fn with_mask(self) -> String {
         format!("{}/{}", self.host(), self.bits)
     }
 
     /// The shortest text that a `cidr` is read from.
+    #[inline]
     pub fn abbreviated(self) -> String {
         let mut text = String::new();
         let (bytes, _) = self.network().bytes();
@@ -255,6 +260,7 @@ fn number_of(octets: &[u8]) -> u128 {
 }
 
 /// A host of version 4: four octets, or fewer with a mask that they cover.
+#[inline]
 fn parse_four(text: &str) -> Option<Network> {
     let mut rest = text.as_bytes();
     let mut octets = Vec::with_capacity(4);
@@ -282,6 +288,7 @@ fn parse_four(text: &str) -> Option<Network> {
 }
 
 /// A network of version 4, whose mask is that of its class if there is none.
+#[inline]
 fn parse_class(text: &str) -> Option<Network> {
     let mut rest = text.as_bytes();
     let mut octets: Vec<u8> = Vec::with_capacity(4);
@@ -329,6 +336,7 @@ fn parse_class(text: &str) -> Option<Network> {
     Network::new(false, number_of(&octets), bits)
 }
 
+#[inline]
 fn parse_six(text: &str) -> Option<Network> {
     let (address, mask) = match text.split_once('/') {
         None => (text, None),
@@ -366,6 +374,7 @@ fn zeros_of(words: &[u16]) -> (usize, usize) {
     if best.1 < 2 { (0, 0) } else { best }
 }
 
+#[inline]
 fn push_six(address: u128, text: &mut String) {
     let words = Ipv6Addr::from(address).segments();
     let (first, length) = zeros_of(&words);
@@ -393,6 +402,7 @@ fn push_six(address: u128, text: &mut String) {
 }
 
 /// As PostgreSQL's `inet_cidr_ntop` writes it: no more words than the mask covers, two at least.
+#[inline]
 fn push_short_six(bytes: [u8; 16], bits: u8, text: &mut String) {
     if bits == 0 {
         text.push_str("::");

@@ -296,6 +296,7 @@ impl<S: WriteRows> Rows<S> {
 }
 
 /// The error of an unknown table.
+#[inline]
 fn unknown_table(table: &str) -> Error {
     let table = table.to_string();
     TableError::from(RowError::UnknownTable { table }).into()

@@ -292,6 +292,7 @@ impl Kernel {
     /// # Errors
     /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`];
     /// [`SerialError::Closed`]; if there is no address space for it.
+    #[inline]
     pub fn snapshot(&self) -> Result<Arc<SpaceSnapshot>, SerialError> {
         let mut held = self.take()?;
         let snapshot = frozen(&mut held);
@@ -304,6 +305,7 @@ impl Kernel {
     ///
     /// # Errors
     /// As [`Kernel::snapshot`]; what poisoned the log.
+    #[inline]
     pub fn snapshot_at_group(&self) -> Result<(Arc<SpaceSnapshot>, u64), SerialError> {
         let mut held = self.take()?;
         let snapshot = frozen(&mut held);
@@ -472,12 +474,14 @@ impl Kernel {
     }
 
     /// Waits until everything that has run so far is durable.
+    #[inline]
     pub fn flush(&self) -> Result<(), SerialError> {
         self.check()?;
         Ok(self.shared.pen.flush()?)
     }
 
     /// Takes a checkpoint of everything that is durable now, and waits for it.
+    #[inline]
     pub fn checkpoint(&self) -> Result<(), SerialError> {
         self.flush()?;
         let open = self.open.lock();
@@ -494,6 +498,7 @@ impl Kernel {
     }
 
     /// The time that each stage has been busy.
+    #[inline]
     pub fn stage_times(&self) -> StageTimes {
         StageTimes {
             input: self.shared.input_time.total(),
@@ -561,6 +566,7 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
+#[inline]
 pub(crate) fn frozen(held: &mut Held<'_, TableSpace>) -> Result<Arc<SpaceSnapshot>, TableError> {
     let (space, mut appending) = held.split();
     // Beginning undoes a transaction that was leaked.

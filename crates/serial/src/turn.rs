@@ -75,6 +75,7 @@ impl<'k> Turn<'k> {
     ///
     /// # Errors
     /// If there is no address space for a snapshot; the turn is as it was.
+    #[inline]
     pub fn set_out(&mut self) -> Result<Committed, SerialError> {
         let snapshot = frozen(&mut self.held);
         self.held.hand_over_group();
@@ -85,6 +86,7 @@ impl<'k> Turn<'k> {
     ///
     /// # Errors
     /// If there is no address space for it.
+    #[inline]
     pub fn snapshot(mut self) -> Result<Committed, SerialError> {
         let snapshot = frozen(&mut self.held);
         let group = self.held.last_group();
@@ -93,6 +95,7 @@ impl<'k> Turn<'k> {
     }
 
     /// Tells when all that is committed now is durable. The turn is over.
+    #[inline]
     pub fn all_durable(self) -> Ticket<()> {
         let group = self.held.last_group();
         self.held.hand_on();

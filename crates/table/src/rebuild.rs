@@ -169,6 +169,7 @@ fn hash_plain(
 }
 
 /// Checks that the long values of all tables' rows and the pages with values fit each other.
+#[inline]
 pub(crate) fn check_all_values(space: &TableSpace, workers: usize) -> Result<(), TableError> {
     let definitions = space.catalogue.definitions.iter();
     for (number, (definition, state)) in definitions.zip(&space.tables).enumerate() {

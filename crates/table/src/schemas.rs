@@ -100,6 +100,7 @@ fn key(table: u16, piece: usize) -> u64 {
 }
 
 /// The table of schemas, if it is declared.
+#[inline]
 fn table_of_schemas(space: &TableSpace) -> Result<Option<Table<Piece>>, TableError> {
     let number = space.catalogue.number_of(&definition_of_table::<Piece>())?;
     Ok(number.map(Table::new))
@@ -299,6 +300,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Limit`] if the transaction is too large. Nothing is changed then.
+    #[inline]
     pub(crate) fn forget_schema(&mut self, number: u16) -> Result<(), Error> {
         match table_of_schemas(self.space)? {
             Some(table) => self.whole(|tx| tx.delete_pieces(table, number, 0)),

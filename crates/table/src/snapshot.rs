@@ -102,6 +102,7 @@ impl FrozenTable {
     }
 
     /// The same table without rows.
+    #[inline]
     pub fn emptied(&self) -> Self {
         let empty = |index: &Secondary| Secondary {
             what: Arc::clone(&index.what),
@@ -258,6 +259,7 @@ impl SpaceSnapshot {
     }
 
     /// Has another catalogue, and another table of a number or none: what an open transaction defines. Returns those of before.
+    #[inline]
     pub(crate) fn define(&mut self, number: u16, defined: Defined) -> Defined {
         let place = usize::from(number);
         if place >= self.tables.len() {

@@ -101,6 +101,7 @@ impl TableSpace {
     /// # Errors
     /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have changes of multi-level
     /// transactions that may still be undone.
+    #[inline]
     pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         Self::open_with(store, workers, KeyHash::random())
     }
@@ -189,6 +190,7 @@ impl TableSpace {
     }
 
     /// Gives the page store back; [`TableSpace::open`] makes the same tables of it.
+    #[inline]
     pub fn into_store(self) -> PageStore {
         self.store
     }

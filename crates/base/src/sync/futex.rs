@@ -10,8 +10,7 @@
 //! Invariants: the word of a mutex is `WAITED_FOR` whenever a thread sleeps on it or is about to. A thread
 //! that waits at a condition variable is counted before it releases the mutex.
 
-use rustix::thread::futex;
-use rustix::thread::futex::Timespec;
+use super::word::{self, Sleepers};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -190,18 +189,12 @@ impl Condvar {
 
 /// Sleeps while the word is `seen`; may return early. Returns false if the time was over.
 fn sleep(word: &AtomicU32, seen: u32, time: Option<Duration>) -> bool {
-    let time = time.map(|time| Timespec {
-        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(time.subsec_nanos()),
-    });
-    let slept = futex::wait(word, futex::Flags::PRIVATE, seen, time.as_ref());
-    // Interruptions and changed words are as good as a wake-up: the caller looks again.
-    slept != Err(rustix::io::Errno::TIMEDOUT)
+    word::wait(word, Sleepers::OfProcess, seen, time)
 }
 
 #[cold]
 fn wake(word: &AtomicU32, threads: u32) {
-    let _ = futex::wake(word, futex::Flags::PRIVATE, threads);
+    word::wake(word, Sleepers::OfProcess, threads);
 }
 
 #[cfg(test)]

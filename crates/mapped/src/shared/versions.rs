@@ -3,7 +3,7 @@
 use super::control::IDLE;
 use super::region::Region;
 use super::spill;
-use rustix::thread::futex;
+use sardonyx_base::sync::word::{self, Sleepers};
 use std::sync::atomic::Ordering;
 
 /// The system's monotonic clock, coarsely: milliseconds. The same in all processes.
@@ -121,5 +121,5 @@ pub fn ask_to_copy(region: &Region, but: usize) {
 fn wake_keepers(region: &Region) {
     let alarm = &region.control().alarm;
     alarm.fetch_add(1, Ordering::SeqCst);
-    let _ = futex::wake(alarm, futex::Flags::empty(), i32::MAX as u32);
+    word::wake(alarm, Sleepers::OfProcesses, u32::MAX);
 }

@@ -74,6 +74,7 @@ impl SqlCheck {
     }
 
     /// The text that the schema stores.
+    #[inline]
     pub fn to_text(&self) -> String {
         let mut text = SQL.to_string();
         for column in &self.columns {

@@ -18,6 +18,7 @@ const RESERVED: [&str; 10] = [
 /// Words that are literals if a text follows, and columns otherwise.
 const PREFIXES: [&str; 5] = ["date", "time", "timestamp", "uuid", "x"];
 
+#[inline]
 fn is_among(words: &[&str], name: &str) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
@@ -91,6 +92,7 @@ impl Condition {
     ///
     /// # Errors
     /// [`ConditionError::Syntax`].
+    #[inline]
     pub fn with_renamed_column(
         text: &str,
         name: &str,

@@ -29,6 +29,7 @@ pub(super) enum Token {
 const SIGNS: [&str; 11] = ["<=", ">=", "<>", "!=", "=", "<", ">", "(", ")", ",", "-"];
 
 /// Returns true if a name is a word without quotes.
+#[inline]
 pub(super) fn is_word(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(begins_word) && characters.all(continues_word)

@@ -88,6 +88,7 @@ pub fn generated_values<'v>(
 ///
 /// # Errors
 /// The errors of [`generated_values`].
+#[inline]
 pub fn generated_of_new(
     (schema, table): (&Schema, &str),
     generated: &[Generated],

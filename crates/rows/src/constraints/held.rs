@@ -140,6 +140,7 @@ impl HeldReferences {
     }
 
     /// The notes are again as they were at a mark.
+    #[inline]
     pub fn return_to(&mut self, mark: usize) {
         if let Some(noted) = &mut self.noted {
             // A mark from before the first note has none.
@@ -148,11 +149,13 @@ impl HeldReferences {
         }
     }
 
+    #[inline]
     fn notes_of(&self, place: &Place) -> Option<&Notes> {
         self.noted.as_ref()?.notes.get(place)
     }
 
     /// Forgets the notes of a reference that were due.
+    #[inline]
     fn checked(&mut self, place: &Place, due: Due) {
         let Some(noted) = &mut self.noted else {
             return;

@@ -41,8 +41,8 @@ impl KeyShape {
         self.compare_unknown(pages, row, bytes, bytes.len().min(PREFIX_BYTES))
     }
 
-    /// The same, if so many of the bytes are known to be the row's.
-    #[inline]
+    /// The same, if so many of the bytes are known to be the row's. Too long to be inlined: it is compiled once for each
+    /// kind of pages.
     fn compare_unknown<P: PageRead + ?Sized>(
         &self,
         pages: &P,

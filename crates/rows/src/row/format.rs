@@ -103,6 +103,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::Schema`] if no table can have the schema.
+    #[inline]
     pub fn new(table: &str, schema: Schema) -> Result<Self, TableError> {
         check_name(table)?;
         Self::of_any(table, schema)
@@ -112,6 +113,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::new`], but for the name's.
+    #[inline]
     pub fn of_any(table: &str, schema: Schema) -> Result<Self, TableError> {
         schema.definition(table).check()?;
         let checked = schema.check().and_then(|()| Self::check_shapes(&schema));
@@ -127,6 +129,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`SchemaError::RowTooLong`].
+    #[inline]
     pub fn lengthened(mut schema: Schema) -> Result<Schema, SchemaError> {
         let shapes = schema.earlier_shapes.iter_mut();
         let (mut before, mut has_changed) = (0, false);
@@ -144,6 +147,7 @@ impl RowFormat {
     }
 
     /// Checks that each shape has a length of its own.
+    #[inline]
     fn check_shapes(schema: &Schema) -> Result<(), SchemaError> {
         let shapes = schema.earlier_shapes.iter().chain([&schema.row_bytes]);
         let Some(shape) = shapes.clone().zip(shapes.skip(1)).position(|(a, b)| a >= b) else {
@@ -215,6 +219,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row; it names page 0, since the row has no page.
+    #[inline]
     pub fn row<'a>(&'a self, bytes: &'a [u8]) -> Result<RowRef<'a, OneRow>, TableError> {
         let shape = self.shape_of(bytes)?;
         let fixed = self.fixed_bytes(shape);
@@ -264,6 +269,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are too few for any.
+    #[inline]
     fn shape_of(&self, bytes: &[u8]) -> Result<u8, TableError> {
         let shapes = &self.schema.earlier_shapes;
         for shape in 0..=shapes.len() as u8 {
@@ -286,6 +292,7 @@ impl RowFormat {
     }
 
     /// The row in the newest shape.
+    #[inline]
     fn newest<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, TableError> {
         if self.schema.earlier_shapes.is_empty() {
             return Ok(Cow::Borrowed(bytes));
@@ -302,6 +309,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
+    #[inline]
     pub fn value_at<'a>(
         &'a self,
         bytes: &'a [u8],
@@ -345,6 +353,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`RowError::UnknownColumn`](super::RowError::UnknownColumn).
+    #[inline]
     pub fn column(&self, name: &str) -> Result<usize, TableError> {
         Ok(super::writer::column_named(
             &self.schema,
@@ -357,6 +366,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`RowError`](crate::RowError): an unknown column, or one that is given twice.
+    #[inline]
     pub fn named<'v>(&self, values: &'v [(&str, Value)]) -> Result<RowWriter<'v>, TableError> {
         Ok(RowWriter::named(&self.schema, &self.table, values)?)
     }
@@ -365,6 +375,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`RowError`](crate::RowError): a value that does not fit its column, a column without one, a condition that is not met.
+    #[inline]
     pub fn new_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         self.meeting_conditions(self.unconditional_row(row)?)
     }
@@ -373,6 +384,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::new_row`].
+    #[inline]
     pub fn unconditional_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let mut row = row.clone();
         row.complete(&self.schema, &self.table)?;
@@ -397,6 +409,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::new_row`], and [`TableError::KeyChanged`].
+    #[inline]
     pub fn changed_row(&self, bytes: &[u8], change: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         self.meeting_conditions(self.unconditional_change(bytes, change)?)
     }
@@ -405,6 +418,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::changed_row`].
+    #[inline]
     pub fn unconditional_change(
         &self,
         bytes: &[u8],
@@ -431,6 +445,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`RowError::Ungenerated`](super::RowError::Ungenerated).
+    #[inline]
     pub fn regenerated(&self, bytes: Vec<u8>) -> Result<Vec<u8>, TableError> {
         if self.generated.is_empty() {
             return Ok(bytes);
@@ -443,6 +458,7 @@ impl RowFormat {
     }
 
     /// A row with other values in the columns that are set, in the newest shape.
+    #[inline]
     fn with_columns(
         &self,
         there: &RowRef<'_, OneRow>,
@@ -494,11 +510,13 @@ impl RowFormat {
     }
 
     /// Stores the values that are set, if they fit.
+    #[inline]
     fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
         self.store(fixed, row)
     }
 
+    #[inline]
     fn meeting_conditions(&self, row: Vec<u8>) -> Result<Vec<u8>, TableError> {
         self.check_conditions(&row)?;
         Ok(row)
@@ -526,6 +544,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`meets`].
+    #[inline]
     pub fn check_conditions(&self, bytes: &[u8]) -> Result<(), TableError> {
         if self.conditions.is_empty() {
             return Ok(());
@@ -538,6 +557,7 @@ impl RowFormat {
 }
 
 /// With values of columns by their numbers.
+#[inline]
 fn with_values<'v>(mut row: RowWriter<'v>, values: &'v [(usize, Value)]) -> RowWriter<'v> {
     for (column, value) in values {
         row.set(*column, value.as_ref());

@@ -58,6 +58,7 @@ impl<'v> RowWriter<'v> {
     }
 
     /// A writer with columns by name.
+    #[inline]
     pub fn named(
         schema: &Schema,
         table: &str,
@@ -77,6 +78,7 @@ impl<'v> RowWriter<'v> {
     }
 
     /// A writer with all columns that are not dropped, in order.
+    #[inline]
     pub fn in_order(schema: &Schema, table: &str, values: &'v [Value]) -> Result<Self, RowError> {
         let wanted = schema.live_columns().count();
         if wanted != values.len() {

@@ -196,6 +196,7 @@ impl SchemaBuilder {
     }
 
     /// Adds a condition that every row meets, in the [language of conditions](crate::condition).
+    #[inline]
     pub fn check(mut self, name: &str, condition: &str) -> Self {
         self.checks.push((name.to_string(), condition.to_string()));
         self

@@ -28,6 +28,7 @@ impl Schema {
         self.check_conditions()
     }
 
+    #[inline]
     pub(super) fn check_counts(&self) -> Result<(), SchemaError> {
         for (what, count, limit) in [
             ("the number of columns", self.columns.len(), COLUMNS_MAX),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 /// True if a table has the schema that a program declares. Declarations of SQL are not compared: the program does not
 /// know them.
+#[inline]
 pub fn is_as_said(stored: &Schema, said: &Schema) -> bool {
     if stored == said {
         return true;
@@ -82,6 +83,7 @@ pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String
     found
 }
 
+#[inline]
 fn columns(stored: &Schema, said: &Schema, found: &mut Vec<String>) {
     for (_, column) in stored.live_columns() {
         let Some(number) = said.column(&column.name) else {
@@ -125,11 +127,13 @@ fn columns(stored: &Schema, said: &Schema, found: &mut Vec<String>) {
 }
 
 /// A column's name and declaration.
+#[inline]
 fn described(column: &Column) -> String {
     format!("{:?} {}", column.name, kind_of(column))
 }
 
 /// A column's type, and the rest of its declaration.
+#[inline]
 fn kind_of(column: &Column) -> String {
     let mut text = column.kind.to_string();
     if column.is_nullable() {
@@ -146,6 +150,7 @@ fn name_of(schema: &Schema, column: usize) -> String {
     column.map_or_else(String::new, |column| column.name.clone())
 }
 
+#[inline]
 fn shown_key(schema: &Schema, key: &[KeyPart]) -> String {
     let parts = key.iter().map(|part| {
         let order = if part.descending { " desc" } else { "" };
@@ -162,6 +167,7 @@ fn shown_kind(index: &IndexDefinition) -> &'static str {
 }
 
 /// Parts of schemas by their names.
+#[inline]
 fn named(
     what: &str,
     stored: &[(String, String)],

@@ -36,6 +36,7 @@ impl Schema {
     ///
     /// # Errors
     /// The errors of [`Schema::with_column`]; [`SchemaError::Declared`] if the expression can be none.
+    #[inline]
     pub fn with_generated_column(&self, column: &GeneratedColumn) -> Result<Schema, SchemaError> {
         let mut schema = self.with_column(&column.name, column.kind, true, Value::Null)?;
         schema.declared.push(Declared {
@@ -78,6 +79,7 @@ impl Schema {
 
     /// Without the columns of indexes that no index names any more.
     #[must_use]
+    #[inline]
     pub fn without_unused_columns(mut self) -> Schema {
         for number in 0..self.columns.len() {
             let mut indexes = self.indexes.iter();

@@ -132,6 +132,7 @@ impl Schema {
 
     /// The first feature that such a table has beyond independent rows of one shape, if any. Stores maintain relations
     /// between rows, between tables, or between a row's columns.
+    #[inline]
     pub fn beyond_rows(&self) -> Option<&'static str> {
         let beyond = [
             (!self.earlier_shapes.is_empty(), "columns that were added"),
@@ -174,6 +175,7 @@ impl Schema {
 
     /// The catalogue's entry of a table with this name and schema. Where the primary key is not
     /// [plain](Schema::plain_key) it names the whole row.
+    #[inline]
     pub fn definition(&self, name: &str) -> Definition {
         let record_bytes = self.row_bytes_of_shape(0).unwrap_or(self.row_bytes);
         let key = self.plain_key().unwrap_or(0..record_bytes);

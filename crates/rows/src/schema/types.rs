@@ -170,6 +170,7 @@ impl FromStr for Type {
     type Err = UnknownType;
 
     /// Reads the output of [`fmt::Display`], but for plain data, whose content only a program's own type knows.
+    #[inline]
     fn from_str(text: &str) -> Result<Type, UnknownType> {
         Ok(match text {
             "bool" => Type::Bool,

@@ -23,6 +23,7 @@ impl Date {
     }
 
     /// The year, the month (1 to 12) and the day of the month, of the Gregorian calendar.
+    #[inline]
     pub fn parts(self) -> (i32, u32, u32) {
         let (year, month, day) = date_of(self.0.into());
         // 2^31 days are less than six million years.
@@ -42,6 +43,7 @@ impl Date {
     }
 
     /// The same day of the month so many months later, or earlier if negative; in a shorter month its last day.
+    #[inline]
     pub fn checked_add_months(self, months: i32) -> Option<Self> {
         let moved = add_months(self.0.into(), months.into())?;
         i32::try_from(moved).ok().map(Date)

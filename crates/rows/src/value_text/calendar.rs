@@ -11,6 +11,7 @@ pub(crate) const DAY: i64 = 86_400_000_000;
 const SECOND: i64 = 1_000_000;
 
 /// The year, month and day of a number of days since 1970-01-01.
+#[inline]
 pub fn date_of(days: i64) -> (i64, u32, u32) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -39,6 +40,7 @@ pub fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
 }
 
 /// The same day of the month so many months later, or its last day in a shorter month; if there is such a day.
+#[inline]
 pub fn add_months(days: i64, months: i64) -> Option<i64> {
     let (year, month, day) = date_of(days);
     let months = (year * 12 + i64::from(month) - 1).checked_add(months)?;

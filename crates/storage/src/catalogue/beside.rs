@@ -13,6 +13,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
+    #[inline]
     pub fn give_life(&mut self) -> Result<(u32, Vec<Write>), CatalogueError> {
         self.changed(|new| {
             new.is_newer = true;
@@ -44,6 +45,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`]. The catalogue is then as before.
+    #[inline]
     pub fn take_over(
         &mut self,
         number: u16,

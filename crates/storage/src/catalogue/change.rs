@@ -51,6 +51,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::LayoutDiffers`] if a table or journal has the name, [`CatalogueError::Limit`] if it
     /// is too long or there is no room for a definition. The catalogue is then as before.
+    #[inline]
     pub fn declare_area(&mut self, name: &str) -> Result<(u16, Vec<Write>), CatalogueError> {
         let definition = definition(name);
         match self.number_of(&definition)? {
@@ -158,10 +159,12 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::extend`].
+    #[inline]
     pub fn next_extent(&self, number: u16, pages_at_least: u64) -> Result<Extent, CatalogueError> {
         self.next_extent_within(number, pages_at_least, u64::MAX)
     }
 
+    #[inline]
     fn next_extent_within(
         &self,
         number: u16,
@@ -207,6 +210,7 @@ impl Catalogue {
     /// assert!(read.extents_of(number).eq([extent]));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn extend(
         &mut self,
         number: u16,
@@ -220,6 +224,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::extend`].
+    #[inline]
     pub fn extend_within(
         &mut self,
         number: u16,

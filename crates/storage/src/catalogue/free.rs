@@ -66,6 +66,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::UnknownTable`] if there is none, or it is a journal or an area.
+    #[inline]
     pub fn table_named(&self, name: &str) -> Result<u16, CatalogueError> {
         let number = self.definitions.named(name);
         let number = number.filter(|number| self.check_table(*number).is_ok());
@@ -88,6 +89,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`]; [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
+    #[inline]
     pub fn truncate_table(&mut self, number: u16) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let emptied = self.changed(|new| {
@@ -104,6 +106,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`].
+    #[inline]
     pub fn drop_table(&mut self, number: u16) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let dropped = self.changed(|new| {
@@ -131,6 +134,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoTable`], [`CatalogueError::LayoutDiffers`] if something has the name,
     /// [`CatalogueError::Limit`] if it is too long.
+    #[inline]
     pub fn rename_table(&mut self, number: u16, name: &str) -> Result<Vec<Write>, CatalogueError> {
         self.check_table(number)?;
         let place = usize::from(number);
@@ -289,6 +293,7 @@ impl Catalogue {
     }
 
     /// Frees a table's extents; free neighbours become one.
+    #[inline]
     pub(super) fn free_extents(&mut self, number: u16) {
         let places = self.places_of(number);
         if self.is_large {

@@ -16,6 +16,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::Limit`] if that takes more extents than there can be.
+    #[inline]
     pub fn packed(&self, pages_of: &dyn Fn(u16) -> u64) -> Result<Catalogue, CatalogueError> {
         let mut packed = Catalogue {
             definitions: self.definitions.clone(),

@@ -71,6 +71,7 @@ pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), CatalogueError>
 ///
 /// # Errors
 /// [`CatalogueError::Unfinished`]; [`CatalogueError::Damaged`] if there are tables and areas that cannot be read.
+#[inline]
 pub fn refuse_in_any(store: &mut PageStore) -> Result<(), CatalogueError> {
     if !Catalogue::is_in(store.bytes()) {
         return Ok(());

@@ -234,12 +234,14 @@ impl Ledger {
     }
 
     /// Attempts that found no room so far, for [`Ledger::outcome`].
+    #[inline]
     pub fn attempts(&self) -> Vec<u64> {
         let entries = self.entries.lock();
         entries.iter().map(|entry| entry.attempts_failed).collect()
     }
 
     /// The result of the request, if that is known; else waits for a change, if `wait`.
+    #[inline]
     pub fn outcome(
         &self,
         attempts_before: &[u64],
@@ -356,6 +358,7 @@ impl Ledger {
 
     /// The store has the log up to `end`, and a record here says so for everything before `recorded`. The log is freed
     /// up to there when room, or a checkpoint, is wanted: until then an opening finds here all that it needs.
+    #[inline]
     pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
         if !self.is_of_store {
             return;
@@ -376,6 +379,7 @@ impl Ledger {
     }
 
     /// Notes that the record of the store's progress could not be written here; or that it was.
+    #[inline]
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         if !self.is_of_store {
             error.iter().for_each(|error| {
@@ -400,6 +404,7 @@ impl Ledger {
     }
 
     /// The store gives no answer for this reason; or does again.
+    #[inline]
     pub fn store_is_away(&self, reason: Option<Arc<str>>) {
         if !self.is_of_store {
             return;
@@ -434,6 +439,7 @@ impl Ledger {
     }
 
     /// The entry that has waited longest for room on the disk.
+    #[inline]
     pub fn waiting(&self) -> Option<Waiting> {
         let entries = self.entries.lock();
         let waiting = entries.iter().filter_map(|entry| entry.waiting.clone());
@@ -441,6 +447,7 @@ impl Ledger {
     }
 
     /// From where the log is needed.
+    #[inline]
     pub fn log_needed_from(&self) -> LogPosition {
         let entries = self.entries.lock();
         let needed_from = entries.iter().map(|entry| entry.needed_from).min();
@@ -455,6 +462,7 @@ impl Ledger {
     }
 
     /// The counts since the database was opened.
+    #[inline]
     pub fn totals(&self, writeout_time: Duration) -> CheckpointTotals {
         let entries = self.entries.lock();
         let waiting = entries.iter().filter_map(|entry| entry.waiting.as_ref());

@@ -139,12 +139,14 @@ impl CheckpointStage {
 
     /// The store has the log up to `end`, and the record here has it up to `recorded`. If the checkpoints are left to
     /// followers, the log before that is freed when room is wanted.
+    #[inline]
     pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
         self.ledger.store_has(end, recorded);
     }
 
     /// The store gives no answer for this reason; or does again. If the checkpoints are left to followers and the log is
     /// full meanwhile, transactions are refused for this reason.
+    #[inline]
     pub fn store_is_away(&self, reason: Option<Arc<str>>) {
         self.ledger.store_is_away(reason);
     }
@@ -155,6 +157,7 @@ impl CheckpointStage {
     }
 
     /// Notes that the record of the store's progress could not be written here, for this reason; or that it was.
+    #[inline]
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         self.ledger.is_unrecorded(error);
     }
@@ -403,6 +406,7 @@ impl CheckpointStage {
 
     /// Nothing more comes into the store, if the log is closed: if the checkpoints are left to followers, a caller that waits
     /// for one gets the error.
+    #[inline]
     pub fn store_is_lost(&self, log: Result<(), LogError>) {
         if let Err(reason) = log
             && self.is_left_to_followers()
@@ -417,6 +421,7 @@ impl CheckpointStage {
     /// # Errors
     /// The error that stopped a stripe; [`CheckpointError::Waiting`] if the disk has no room for it: then it is taken
     /// as soon as the disk has some.
+    #[inline]
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
         self.ledger.check_process()?;
         let before = self.ledger.attempts();
@@ -461,11 +466,13 @@ impl CheckpointStage {
 
     /// The wait of a checkpoint for room on the disk, and its beginning: the stripe that has waited longest. It goes on
     /// by itself.
+    #[inline]
     pub fn waiting(&self) -> Option<Waiting> {
         self.ledger.waiting()
     }
 
     /// From where the log is needed.
+    #[inline]
     pub fn log_needed_from(&self) -> LogPosition {
         self.ledger.log_needed_from()
     }
@@ -496,6 +503,7 @@ impl CheckpointStage {
     }
 
     /// The counts since the database was opened.
+    #[inline]
     pub fn totals(&self) -> CheckpointTotals {
         let nanoseconds = self.writing_nanoseconds.load(Ordering::Relaxed);
         self.ledger.totals(Duration::from_nanos(nanoseconds))

@@ -71,6 +71,7 @@ impl Background {
     }
 
     /// The same for checkpointers that take over at `end`.
+    #[inline]
     pub fn take_over(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -112,6 +113,7 @@ impl Background {
     }
 
     /// A pool for groups that are received or read, and then given to the checkpoints.
+    #[inline]
     pub fn pool(&self) -> Arc<BufferPool> {
         // A thread that needs a buffer waits for it, so no callback is needed.
         let buffers_max = self.drive.has_threads().then_some(BUFFERS_MAX);
@@ -119,12 +121,14 @@ impl Background {
     }
 
     /// Gives a durable group to the checkpoints.
+    #[inline]
     pub fn feed(&self, group: SealedGroup, pool: &Arc<BufferPool>) {
         let group = Arc::new(DurableGroup::new(group, pool.clone()));
         self.feeds.iter().for_each(|feed| feed.push(group.clone()));
     }
 
     /// Has the threads end; the groups that the checkpoints were given are still applied.
+    #[inline]
     pub fn close(&self) {
         self.supply.close();
         self.stage.close();

@@ -123,6 +123,7 @@ impl Driver {
     ///
     /// # Errors
     /// The errors of recovery.
+    #[inline]
     pub fn take_over(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -147,6 +148,7 @@ impl Driver {
     }
 
     /// The driver of a database whose checkpointers have the log up to `end`.
+    #[inline]
     pub(super) fn new(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -197,6 +199,7 @@ impl Driver {
 
     /// Starts the threads: one that prepares segments, since filling a file takes long, and one for each stripe,
     /// depending on the options.
+    #[inline]
     pub(super) fn start(&mut self, shared: &Arc<dyn SharedMemory>) {
         let (died, told) = (self.died.clone(), self.background.stage.clone());
         let memory = shared.clone();
@@ -233,6 +236,7 @@ impl Driver {
     ///
     /// # Errors
     /// The error that stopped the driver; it is unusable then.
+    #[inline]
     pub fn step(&mut self, state: &LogState) -> Result<bool, DriverError> {
         // Read before the end: log that is durable at the request is in the checkpoint.
         let wanted = state.wanted();
@@ -263,6 +267,7 @@ impl Driver {
     }
 
     /// Gives the checkpointers the log up to the published end.
+    #[inline]
     fn follow(&mut self, durable: LogPosition) -> Result<bool, LogError> {
         let before = self.fed();
         while let Some((header, bytes)) = self.follower.next_group(durable)? {
@@ -283,6 +288,7 @@ impl Driver {
     }
 
     /// Serves all requests for checkpoints with one.
+    #[inline]
     fn serve(&mut self, state: &LogState, wanted: u64) {
         if self.serving.is_none() && wanted > state.served() {
             self.serving = Some((wanted, self.fed()));
@@ -300,6 +306,7 @@ impl Driver {
     }
 
     /// Ends the threads; the groups that they were given are still applied.
+    #[inline]
     pub(super) fn close(&mut self) {
         self.background.close();
         if let Some(mut running) = self.running.take() {
@@ -311,6 +318,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
+    #[inline]
     fn drop(&mut self) {
         self.close();
     }
@@ -324,6 +332,7 @@ struct Preparing {
 
 impl Preparing {
     /// A step of the supply.
+    #[inline]
     fn step(&self, state: &LogState) -> Supplied {
         self.supply.advance(state.end().position);
         self.supply.wait_for(state.wanted_end());
@@ -340,6 +349,7 @@ impl Preparing {
     }
 
     /// Keeps segments prepared. The body of a thread; to end it, notify the state, or wait.
+    #[inline]
     fn run(&self, state: &LogState, ended: &AtomicBool) {
         let mut seen = state.changes();
         while !ended.load(Ordering::SeqCst) {

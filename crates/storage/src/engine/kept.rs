@@ -77,6 +77,7 @@ impl KeptCopy {
     }
 
     /// Gives back the lock and the memory, if no opening has taken them.
+    #[inline]
     pub fn let_go(&self) {
         let mut kept = self.kept.lock();
         (kept.checkpointers, kept.lock) = (None, None);

@@ -171,6 +171,7 @@ fn recover_at(
 }
 
 /// From where these need a log that ends at `end`.
+#[inline]
 pub(super) fn needed_from(checkpointers: &[Checkpointer], end: LogPosition) -> LogPosition {
     let needed = checkpointers.iter().map(Checkpointer::log_needed_from);
     needed.min().unwrap_or(end)
@@ -181,6 +182,7 @@ pub(super) fn needed_from(checkpointers: &[Checkpointer], end: LogPosition) -> L
 ///
 /// # Errors
 /// The errors of the manifest.
+#[inline]
 pub(super) fn record_end(
     disk: &dyn Disk,
     manifest: &Manifest,

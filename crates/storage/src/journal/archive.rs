@@ -72,6 +72,7 @@ impl ArchiveFile {
     }
 
     /// The header of this database's chunk at `offset`, if it has one; the chunk may be torn.
+    #[inline]
     fn header_at(
         &self,
         offset: u64,
@@ -290,6 +291,7 @@ pub struct ArchiveReader {
 
 impl ArchiveReader {
     /// Starts at the first chunk.
+    #[inline]
     pub fn open(disk: &Arc<dyn Disk>, identity: u64) -> Result<Self, JournalError> {
         Ok(ArchiveReader {
             disk: disk.clone(),
@@ -309,6 +311,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn open_at(disk: &Arc<dyn Disk>, identity: u64, group: u64) -> Result<Self, JournalError> {
         let mut reader = Self::open(disk, identity)?;
         reader.skip_before = group;
@@ -330,6 +333,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn look_again(&mut self) -> Result<(), JournalError> {
         let mut files = files(&*self.disk)?;
         if let Some(open) = self.file_number() {
@@ -356,6 +360,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// [`JournalError::Damaged`] if a file that is not the last one does not lead to the next.
+    #[inline]
     pub fn next_chunk(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
         loop {
             if let Some(file) = &self.file {
@@ -407,6 +412,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// The errors of [`ArchiveReader::next_chunk`].
+    #[inline]
     pub(super) fn next_header(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
         if let Some(file) = &self.file {
             let header = file.header_at(self.offset, &mut self.buffer)?;
@@ -425,6 +431,7 @@ impl ArchiveReader {
 
     /// True if the next file begins with the next chunk. A file is synced whole before the next one is begun, so if a
     /// later file has a chunk, a missing one here is damage.
+    #[inline]
     fn next_file_continues(&mut self) -> Result<bool, JournalError> {
         for &number in self.files.as_slice() {
             let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
@@ -455,6 +462,7 @@ impl ArchiveReader {
         self.file.as_ref().map(ArchiveFile::number)
     }
 
+    #[inline]
     fn damaged(&self, stop: Option<Stop>) -> JournalError {
         let stop = stop.unwrap_or(Stop {
             file: self.file_number().unwrap_or(0),

@@ -33,6 +33,7 @@ impl LogEndBeside {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn look(&mut self) -> Result<u64, LogError> {
         let found = DurableEnd::read(&*self.disk)?;
         if let Some(found) = found.filter(|end| end.is_of(&self.manifest)) {

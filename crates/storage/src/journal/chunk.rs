@@ -71,6 +71,7 @@ impl ChunkHeader {
     }
 
     /// Reads a header. `None` unless the magic and the header's checksum are right.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<ChunkHeader> {
         let bytes: &[u8; CHUNK_HEADER_BYTES] = bytes.first_chunk()?;
         let mut unsigned = *bytes;
@@ -186,6 +187,7 @@ impl RowCursor {
     }
 
     /// The next row in `bytes`.
+    #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Result<Option<Found>, RecordError> {
         loop {
             let mut records =

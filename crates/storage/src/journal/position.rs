@@ -89,6 +89,7 @@ impl fmt::Display for JournalPosition {
 impl FromStr for JournalPosition {
     type Err = InvalidPosition;
 
+    #[inline]
     fn from_str(text: &str) -> Result<Self, InvalidPosition> {
         let parts = text.split_once(':');
         let position =

@@ -157,6 +157,7 @@ impl Follower {
     ///
     /// # Errors
     /// The disk's; the errors of a log that is damaged, or was freed ([`LogError::MissingSegment`]).
+    #[inline]
     pub fn next_group(
         &mut self,
         durable: LogPosition,
@@ -193,6 +194,7 @@ impl Follower {
     }
 
     /// The caller had the next group from elsewhere.
+    #[inline]
     pub fn skip(&mut self, next: &GroupHeader) {
         debug_assert_eq!(next.number, self.position.group);
         self.position = next.next_position();

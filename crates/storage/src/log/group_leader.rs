@@ -317,6 +317,7 @@ impl GroupLeader {
     ///
     /// # Errors
     /// The errors of [`LogLeader::write_end_mark`].
+    #[inline]
     pub fn end(&self, state: &LogState) -> Result<LogPosition, SharedLogError> {
         self.leader.lock().write_end_mark(state)
     }

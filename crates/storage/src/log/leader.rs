@@ -103,6 +103,7 @@ impl LogLeader {
     /// which the log ends after it, is not prepared; [`SharedLogError::TooLarge`]; [`SharedLogError::OtherIncarnation`];
     /// [`SharedLogError::Log`] if its file cannot be opened, or in a forked child: in all of these nothing was written.
     /// [`SharedLogError::Poisoned`] if a write failed, now or before.
+    #[inline]
     pub fn write_group(
         &mut self,
         state: &LogState,
@@ -151,6 +152,7 @@ impl LogLeader {
     ///
     /// # Errors
     /// As [`LogLeader::write_group`].
+    #[inline]
     pub fn write_end_mark(&mut self, state: &LogState) -> Result<LogPosition, SharedLogError> {
         let tail = state.end().tail;
         self.write_group(state, 0, &[], tail)
@@ -186,6 +188,7 @@ impl LogLeader {
     }
 
     /// Writes a group to its place, and ensures that it is in no other place.
+    #[inline]
     fn write(&mut self, state: &LogState, group: &SealedGroup) -> Result<(), SharedLogError> {
         let (number, lsn) = (group.header().number, group.header().lsn);
         self.erase_elsewhere(state, number, lsn)?;
@@ -195,6 +198,7 @@ impl LogLeader {
     }
 
     /// As [`LogLeader::write`], from the records' own memory.
+    #[inline]
     fn write_spanning(
         &mut self,
         state: &LogState,
@@ -220,6 +224,7 @@ impl LogLeader {
     }
 
     /// A leader that died may have written the group to another place.
+    #[inline]
     fn erase_elsewhere(
         &mut self,
         state: &LogState,
@@ -234,6 +239,7 @@ impl LogLeader {
     }
 
     /// Opens a segment's file unless it is the one that is open.
+    #[inline]
     fn open(&mut self, segment: u64) -> Result<(), SharedLogError> {
         if self.file.as_ref().is_some_and(|(open, _)| *open == segment) {
             return Ok(());
@@ -253,10 +259,12 @@ impl LogLeader {
     }
 
     /// Makes the group at a place no group.
+    #[inline]
     fn erase(&self, lsn: Lsn) -> Result<(), SharedLogError> {
         self.write_durable(lsn, &AlignedBuffer::zeroed(GROUP_ALIGNMENT))
     }
 
+    #[inline]
     fn write_durable(&self, lsn: Lsn, bytes: &[u8]) -> Result<(), SharedLogError> {
         let (segment, file) = self.file.as_ref().expect("opened before");
         debug_assert_eq!(*segment, self.layout.segment_of(lsn));

@@ -108,6 +108,7 @@ impl DurableEnd {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn read(disk: &dyn Disk) -> Result<Option<Self>, DiskError> {
         let mut bytes = [0; BYTES];
         for _ in 0..READINGS_MAX {

@@ -82,6 +82,7 @@ impl LogReader {
     }
 
     /// For a log that ends at a position for which there is no segment yet: reads no group.
+    #[inline]
     pub(crate) fn at_end(disk: &Arc<dyn Disk>, layout: LogLayout, end: LogPosition) -> LogReader {
         LogReader {
             disk: disk.clone(),

@@ -110,6 +110,7 @@ pub fn append_write(records: &mut Vec<u8>, address: Address, bytes: &[u8]) {
 ///
 /// # Panics
 /// In debug builds, if the row is empty or longer than [`RECORD_BYTES_MAX`].
+#[inline]
 pub fn append_journal(records: &mut Vec<u8>, journal: u16, row: &[u8]) {
     records.extend_from_slice(&journal_head(journal, row.len()).to_le_bytes());
     records.extend_from_slice(row);

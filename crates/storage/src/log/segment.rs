@@ -407,6 +407,7 @@ impl Segments {
     ///
     /// # Errors
     /// The disk's; the rest is removed by the next call.
+    #[inline]
     pub fn remove_superfluous(&self, kept: usize) -> Result<(), LogError> {
         self.process.check()?;
         loop {
@@ -431,6 +432,7 @@ impl Segments {
     }
 
     /// True if the log from a position on is kept: nothing of it was freed.
+    #[inline]
     pub fn keeps(&self, from: LogPosition) -> bool {
         let lsn = self.layout.resumed(from).lsn;
         let files = self.files.lock();
@@ -439,6 +441,7 @@ impl Segments {
     }
 
     /// Keeps the log from `lsn` on until the pin is dropped. `None` if it is freed already.
+    #[inline]
     pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<LogPin> {
         let mut files = self.files.lock();
         let first = *files.live.keys().next()?;
@@ -509,6 +512,7 @@ impl LogPin {
 }
 
 impl Drop for LogPin {
+    #[inline]
     fn drop(&mut self) {
         if !self.segments.process.is_current() {
             return;

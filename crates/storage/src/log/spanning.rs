@@ -58,6 +58,7 @@ fn write_spanning(segments: &Segments, group: &SealedGroup) -> Result<(), LogErr
 
 /// The header of a spanning group with these records, which are one transaction's, written by this
 /// incarnation where the log ends.
+#[inline]
 pub(super) fn header(
     layout: LogLayout,
     incarnation: u32,
@@ -84,6 +85,7 @@ pub(super) fn header(
 }
 
 /// Writes a group durably to the files of its segments, in order.
+#[inline]
 pub(super) fn write_durable(
     layout: LogLayout,
     files: &[Arc<dyn DiskFile>],
@@ -129,6 +131,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// The next so many bytes, a multiple of [`GROUP_ALIGNMENT`]; zeroes behind the records.
+    #[inline]
     fn next(&mut self, length: usize) -> &[u8] {
         debug_assert!(length.is_multiple_of(GROUP_ALIGNMENT));
         self.buffer.clear();

@@ -411,6 +411,7 @@ impl LogWriter {
     }
 
     /// The work of the logging stage since the database was opened.
+    #[inline]
     pub fn statistics(&self) -> LogStatistics {
         self.counters.read()
     }

@@ -58,6 +58,7 @@ pub(crate) fn find(
 ///
 /// # Errors
 /// [`PlacesError`] if a part is not where it was when the database was last opened, and the disk's errors.
+#[inline]
 pub fn find_for_reading(
     home: &Arc<dyn Disk>,
     manifest: &Manifest,
@@ -82,6 +83,7 @@ pub struct Place {
 ///
 /// # Errors
 /// [`PlacesError`] if no valid list exists, and the disk's errors.
+#[inline]
 pub fn listed(home: &dyn Disk, manifest: &Manifest) -> Result<Vec<Place>, PlacesError> {
     let recorded = recorded(home, manifest)?;
     let roots = recorded.iter().flat_map(Places::roots);
@@ -105,6 +107,7 @@ fn recorded(home: &dyn Disk, manifest: &Manifest) -> Result<Option<Places>, Plac
 }
 
 /// The directories elsewhere, each once, if each is this database's.
+#[inline]
 fn open(home: &Arc<dyn Disk>, places: &Places) -> Result<Vec<Arc<dyn Disk>>, PlacesError> {
     (places.roots().into_iter())
         .map(|(path, parts)| open_one(home, places, path, &parts))

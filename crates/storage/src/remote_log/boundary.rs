@@ -102,6 +102,7 @@ impl Boundary {
     ///
     /// # Errors
     /// The fault.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Boundary, BoundaryError> {
         let found = bytes.len();
         let wrong = BoundaryError::Bytes { found };

@@ -143,6 +143,7 @@ impl Entry {
     ///
     /// # Errors
     /// The fault.
+    #[inline]
     pub fn decode(bytes: Vec<u8>) -> Result<Entry, EntryError> {
         let head = decode_head(&bytes)?;
         let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
@@ -199,6 +200,7 @@ impl Entry {
     }
 
     /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front.
+    #[inline]
     fn sealed(identity: u64, at: EntryPosition, mut bytes: Vec<u8>, time: u64) -> Entry {
         let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
         let mut head = EntryHead {
@@ -288,6 +290,7 @@ fn encode_head(head: &EntryHead, into: &mut [u8; ENTRY_HEAD_BYTES]) -> u32 {
 ///
 /// # Errors
 /// The fault.
+#[inline]
 pub fn decode_head(bytes: &[u8]) -> Result<EntryHead, EntryError> {
     let found = bytes.len();
     let bytes: &[u8; ENTRY_HEAD_BYTES] = bytes.first_chunk().ok_or(EntryError::Short { found })?;

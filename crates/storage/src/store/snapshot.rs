@@ -35,6 +35,7 @@ impl PageStore {
     ///
     /// # Errors
     /// [`StoreError::Memory`] if there is no address space for it.
+    #[inline]
     pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
         let [snapshot] = freeze([self])?;
         Ok(snapshot)
@@ -48,6 +49,7 @@ impl PageStore {
     ///
     /// # Panics
     /// If both have snapshots that are open, but none together.
+    #[inline]
     pub fn snapshot_with(
         &mut self,
         other: &mut PageStore,

@@ -288,6 +288,7 @@ pub(super) fn freeze<const N: usize>(
 
 impl Shared {
     /// The first snapshot. Returns where the copies are, too.
+    #[inline]
     fn with(
         first: Open,
         bytes_max: u64,
@@ -328,6 +329,7 @@ impl Shared {
     }
 
     /// A further snapshot; returns where the copies are. `None` if the last handle was dropped.
+    #[inline]
     fn join(&self, newest: &Open) -> Option<Arc<Mapping>> {
         let mut book = self.book.lock();
         let book = book.as_mut()?;

@@ -99,6 +99,7 @@ impl Changed {
 
     /// Inserts a row that is not there, with its entries. `Err` with the number of a unique index in which another row has
     /// the same entry.
+    #[inline]
     pub fn insert(
         &mut self,
         key: Key,
@@ -117,6 +118,7 @@ impl Changed {
     }
 
     /// Bytes that it takes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         let rows = self.rows.iter();
         let rows = rows.map(|(key, own)| super::bytes_of_change(key, own, &[]));

@@ -111,6 +111,7 @@ impl OpenRows {
 
     /// True if it has defined something that is not undone.
     #[doc(hidden)]
+    #[inline]
     pub fn has_definitions(&self) -> bool {
         self.defined.as_ref().is_some_and(|defined| {
             !defined.changed.is_empty() || self.snapshot.definitions() != defined.base.definitions()
@@ -135,6 +136,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if a program began it by hand.
+    #[inline]
     pub(super) fn check_defines(&self) -> Result<(), TableError> {
         match self.life {
             None => Ok(()),
@@ -146,6 +148,7 @@ impl OpenRows {
     }
 
     /// True if it has created the table of this number.
+    #[inline]
     pub(super) fn is_created(&self, table: u16) -> bool {
         self.defined.is_some() && self.base().schema_of(table).is_none()
     }
@@ -154,6 +157,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`TableError::Conflict`] if the catalogue is not the one of the beginning, or a table of others was changed.
+    #[inline]
     pub(super) fn check_definitions(&self, tx: &Transaction<'_>) -> Result<(), TableError> {
         let Some(defined) = self.defined.as_ref().filter(|_| self.has_definitions()) else {
             return Ok(());
@@ -172,6 +176,7 @@ impl OpenRows {
     }
 
     /// The tables that it has created.
+    #[inline]
     pub(super) fn created(&self) -> Vec<CreatedTable> {
         if self.defined.is_none() {
             return Vec::new();
@@ -190,6 +195,7 @@ impl OpenRows {
         created.collect()
     }
 
+    #[inline]
     fn definitions(&mut self) -> &mut Definitions {
         let base = Arc::clone(self.base());
         self.defined.get_or_insert_with(|| {
@@ -205,6 +211,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// There is no memory for keeping the catalogue before. Nothing has changed then.
+    #[inline]
     pub(super) fn set_definition(
         &mut self,
         number: u16,
@@ -260,6 +267,7 @@ impl OpenRows {
     }
 
     /// Undoes a definition.
+    #[inline]
     pub(super) fn undo_definition(&mut self, undo: UndoTable) {
         let number = undo.number;
         Arc::make_mut(&mut self.snapshot).define(number, undo.before);
@@ -278,6 +286,7 @@ impl OpenRows {
     }
 
     /// A table is another one.
+    #[inline]
     fn forget_known(&mut self, number: u16) {
         if let Some(table) = self.tables.get_mut(number) {
             table.keys.take();
@@ -291,6 +300,7 @@ impl OpenRows {
     }
 
     /// Checks that a definition can rewrite the rows of a table.
+    #[inline]
     pub(super) fn check_rows(&mut self, number: u16) -> Result<(), TableError> {
         let rows = self.snapshot.rows_in(number)?;
         if self.is_own(number) || rows <= ROWS_MAX {
@@ -351,11 +361,13 @@ impl OpenRows {
         Ok(created?)
     }
 
+    #[inline]
     fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
         let number = self.snapshot.catalogue().table_named(name).ok()?;
         Some((number, Arc::clone(self.snapshot.schema_of(number)?)))
     }
 
+    #[inline]
     fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
         check_name(name)?;
         self.check_defines()?;
@@ -363,6 +375,7 @@ impl OpenRows {
     }
 
     /// Checks that no other table refers to this one's rows.
+    #[inline]
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
         for &other in self.snapshot.referring(number) {
             let schema = self.snapshot.schema_of(other);
@@ -385,6 +398,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or another table refers to it.
+    #[inline]
     pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
@@ -403,6 +417,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// The errors of [`OpenRows::drop_table`].
+    #[inline]
     pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
@@ -420,6 +435,7 @@ impl OpenRows {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, something has the new name, or one of the names is the engine's own;
     /// [`Error::Limit`] if the name is too long.
+    #[inline]
     pub fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
         check_name(to)?;
         let number = self.table_to_change(name)?;
@@ -446,6 +462,7 @@ impl OpenRows {
 /// Creates tables in the stage, in the transaction in which the definitions were compared.
 ///
 /// Numbers of tables that it created and dropped again are passed over: for the moment, tables without rows have them.
+#[inline]
 pub(super) fn create(tables: Vec<CreatedTable>, tx: &mut Transaction<'_>) -> Result<(), Error> {
     let mut passed = Vec::new();
     for table in &tables {

@@ -134,6 +134,7 @@ struct UndoRow {
 }
 
 /// Bytes that a row of the transaction's own takes, with its entries in indexes.
+#[inline]
 fn bytes_of_change(key: &[u8], own: &Own, entries: &[Vec<u8>]) -> usize {
     let entries = entries.iter().map(|entry| entry.len() + ENTRY_BYTES);
     own.bytes() + key.len() + OVERHEAD_BYTES + entries.sum::<usize>()
@@ -152,6 +153,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    #[inline]
     fn of(name: &str, schema: &Arc<Schema>) -> Result<Self, TableError> {
         Ok(Known {
             name: name.into(),
@@ -165,6 +167,7 @@ impl Known {
 
 impl OpenRows {
     /// Begins with the state of a snapshot.
+    #[inline]
     pub fn begin(snapshot: Arc<SpaceSnapshot>) -> Self {
         let tables = snapshot.definitions().len();
         OpenRows {
@@ -185,6 +188,7 @@ impl OpenRows {
     }
 
     /// Counts it among those that a program began by hand: it may be ended with them.
+    #[inline]
     pub fn begun_among(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
         self.life = Some(RefCell::new(all.begin()));
@@ -192,6 +196,7 @@ impl OpenRows {
     }
 
     /// Marks it as run by the serial stage, with the same bound on its own bytes: no other one ends it.
+    #[inline]
     pub fn begun_in_stage(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
         self.life = Some(RefCell::new(all.begin_in_stage()));
@@ -202,6 +207,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`], by a [`TransactionEnded`](sardonyx_rows::TransactionEnded).
+    #[inline]
     pub fn check(&self) -> Result<(), Error> {
         Ok(self.check_life()?)
     }
@@ -220,12 +226,14 @@ impl OpenRows {
     }
 
     /// True if it has changed anything.
+    #[inline]
     pub fn has_changes(&self) -> bool {
         let mut changed = (self.tables.iter()).filter_map(|(_, table)| table.changed.as_ref());
         self.has_definitions() || changed.any(|changed| !changed.rows().is_empty())
     }
 
     /// Marks its present state, to [return](OpenRows::return_to) to it.
+    #[inline]
     pub fn mark(&mut self) -> Marked {
         let number = self.marks.push(self.undo.len());
         self.held.mark(self.marks.len() - 1);
@@ -236,6 +244,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if it has no such mark, or no longer: then nothing is undone.
+    #[inline]
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
         let (position, steps) = self.valid(mark)?;
@@ -245,6 +254,7 @@ impl OpenRows {
         Ok(())
     }
 
+    #[inline]
     fn valid(&self, mark: Marked) -> Result<(usize, usize), TableError> {
         let number = mark.number(self.number);
         let found = number.and_then(|number| self.marks.find(number));
@@ -256,6 +266,7 @@ impl OpenRows {
         self.held.hold(holds);
     }
 
+    #[inline]
     fn undo_to(&mut self, steps: usize) {
         while self.undo.len() > steps {
             let Some(undo) = self.undo.pop() else {
@@ -288,6 +299,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if it has no such mark, or no longer.
+    #[inline]
     pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
         let (position, _) = self.valid(mark)?;
@@ -297,6 +309,7 @@ impl OpenRows {
     }
 
     /// Drops the previous contents, if no mark and no operation needs them any more.
+    #[inline]
     fn forget_undo(&mut self) {
         if self.depth > 0 || !self.marks.is_empty() {
             return;
@@ -310,6 +323,7 @@ impl OpenRows {
         self.give_to_others();
     }
 
+    #[inline]
     fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
         self.check_life()?;
         let unknown = TableError::UnknownHandle { number: table };
@@ -337,11 +351,13 @@ impl OpenRows {
     }
 
     /// The transaction's own state of a row; `None` if it is as in the snapshot.
+    #[inline]
     fn own(&self, table: u16, key: &[u8]) -> Option<&Own> {
         self.changed(table)?.rows().get(key)
     }
 
     /// Replaces the row with this key by one of the transaction's own, or by none, and adds to the number of rows.
+    #[inline]
     fn put_own(
         &mut self,
         table: u16,
@@ -375,6 +391,7 @@ impl OpenRows {
     }
 
     /// The place of the snapshot's row with this key, which is noted as read.
+    #[inline]
     fn frozen_place(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         self.frozen_place_by(table, key, || self.find_frozen(table, key))
     }
@@ -400,6 +417,7 @@ impl OpenRows {
 
     /// The same, at the transaction's end: that is no read, and takes no bytes. Either the row was compared already, or
     /// the transaction has changed it, and others' changes of it are a conflict.
+    #[inline]
     fn place_at_end(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         match self.reads.borrow().key(table, key) {
             _ if self.is_own(table) => Ok(None),
@@ -409,6 +427,7 @@ impl OpenRows {
     }
 
     /// The place of the snapshot's row with this key.
+    #[inline]
     fn find_frozen(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         let values = self.known(table)?.primary.values_of(key);
         let values: Vec<_> = values.iter().map(Value::as_ref).collect();
@@ -416,11 +435,13 @@ impl OpenRows {
     }
 
     /// The row at a place of the snapshot.
+    #[inline]
     fn frozen_row(&self, table: u16, at: Address) -> Result<RowRef<'_, PageSnapshot>, TableError> {
         self.snapshot.frozen(table)?.found(at).row()
     }
 
     /// The row of the snapshot with this key, which is noted as read.
+    #[inline]
     fn read_frozen(
         &self,
         table: u16,
@@ -431,6 +452,7 @@ impl OpenRows {
     }
 
     /// The present row with this key.
+    #[inline]
     fn row_with_key(&self, table: u16, key: &[u8]) -> Result<Option<OpenRow<'_>>, TableError> {
         let known = self.known(table)?;
         match self.own(table, key) {
@@ -441,6 +463,7 @@ impl OpenRows {
     }
 
     /// The present bytes of an existing row.
+    #[inline]
     fn bytes_of(&self, table: u16, known: &Known, key: &[u8]) -> Result<Arc<[u8]>, TableError> {
         if let Some(Own::Row(bytes)) = self.own(table, key) {
             return Ok(Arc::clone(bytes));
@@ -460,6 +483,7 @@ impl OpenRows {
     }
 
     /// True if rows of any table refer to this one's.
+    #[inline]
     fn is_referenced(&self, table: u16) -> bool {
         !self.snapshot.referring(table).is_empty()
     }
@@ -467,6 +491,7 @@ impl OpenRows {
 
 impl OpenRows {
     /// True in a child of the process that began it by hand.
+    #[inline]
     fn is_in_child(&self) -> bool {
         let life = self.life.as_ref();
         life.is_some_and(|life| !life.borrow().is_here())
@@ -474,6 +499,7 @@ impl OpenRows {
 }
 
 impl Drop for OpenRows {
+    #[inline]
     fn drop(&mut self) {
         if self.is_in_child() {
             // In a forked child the snapshot's locks may stay locked for ever.
@@ -488,6 +514,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if this one has changed something; [`Error::Full`] if there is no address space for a snapshot.
+    #[inline]
     pub fn open_rows(&mut self) -> Result<OpenRows, Error> {
         if !self.space.undo.is_empty() {
             return Err(TableError::BehindChanges.into());

@@ -25,6 +25,7 @@ struct Lengthened<'r> {
 }
 
 impl ReadRow for Lengthened<'_> {
+    #[inline]
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
         match self.schema.columns.get(column) {
             Some(added) if column >= self.columns => Ok(added.default.as_ref()),
@@ -32,6 +33,7 @@ impl ReadRow for Lengthened<'_> {
         }
     }
 
+    #[inline]
     fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
         match self.schema.column(column) {
             Some(number) => Ok(self.value_at(number)?),
@@ -41,11 +43,13 @@ impl ReadRow for Lengthened<'_> {
 }
 
 /// True if rows of their own have the same bytes under both schemas.
+#[inline]
 fn has_same_bytes(one: &Schema, other: &Schema) -> bool {
     (one.row_bytes, &one.earlier_shapes) == (other.row_bytes, &other.earlier_shapes)
 }
 
 /// True if both schemas have the same entries in the same indexes.
+#[inline]
 fn has_same_indexes(one: &Schema, other: &Schema) -> bool {
     let indexes = |schema: &Schema| {
         let indexes = schema.indexes.iter().cloned();
@@ -60,6 +64,7 @@ fn has_same_indexes(one: &Schema, other: &Schema) -> bool {
 
 impl OpenRows {
     /// The own rows of a table under another schema. With `all`, the snapshot's rows are among them.
+    #[inline]
     fn rows_under(
         &self,
         number: u16,
@@ -129,6 +134,7 @@ impl OpenRows {
     }
 
     /// Calls `value` with each row, and sets the newest column.
+    #[inline]
     fn set_newest(
         &mut self,
         table: u16,
@@ -152,6 +158,7 @@ impl OpenRows {
 }
 
 impl DefineRows for OpenRows {
+    #[inline]
     fn store_schema(&mut self, number: u16, schema: Schema) -> Result<(), Error> {
         self.check_defines()?;
         let before = Arc::clone(self.known(number)?);
@@ -231,6 +238,7 @@ impl DefineRows for OpenRows {
         Ok(stored?)
     }
 
+    #[inline]
     fn set_in_rows(
         &mut self,
         table: u16,
@@ -240,6 +248,7 @@ impl DefineRows for OpenRows {
         self.set_newest(table, value)
     }
 
+    #[inline]
     fn generate_in_old_rows(&mut self, table: u16, _: usize) -> Result<(), Error> {
         // A generated column gets its own value, not the one set here.
         self.set_newest(table, &mut |_| Ok(Value::Null))

@@ -276,6 +276,7 @@ pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
 }
 
 impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+    #[inline]
     pub(crate) fn new(table: Table<'a>, from: ScanPlace) -> Result<Self, TableError> {
         let runs = used_runs(&table.state.extents, table.state.fresh).collect();
         let mut scan = SnapshotScan {
@@ -313,6 +314,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     }
 
     /// The address of the next row.
+    #[inline]
     pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
         while self.waiting.is_empty() && !self.ended {
             if self.place.rows() > 0 {
@@ -351,6 +353,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
 
 impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     /// The next row.
+    #[inline]
     pub(crate) fn next_row(&mut self) -> Result<Option<T::Item>, TableError> {
         let Some(address) = self.next_address() else {
             return Ok(None);

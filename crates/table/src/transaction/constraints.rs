@@ -164,6 +164,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if no unique index of the other table has just these columns, or a row refers to a row that is
     /// not there; [`Error::Limit`]. Nothing has changed then.
+    #[inline]
     pub fn add_reference(&mut self, table: u16, reference: ForeignKey) -> Result<(), Error> {
         DefineRows::add_reference(self, table, reference)
     }
@@ -172,6 +173,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
+    #[inline]
     pub fn drop_reference(&mut self, table: u16, name: &str) -> Result<(), Error> {
         DefineRows::drop_reference(self, table, name)
     }
@@ -182,6 +184,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table, the name is taken, or the text is no condition on its rows;
     /// [`Error::Refused`] if a row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check));
     /// [`Error::Limit`]. Nothing has changed then.
+    #[inline]
     pub fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         DefineRows::add_check(self, table, name, condition)
     }
@@ -190,6 +193,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
+    #[inline]
     pub fn drop_check(&mut self, table: u16, name: &str) -> Result<(), Error> {
         DefineRows::drop_check(self, table, name)
     }
@@ -199,6 +203,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
     /// then.
+    #[inline]
     pub fn declare_columns(&mut self, table: u16, declared: Vec<Declared>) -> Result<(), Error> {
         DefineRows::declare_columns(self, table, declared)
     }

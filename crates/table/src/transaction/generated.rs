@@ -40,6 +40,7 @@ impl Transaction<'_> {
     }
 
     /// Generated columns of a new row, of which all other columns are set.
+    #[inline]
     pub(super) fn generated_of_new(
         &mut self,
         table: u16,

@@ -39,6 +39,7 @@ impl Transaction<'_> {
     }
 
     /// The same, whether changes are kept or not.
+    #[inline]
     fn set_unkept(
         &mut self,
         table: u16,
@@ -253,6 +254,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Duplicate`] if it is unique and rows have one key; [`Error::Refused`] if the table cannot have it;
     /// [`Error::Limit`] if a key is too long, or there are too many indexes; [`Error::Full`]. Nothing has changed then.
+    #[inline]
     pub fn create_index(&mut self, table: u16, definition: IndexDefinition) -> Result<(), Error> {
         DefineRows::create_index(self, table, definition)
     }
@@ -262,6 +264,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such index, or a reference needs it; [`Error::Limit`] if the transaction is too
     /// large. Nothing has changed then.
+    #[inline]
     pub fn drop_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
         DefineRows::drop_index(self, table, name)
     }

@@ -14,11 +14,13 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
+    #[inline]
     pub fn key_of(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
         self.row(bytes)?;
         self.key_of_checked(&self.newest(bytes)?)
     }
 
+    #[inline]
     pub(super) fn key_of_checked(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
         let mut key = KeyBytes::default();
         self.key.of_row(OneRow::of(bytes), Address(0), &mut key)?;
@@ -45,6 +47,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::KeyTooLong`].
+    #[inline]
     pub fn check_key_length(&self, key: &[u8]) -> Result<(), TableError> {
         let checked = self.key.check_length(key);
         checked.map_err(|bad| bad.into_error(&self.table, PRIMARY, self.key.width(), None))
@@ -80,6 +83,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::UnknownIndex`].
+    #[inline]
     pub fn index(&self, name: &str) -> Result<Option<usize>, TableError> {
         if name == PRIMARY {
             return Ok(None);
@@ -100,6 +104,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
+    #[inline]
     pub fn index_keys(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TableError> {
         self.row(bytes)?;
         if self.indexes.is_empty() {
@@ -115,6 +120,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::index_keys`]; [`TableError::UnknownIndex`].
+    #[inline]
     pub fn index_key(&self, index: usize, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
         self.row(bytes)?;
         let bytes = &*self.newest(bytes)?;
@@ -128,6 +134,7 @@ impl RowFormat {
     }
 
     /// The key of a row of the newest shape in an index.
+    #[inline]
     fn key_in(&self, shape: &KeyShape, unique: bool, row: &[u8]) -> Result<Vec<u8>, TableError> {
         let mut key = KeyBytes::default();
         let has_null = shape.of_row(OneRow::of(row), Address(0), &mut key)?;
@@ -143,6 +150,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::KeyTooLong`]; [`TableError::DamagedTable`] if the bytes are no row.
+    #[inline]
     pub fn check_index_keys(&self, bytes: &[u8]) -> Result<(), TableError> {
         self.row(bytes)?;
         if self.indexes.is_empty() {

@@ -12,6 +12,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`TableError::Row`]: a condition that is not met.
+    #[inline]
     pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
         let row = self.regenerated(record.to_vec())?;
         self.check_record_row(&row)?;
@@ -22,6 +23,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// As [`RowFormat::record_row`].
+    #[inline]
     pub fn check_record_row(&self, record: &[u8]) -> Result<(), TableError> {
         check_declared(&self.schema, &self.table, record)?;
         self.check_conditions(record)
@@ -32,6 +34,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of [`RowFormat::new_row`].
+    #[inline]
     pub fn row_beginning_with(
         &self,
         record: &[u8],
@@ -55,6 +58,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// [`RowError::Declared`](crate::RowError::Declared); [`TableError::KeyChanged`].
+    #[inline]
     pub fn row_beginning_otherwise(
         &self,
         before: &[u8],

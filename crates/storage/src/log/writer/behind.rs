@@ -70,6 +70,7 @@ impl LogWriter {
     /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: a thread is to run
     /// [`LogWriter::run_behind`].
     #[must_use]
+    #[inline]
     pub fn synced_behind(mut self) -> Self {
         self.behind = Some(Behind::new(self.durable()));
         self

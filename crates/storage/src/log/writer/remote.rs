@@ -123,6 +123,7 @@ impl LogWriter {
     /// This log, of which nothing is durable before a copy elsewhere has it: a thread is to run
     /// [`LogWriter::run_remote`].
     #[must_use]
+    #[inline]
     pub fn with_remote_copy(mut self) -> Self {
         let end = self.durable();
         self.remote = Some(Copying::new(end));
