@@ -34,6 +34,7 @@ mod declaring;
 mod generated;
 mod index_beside;
 mod indexes;
+mod insertion;
 mod keeping;
 mod rows;
 mod savepoint;

@@ -4,15 +4,13 @@
 use super::generated::with_values;
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::ChangeKind;
-use crate::rows::{columns_key, find_row};
-use crate::secondary::VacantKey;
+use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
-use sardonyx_rows::key::KeyValues;
 use sardonyx_rows::layout::{PageKind, PageUse, word_at};
-use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
+use sardonyx_rows::row::{RowRef, RowWriter, same, set_column};
 use sardonyx_rows::schema::{KeyPart, Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -20,7 +18,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
 /// Fixed parts up to this length are changed in a copy that takes no memory of its own.
-const SHORT_ROW_BYTES_MAX: usize = 256;
+pub(super) const SHORT_ROW_BYTES_MAX: usize = 256;
 
 impl Transaction<'_> {
     /// A table's schema, and its name.
@@ -76,176 +74,6 @@ impl Transaction<'_> {
                 && layout.record(at.page(), slot) == at
                 && layout.is_occupied(content, slot)
         })
-    }
-
-    /// Inserts a row: of columns that are not set, their defaults.
-    #[inline]
-    pub(crate) fn insert_row_of(
-        &mut self,
-        number: u16,
-        row: RowWriter<'_>,
-    ) -> Result<Address, TableError> {
-        let (schema, name) = self.row_table(number)?;
-        if schema.declared.is_empty() {
-            return self.insert_described(number, &schema, &name, row);
-        }
-        self.whole(|tx| {
-            let is_unsaid = |column| row.get(column).is_none();
-            let computed = computed_defaults(tx, number, &schema, &name, is_unsaid)?;
-            let mut row = row;
-            for (column, value) in &computed {
-                row.set(*column, value.as_ref());
-            }
-            tx.insert_described(number, &schema, &name, row)
-        })
-    }
-
-    /// The same of a table of this schema and name, with the defaults that are computed.
-    #[inline]
-    fn insert_described<'v>(
-        &mut self,
-        number: u16,
-        schema: &'v Schema,
-        name: &str,
-        mut row: RowWriter<'v>,
-    ) -> Result<Address, TableError> {
-        row.complete(schema, name)?;
-        let generated = self.generated_of_new(number, &row)?;
-        let row = with_values(row, &generated);
-        row.check(schema, name)?;
-        let hash = self.hash_of_new(number, schema, name, &row)?;
-        self.insert_checked((number, schema, name), &row, hash, None)
-    }
-
-    /// Inserts a row unless a row has its primary key. Returns the address of the one that has it now, and whether that is
-    /// the new one.
-    #[inline]
-    pub(crate) fn insert_or_find(
-        &mut self,
-        number: u16,
-        row: RowWriter<'_>,
-    ) -> Result<(Address, bool), TableError> {
-        let (schema, name) = self.row_table(number)?;
-        let state = self.row_state(number)?;
-        let first = state.secondary.first().map(|index| &*index.what);
-        let is_primary = first.is_some_and(|first| first.definition == schema.primary);
-        if !schema.declared.is_empty() || state.is_hashed || !is_primary {
-            return self.find_or_insert(number, &schema, row);
-        }
-        let mut row = row;
-        row.complete(&schema, &name)?;
-        row.check(&schema, &name)?;
-        let shape = first.map(|first| &first.shape);
-        let (schema, row) = (&*schema, &row);
-        let encoded = shape.and_then(|shape| {
-            let key = shape.of_values(&NewKey { schema, row }).ok()?.bytes;
-            shape.check_length(&key).is_ok().then_some(key)
-        });
-        let state = self.row_state(number)?;
-        let bytes = self.space.store.bytes();
-        let vacant = match (encoded, state.secondary.first()) {
-            (Some(key), Some(index)) => match index.vacant(&self.space.indexes, bytes, key) {
-                Ok(vacant) => Some(vacant),
-                Err(there) => return Ok((there, false)),
-            },
-            // To insert it says why there is no such key.
-            _ => None,
-        };
-        let inserted = self.insert_checked((number, schema, &name), row, Some(0), vacant.as_ref());
-        inserted.map(|address| (address, true))
-    }
-
-    /// The same of a table whose rows get more values, or whose keys are found by a hash.
-    #[inline(never)]
-    fn find_or_insert(
-        &mut self,
-        number: u16,
-        schema: &Schema,
-        row: RowWriter<'_>,
-    ) -> Result<(Address, bool), TableError> {
-        let key: Vec<ValueRef<'_>> = (schema.primary.key.iter())
-            .map(|part| row.get(part.column).unwrap_or_default())
-            .collect();
-        match self.row_with_key(number, &key)? {
-            Some(there) => Ok((there, false)),
-            None => Ok((self.insert_row_of(number, row)?, true)),
-        }
-    }
-
-    /// Inserts a row whose values were checked. `hash` is that of its primary key, unless its bytes in the row are hashed;
-    /// `vacant` is the place of its key in the first ordered index, if it was found.
-    #[inline]
-    fn insert_checked(
-        &mut self,
-        (number, schema, name): (u16, &Schema, &str),
-        row: &RowWriter<'_>,
-        hash: Option<u64>,
-        vacant: Option<&VacantKey>,
-    ) -> Result<Address, TableError> {
-        let (mut short, mut long);
-        // To insert most rows takes no memory for a copy.
-        let fixed: &mut [u8] = match schema.row_bytes <= SHORT_ROW_BYTES_MAX {
-            true => {
-                short = [0; SHORT_ROW_BYTES_MAX];
-                &mut short[..schema.row_bytes]
-            }
-            false => {
-                long = vec![0; schema.row_bytes];
-                &mut long
-            }
-        };
-        self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-        let savepoint = self.savepoint();
-        let inserted = self
-            .fill(number, schema, name, row, fixed)
-            .and_then(|()| {
-                let state = self.state(number);
-                let of_fixed = || state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
-                let hash = hash.unwrap_or_else(of_fixed);
-                self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-                self.insert_bytes(number, fixed, hash, vacant)
-            })
-            .map_err(|error| match error {
-                // An ordered primary key is an index, too.
-                TableError::DuplicateValue { index, .. } if index == schema.primary.name => {
-                    duplicate(name, &NewKey { schema, row })
-                }
-                error => error,
-            });
-        inserted.inspect_err(|_| self.roll_back_to(savepoint))
-    }
-
-    /// The hash of the primary key of a new row, of which all columns are set; `None` if its bytes in the row are hashed.
-    ///
-    /// # Errors
-    /// [`TableError::DuplicateKey`] if its hash finds a row. An ordered index finds one when it takes the row's entry.
-    #[inline]
-    fn hash_of_new(
-        &self,
-        number: u16,
-        schema: &Schema,
-        name: &str,
-        row: &RowWriter<'_>,
-    ) -> Result<Option<u64>, TableError> {
-        let state = self.row_state(number)?;
-        if !state.is_hashed {
-            return Ok(Some(0));
-        }
-        let key = NewKey { schema, row };
-        let (indexes, bytes) = (&self.space.indexes, self.space.store.bytes());
-        let (hash, there) = match &state.hashed_key {
-            Some(shape) => {
-                let encoded = columns_key(shape, schema, name, &key)?;
-                let hash = state.hash.of(&encoded);
-                let there = state.find_by_columns(shape, indexes, bytes, hash, &encoded);
-                (Some(hash), there)
-            }
-            None => (None, find_row(indexes, bytes, state, name, &key)?),
-        };
-        match there {
-            Some(_) => Err(duplicate(name, &key)),
-            None => Ok(hash),
-        }
     }
 
     /// Changes the columns that are set of the row at an address.
@@ -578,7 +406,7 @@ impl Transaction<'_> {
 
     /// Stores the columns that are set in a row's fixed part, and their values outside of it.
     #[inline]
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         number: u16,
         schema: &Schema,
@@ -632,43 +460,4 @@ fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
         }
     }
     added
-}
-
-/// The values of a new row's primary key, in its order, without a copy of them.
-struct NewKey<'k, 'v> {
-    schema: &'k Schema,
-    row: &'k RowWriter<'v>,
-}
-
-impl KeyValues for NewKey<'_, '_> {
-    #[inline]
-    fn each(&self, each: &mut dyn FnMut(ValueRef<'_>)) {
-        let parts = self.schema.primary.key.iter();
-        parts.for_each(|part| each(self.row.get(part.column).unwrap_or_default()));
-    }
-
-    #[inline]
-    fn as_bytes(&self) -> Option<&[u8]> {
-        match &*self.schema.primary.key {
-            [part] => match self.row.get(part.column) {
-                Some(ValueRef::Bytes(bytes)) => Some(bytes),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
-#[cold]
-fn duplicate(table: &str, key: &NewKey<'_, '_>) -> TableError {
-    let (mut parts, mut values) = (Vec::new(), Vec::new());
-    key.each(&mut |value| {
-        parts.push(shown(value));
-        values.push(value.to_value());
-    });
-    TableError::DuplicateKey {
-        table: table.to_string(),
-        key: parts.join(", "),
-        values: values.into(),
-    }
 }
