@@ -413,7 +413,7 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
                 .database
                 .tables()
                 .expect("tables in main memory")
-                .read(|view| Ok(view.definitions().to_vec()));
+                .read(|view| Ok(view.definitions().clone()));
             let mut definitions = definitions.expect("it reads").into_iter();
             assert!(!definitions.any(|one| one.name.starts_with("sardonyx.next")));
             // The next one is not in the way of anything.
