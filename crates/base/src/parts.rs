@@ -124,7 +124,7 @@ impl<T: Clone, const N: usize> Parts<T, N> {
             let parts = Arc::make_mut(&mut self.parts);
             parts.truncate(len.div_ceil(N));
             if let Some(part) = parts.last_mut()
-                && len % N != 0
+                && !len.is_multiple_of(N)
             {
                 Arc::make_mut(part).truncate(len % N);
             }

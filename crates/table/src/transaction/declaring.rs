@@ -51,6 +51,7 @@ impl Transaction<'_> {
         if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
+        definition.check()?;
         let state = TableState::new(&definition, self.space.hash)?;
         let mut catalogue = self.space.catalogue.clone();
         let (number, writes) = catalogue.declare(definition)?;

@@ -102,7 +102,7 @@ fn one_definition_more_makes_the_catalogue_large_unless_it_is_undone() {
     let catalogue = world.space.catalogue();
     let number = catalogue.table_named("one more").expect("a table");
     let extents: Vec<u64> = catalogue.extents_of(number).map(|e| e.pages).collect();
-    assert_eq!(extents, [1, 1, 2, 4, 8]);
+    assert_eq!(extents, [1, 1, 2, 4]);
     for workers in 1..3 {
         assert_eq!(world.reopen(workers).tables, 257);
         assert_eq!(ids(&world.space, "one more"), (0..2000).collect::<Vec<_>>());
@@ -287,18 +287,18 @@ fn extents_beyond_the_former_limit_are_those_of_a_model() {
             pages.put(writes);
         }
         let mut model: Vec<Vec<(u64, u64)>> = vec![Vec::new(); 30];
-        for round in 0..2600 {
+        for round in 0..3600 {
             let number = random.below(30) as u16;
             let extents = &mut model[usize::from(number)];
             let wanted = 1 + random.below(3);
-            let taken = match random.below(100) {
+            let taken = match random.below(400) {
                 0 => {
                     let writes = pages.catalogue.truncate_table(number).expect("a table");
                     pages.put(writes);
                     extents.clear();
                     None
                 }
-                1..40 => {
+                1..100 => {
                     let last_resort = random.below(2) == 0;
                     let found = pages
                         .catalogue
@@ -316,7 +316,7 @@ fn extents_beyond_the_former_limit_are_those_of_a_model() {
                 .map(|extent| (extent.first_page.0, extent.pages))
                 .collect();
             assert_eq!(now, *extents, "seed {seed}, round {round}");
-            if round % 100 == 0 || round > 2590 {
+            if round % 100 == 0 || round > 3590 {
                 pages.check();
             }
         }
@@ -403,7 +403,8 @@ fn damage_of_a_large_catalogue_is_an_error_with_its_place() {
     for pages in 1..LARGE.len() / PAGE_SIZE {
         let store = store_of(&LARGE[..pages * PAGE_SIZE]);
         if let Ok((space, _)) = TableSpace::open(store, 1) {
-            assert!(pages > end as usize, "{pages} pages");
+            // The definitions in use are in the first page of the run.
+            assert!(pages > first as usize, "{pages} pages");
             drop(space);
         }
     }
@@ -485,8 +486,8 @@ fn ten_thousand_tables_are_opened_read_and_dropped() {
         });
     }
     assert_eq!(snapshot.rows("t9999").expect("a table").count(), 1);
-    // All free extents have become one, but for the catalogue's own pages between them.
+    // Free neighbours have become one. Others are those of the table of schemas, and the catalogue's own are between them.
     assert!(space.catalogue().free_pages() >= TABLES as u64);
-    assert!(space.catalogue().extents().count() < 10);
+    assert!(space.catalogue().extents().count() < 40);
     assert!(space.catalogue().pages > CATALOGUE_PAGES);
 }
