@@ -294,7 +294,7 @@ impl<'b> Range<'b> {
         }
     }
 
-    /// What both have.
+    /// The range of all that both have.
     pub fn intersection(self, other: Range<'b>) -> Range<'b> {
         match (self.0, other.0) {
             (Some((low, high)), Some((lower, upper))) if self.overlaps(other) => Range(Some((
@@ -305,7 +305,7 @@ impl<'b> Range<'b> {
         }
     }
 
-    /// What it has and another one has not.
+    /// The range without another one.
     ///
     /// # Errors
     /// [`NotARange::Difference`].

@@ -19,8 +19,11 @@ const KINDS: [(u32, RangeOf, &str); 6] = [
     (3926, RangeOf::Int8, "int8range"),
 ];
 
-/// The days of PostgreSQL's dates end before this one.
+/// The first of the days of PostgreSQL's dates, and the one before which they end.
+const DAYS_FIRST: i32 = -2_440_588;
 const DAYS_END: i32 = 2_145_042_906;
+/// The first microsecond of PostgreSQL's timestamps.
+const FIRST_MICROSECOND: i64 = DAYS_FIRST as i64 * 86_400_000_000;
 /// The most digits behind the point of a number.
 const SCALE_MAX: u32 = 38;
 /// The first byte of a number whose whole part is 0.
@@ -44,7 +47,7 @@ pub enum RangeOf {
 }
 
 impl RangeOf {
-    /// Those of the range type with a number in PostgreSQL's catalogue.
+    /// The values of the range type with a number in PostgreSQL's catalogue.
     pub fn of_kind(kind: u32) -> Option<RangeOf> {
         let found = KINDS.iter().find(|(number, ..)| *number == kind);
         found.map(|(_, of, _)| *of)
@@ -121,6 +124,19 @@ impl RangeOf {
             RangeOf::Numeric => decimal(bytes)?.2,
         };
         let (value, rest) = bytes.split_at_checked(length)?;
+        // Other days and moments have no text that is read again.
+        match self {
+            RangeOf::Date => {
+                let days = int4(value)?;
+                let is_finite = (DAYS_FIRST..DAYS_END).contains(&days);
+                (is_finite || self.is_infinite(value)).then_some(())?;
+            }
+            RangeOf::Timestamp | RangeOf::Timestamptz => {
+                let micros = int8(value)?;
+                (micros == i64::MIN || micros >= FIRST_MICROSECOND).then_some(())?;
+            }
+            _ => {}
+        }
         match rest {
             [flag @ (0 | 1), rest @ ..] => Some((value, *flag, rest)),
             _ => None,
