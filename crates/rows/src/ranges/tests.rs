@@ -78,9 +78,12 @@ fn bounds_that_give_no_range_are_refused() {
         (RangeOf::Date, Value::Date(i32::MIN + 1)),
         (RangeOf::Timestamp, Value::Timestamp(i64::MIN + 1)),
     ] {
+        let mut bytes = vec![LOWER_NONE, UPPER];
+        bytes.extend(of.bytes(beyond.as_ref()).expect("bytes"));
+        bytes.push(0);
+        assert_eq!(Range::decode(of, &bytes), None, "{of:?}");
         let range = Range::of_bounds(of, given(None, false), given(Some(beyond), false));
-        let range = range.expect("it has bytes");
-        assert_eq!(Range::decode(of, &range), None, "{of:?}");
+        assert_eq!(range, Err(NotARange::Value), "{of:?}");
     }
 }
 

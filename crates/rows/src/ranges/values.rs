@@ -116,6 +116,21 @@ impl RangeOf {
         }
     }
 
+    /// False of days and moments that PostgreSQL has not: they have no text that is read again.
+    pub(super) fn is_known(self, bytes: &[u8]) -> bool {
+        match self {
+            RangeOf::Date => {
+                let days = int4(bytes);
+                self.is_infinite(bytes)
+                    || days.is_some_and(|days| (DAYS_FIRST..DAYS_END).contains(&days))
+            }
+            RangeOf::Timestamp | RangeOf::Timestamptz => {
+                int8(bytes).is_some_and(|micros| micros == i64::MIN || micros >= FIRST_MICROSECOND)
+            }
+            _ => true,
+        }
+    }
+
     /// The bytes of a value, and the byte and the rest behind it; `None` if there is no value, or the byte is no flag.
     pub(super) fn split(self, bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
         let length = match self {
@@ -124,19 +139,7 @@ impl RangeOf {
             RangeOf::Numeric => decimal(bytes)?.2,
         };
         let (value, rest) = bytes.split_at_checked(length)?;
-        // Other days and moments have no text that is read again.
-        match self {
-            RangeOf::Date => {
-                let days = int4(value)?;
-                let is_finite = (DAYS_FIRST..DAYS_END).contains(&days);
-                (is_finite || self.is_infinite(value)).then_some(())?;
-            }
-            RangeOf::Timestamp | RangeOf::Timestamptz => {
-                let micros = int8(value)?;
-                (micros == i64::MIN || micros >= FIRST_MICROSECOND).then_some(())?;
-            }
-            _ => {}
-        }
+        self.is_known(value).then_some(())?;
         match rest {
             [flag @ (0 | 1), rest @ ..] => Some((value, *flag, rest)),
             _ => None,
