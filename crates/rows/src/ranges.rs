@@ -294,7 +294,7 @@ impl<'b> Range<'b> {
         }
     }
 
-    /// What both have.
+    /// The range of all that both have.
     pub fn intersection(self, other: Range<'b>) -> Range<'b> {
         match (self.0, other.0) {
             (Some((low, high)), Some((lower, upper))) if self.overlaps(other) => Range(Some((
@@ -305,7 +305,7 @@ impl<'b> Range<'b> {
         }
     }
 
-    /// What it has and another one has not.
+    /// The range without another one.
     ///
     /// # Errors
     /// [`NotARange::Difference`].
@@ -334,7 +334,11 @@ impl<'b> Range<'b> {
     /// # Errors
     /// [`NotARange`].
     pub fn of_bounds(of: RangeOf, lower: Given, upper: Given) -> Result<Vec<u8>, NotARange> {
-        let bytes = |value: &Value| of.bytes(value.as_ref()).ok_or(NotARange::Value);
+        let bytes = |value: &Value| {
+            let bytes = of.bytes(value.as_ref());
+            let bytes = bytes.filter(|bytes| of.is_known(bytes));
+            bytes.ok_or(NotARange::Value)
+        };
         let mut low = lower.value.as_ref().map(bytes).transpose()?;
         let mut high = upper.value.as_ref().map(bytes).transpose()?;
         if let (Some(low), Some(high)) = (&low, &high) {

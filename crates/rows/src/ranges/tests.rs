@@ -72,6 +72,19 @@ fn bounds_that_give_no_range_are_refused() {
     let endless = given(Some(Value::Date(i32::MAX)), true);
     let days = Range::of_bounds(RangeOf::Date, endless.clone(), endless).expect("a range");
     assert!(Range::decode(RangeOf::Date, &days).is_some());
+    // Days and moments that PostgreSQL has not.
+    for (of, beyond) in [
+        (RangeOf::Date, Value::Date(i32::MAX - 1)),
+        (RangeOf::Date, Value::Date(i32::MIN + 1)),
+        (RangeOf::Timestamp, Value::Timestamp(i64::MIN + 1)),
+    ] {
+        let mut bytes = vec![LOWER_NONE, UPPER];
+        bytes.extend(of.bytes(beyond.as_ref()).expect("bytes"));
+        bytes.push(0);
+        assert_eq!(Range::decode(of, &bytes), None, "{of:?}");
+        let range = Range::of_bounds(of, given(None, false), given(Some(beyond), false));
+        assert_eq!(range, Err(NotARange::Value), "{of:?}");
+    }
 }
 
 #[test]

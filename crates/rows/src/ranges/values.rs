@@ -19,8 +19,11 @@ const KINDS: [(u32, RangeOf, &str); 6] = [
     (3926, RangeOf::Int8, "int8range"),
 ];
 
-/// The days of PostgreSQL's dates end before this one.
+/// The first of the days of PostgreSQL's dates, and the one before which they end.
+const DAYS_FIRST: i32 = -2_440_588;
 const DAYS_END: i32 = 2_145_042_906;
+/// The first microsecond of PostgreSQL's timestamps.
+const FIRST_MICROSECOND: i64 = DAYS_FIRST as i64 * 86_400_000_000;
 /// The most digits behind the point of a number.
 const SCALE_MAX: u32 = 38;
 /// The first byte of a number whose whole part is 0.
@@ -44,7 +47,7 @@ pub enum RangeOf {
 }
 
 impl RangeOf {
-    /// Those of the range type with a number in PostgreSQL's catalogue.
+    /// The values of the range type with a number in PostgreSQL's catalogue.
     pub fn of_kind(kind: u32) -> Option<RangeOf> {
         let found = KINDS.iter().find(|(number, ..)| *number == kind);
         found.map(|(_, of, _)| *of)
@@ -113,6 +116,21 @@ impl RangeOf {
         }
     }
 
+    /// False of days and moments that PostgreSQL has not: they have no text that is read again.
+    pub(super) fn is_known(self, bytes: &[u8]) -> bool {
+        match self {
+            RangeOf::Date => {
+                let days = int4(bytes);
+                self.is_infinite(bytes)
+                    || days.is_some_and(|days| (DAYS_FIRST..DAYS_END).contains(&days))
+            }
+            RangeOf::Timestamp | RangeOf::Timestamptz => {
+                int8(bytes).is_some_and(|micros| micros == i64::MIN || micros >= FIRST_MICROSECOND)
+            }
+            _ => true,
+        }
+    }
+
     /// The bytes of a value, and the byte and the rest behind it; `None` if there is no value, or the byte is no flag.
     pub(super) fn split(self, bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
         let length = match self {
@@ -121,6 +139,7 @@ impl RangeOf {
             RangeOf::Numeric => decimal(bytes)?.2,
         };
         let (value, rest) = bytes.split_at_checked(length)?;
+        self.is_known(value).then_some(())?;
         match rest {
             [flag @ (0 | 1), rest @ ..] => Some((value, *flag, rest)),
             _ => None,

@@ -45,7 +45,8 @@ impl Compiler<'_> {
             _ => return None,
         };
         let takes_element = matches!(name, "range_contains_elem" | "elem_contained_by_range");
-        if !takes_element && !(is_of_range(a) && is_of_range(b)) {
+        let fits = takes_element || is_of_range(a) && is_of_range(b);
+        if !fits {
             return Some(Err(no_operator(&operator.to_string(), a, b)));
         }
         Some(self.call(name, vec![left.clone(), right.clone()]))

@@ -119,6 +119,6 @@ lower|i|t|lower bound; null if there is none
 nextval|v|t|next number of a sequence
 
 query
-select p.proname from pg_proc p where p.oid = 'pg_catalog.lower'::regproc::oid
+select p.proname from pg_proc p where p.oid = 'pg_catalog.initcap'::regproc::oid
 ----
-lower
+initcap
