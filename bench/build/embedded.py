@@ -5,8 +5,13 @@ Makes two projects in a temporary directory, each with a lock file of its own an
 builds both cold, alternating. Crates are downloaded before the first build. Processor time is that of cargo and its
 children, so that other work on the machine disturbs the ratio little. Needs cargo, and the network the first time.
 
+With --try it measures nothing: it builds the program unoptimised, with the repository's lock file and only the crate's
+default features, which no package of the workspace has alone. It runs the program twice on one database. The given
+command then verifies the database's files and exports the accounts.
+
     bench/build/embedded.py --runs 3
     bench/build/embedded.py --runs 1 --features tracing --json
+    bench/build/embedded.py --try target/debug/sardonyx
 """
 
 import argparse
@@ -52,15 +57,43 @@ def first_program(repository):
     return found.group(1)
 
 
-def project(directory, name, dependency, program):
-    """A project of its own: no workspace, no profile."""
+def project(directory, name, dependency, program, lock=None):
+    """A project of its own: no workspace, no profile; with a lock file, if one is given."""
     (directory / "src").mkdir(parents=True)
     (directory / "Cargo.toml").write_text(
         f'[package]\nname = "embedded-{name}"\nversion = "0.1.0"\nedition = "2024"\n\n'
         f"[workspace]\n\n[dependencies]\n{dependency}\n"
     )
     (directory / "src/main.rs").write_text(program)
+    if lock:
+        shutil.copy(lock, directory / "Cargo.lock")
     subprocess.run(["cargo", "fetch", "--quiet"], cwd=directory, check=True)
+
+
+def attempt(directory, options):
+    """Builds README's program as its readers do, runs it, and has the command read the database."""
+    program = directory / "sardonyx"
+    project(program, "sardonyx", f'sardonyx = {{ path = "{options.repository / "crates/sardonyx"}" }}',
+            first_program(options.repository), options.repository / "Cargo.lock")
+    target = options.repository / "target" / "embedded"
+    # Every crate is built in a fresh clone; --locked would refuse the lock file, of which cargo leaves out what is unused.
+    subprocess.run(["cargo", "build", "--quiet", "--target-dir", str(target)], cwd=program, check=True)
+    locked, own = (set(re.findall(r'name = "(\S+)"\nversion = "(\S+)"\nsource', (at / "Cargo.lock").read_text()))
+                   for at in (options.repository, program))
+    if own - locked:
+        sys.exit(f"built with other versions than the repository's: {sorted(own - locked)}")
+    tree = ["cargo", "tree", "--edges", "features", "--invert", "sardonyx-storage"]
+    features = subprocess.run(tree, cwd=program, check=True, stdout=subprocess.PIPE, text=True).stdout
+    if "hosts" in features:
+        sys.exit(f"built with the feature hosts:\n{features}")
+    for _ in range(2):
+        subprocess.run([target / "debug/embedded-sardonyx"], cwd=program, check=True)
+    subprocess.run([options.attempt.resolve(), "verify", "bank.sdx"], cwd=program, check=True, stdout=subprocess.DEVNULL)
+    export = [options.attempt.resolve(), "export", "bank.sdx", "accounts", "-", "--format", "csv"]
+    rows = subprocess.run(export, cwd=program, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    if sorted(rows[1:]) != ["1,70", "2,30"]:
+        sys.exit(f"the program's accounts are {rows}")
+    print("README's program ran twice without hosts; its database is sound and has its rows")
 
 
 def build(directory):
@@ -124,6 +157,10 @@ def main():
     parser.add_argument("--runs", type=int, default=3, help="cold builds of each (default: 3)")
     parser.add_argument("--features", nargs="*", default=[], help="features of sardonyx (default: none)")
     parser.add_argument("--alone", action="store_true", help="leave redb out")
+    parser.add_argument(
+        "--try", type=pathlib.Path, dest="attempt", metavar="SARDONYX",
+        help="measure nothing: run the program, and read its database by this command",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, with the crates and each run")
     parser.add_argument(
         "--repository", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
@@ -132,6 +169,9 @@ def main():
     options = parser.parse_args()
     options.repository = options.repository.resolve()
     with tempfile.TemporaryDirectory(prefix="embedded-") as directory:
+        if options.attempt:
+            attempt(pathlib.Path(directory), options)
+            return
         result = summary(measure(pathlib.Path(directory), options))
     if options.json:
         print(json.dumps(result, indent=2))
