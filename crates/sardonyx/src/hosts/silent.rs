@@ -1,4 +1,4 @@
-//! A store in memory that gives no answer, or refuses for good, while a test wants that.
+//! A store in memory that gives no answer while a test wants that.
 
 use super::MemoryStore;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Silent {
     inner: MemoryStore,
     is_silent: AtomicBool,
-    refuses: AtomicBool,
 }
 
 impl Silent {
@@ -20,18 +19,7 @@ impl Silent {
         self.is_silent.store(is_silent, Ordering::SeqCst);
     }
 
-    /// From now on it refuses everything, as an etcd does that was restored from an older state.
-    pub fn refuse(&self) {
-        self.refuses.store(true, Ordering::SeqCst);
-    }
-
     fn there(&self) -> Result<&MemoryStore, StoreError> {
-        if self.refuses.load(Ordering::SeqCst) {
-            return Err(StoreError::Setup {
-                place: self.place(),
-                reason: "it is so in this test".into(),
-            });
-        }
         match self.is_silent.load(Ordering::SeqCst) {
             false => Ok(&self.inner),
             true => Err(StoreError::Unclear {

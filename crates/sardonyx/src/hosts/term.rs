@@ -330,7 +330,9 @@ mod tests {
     use sardonyx_storage::remote_log::primary::Primary;
     use sardonyx_storage::remote_log::store::RemoteStore;
 
-    fn shared(store: &Arc<Silent>, began: Instant) -> Shared {
+    #[test]
+    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
+        let store = Arc::new(Silent::default());
         let record = Primary {
             identity: 7,
             host: "host-1".into(),
@@ -347,44 +349,17 @@ mod tests {
             began: now(),
             until: AtomicU64::new(0),
         };
-        Shared {
+        let shared = Shared {
             remote: RemoteLog::new(store.clone()),
-            record: Mutex::new(Record::new(record, began)),
+            record: Mutex::new(Record::new(record, now())),
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
-        }
-    }
-
-    #[test]
-    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
-        let store = Arc::new(Silent::default());
-        let shared = shared(&store, now());
+        };
         let mut silent = Seldom::default();
         for answers in [true, false, true] {
             store.be_silent(!answers);
             assert_eq!(shared.look(&mut silent).unwrap(), answers);
             assert_eq!(shared.sign(&mut silent).unwrap(), answers);
         }
-    }
-
-    #[test]
-    fn a_term_without_a_lease_ends_when_the_register_is_refused_for_good() {
-        let store = Arc::new(Silent::default());
-        // Its lease has run out.
-        let shared = shared(&store, now() - Duration::from_secs(60));
-        store.refuse();
-        let pace = Pace::new(&shared.remote, Duration::from_secs(2));
-        thread::scope(|scope| {
-            let renews = scope.spawn(|| shared.renew(pace));
-            let until = now() + Duration::from_secs(60);
-            while !renews.is_finished() && now() < until {
-                thread::yield_now();
-            }
-            let has_ended = renews.is_finished();
-            shared.ended.store(true, Ordering::SeqCst);
-            assert!(has_ended, "the host waits without end");
-        });
-        assert_eq!(shared.record.lock().lease_until(), None);
-        assert_eq!(shared.record.lock().duty(now()), Duty::Over);
     }
 }

@@ -1,5 +1,5 @@
 //! Exploration of hand-overs: hosts that are asked to hand over, ended, killed and started again, beside a store that
-//! answers, or that loses answers as etcd and every network do: the replacement is then done, done later, or never.
+//! answers.
 //!
 //! A host serves again within the lease after each event. A promotion to a host that follows takes only the closing and
 //! the opening of the database, and that host serves then. So neither a promotion nor a restart leaves the database
@@ -29,10 +29,6 @@ enum Planted {
     NotReleased,
     /// The record of a hand-over no longer names the wanted host.
     WishForgotten,
-    /// A host that hands over counts a replacement without an answer as done.
-    SilenceReleases,
-    /// A replacement that arrives late does not compare the register's version.
-    LateNotCompared,
 }
 
 #[derive(Debug)]
@@ -66,20 +62,9 @@ struct World {
     processes: u64,
     planted: Option<Planted>,
     handed_over: u64,
-    /// Replacements may have no answer.
-    loses_answers: bool,
-    /// Those that arrive when they are not waited for any more.
-    late: Vec<(Instant, Replacement)>,
 }
 
 impl World {
-    fn losing_answers(seed: u64, planted: Option<Planted>) -> World {
-        World {
-            loses_answers: true,
-            ..World::new(seed, planted)
-        }
-    }
-
     fn new(seed: u64, planted: Option<Planted>) -> World {
         let (mut random, now) = (Random::new(seed), Instant::now());
         let mut drawn =
@@ -109,19 +94,12 @@ impl World {
             processes: HOSTS as u64,
             planted,
             handed_over: 0,
-            loses_answers: false,
-            late: Vec::new(),
         }
     }
 
     /// The time of closing, opening, and the looks between them.
     fn hand_over_time(&self) -> Duration {
-        let asked_again = if self.loses_answers {
-            4 * self.looks
-        } else {
-            Duration::ZERO
-        };
-        2 * Duration::from_millis(WORK_MS_MAX) + 4 * self.looks + asked_again + 8 * STEP
+        2 * Duration::from_millis(WORK_MS_MAX) + 4 * self.looks + 8 * STEP
     }
 
     fn run(&mut self) {
@@ -156,10 +134,6 @@ impl World {
                 6 => {
                     self.promote(&self.hosts[serving].name.clone());
                     self.pass(self.hand_over_time());
-                    if self.loses_answers {
-                        // Its lease may have run out for a moment.
-                        self.until_served(self.wait);
-                    }
                     assert_eq!(self.serving(), Some(serving), "it serves already");
                 }
                 _ => {
@@ -252,35 +226,6 @@ impl World {
         is_it
     }
 
-    /// A request for a replacement. `None`: it has no answer, and is done, done later, or never.
-    fn ask(&mut self, with: &Replacement) -> Option<bool> {
-        if !self.loses_answers || !self.random.chance(1, 12) {
-            return Some(self.replace(with));
-        }
-        match self.random.below(3) {
-            0 => {}
-            1 => drop(self.replace(with)),
-            _ => {
-                let at = self.now + Duration::from_millis(self.random.below(1000));
-                self.late.push((at, with.clone()));
-            }
-        }
-        None
-    }
-
-    fn arrive(&mut self) {
-        let now = self.now;
-        let (arrived, late) = self.late.drain(..).partition(|(at, _)| *at <= now);
-        self.late = late;
-        let arrived: Vec<(Instant, Replacement)> = arrived;
-        for (_, replacement) in arrived {
-            match self.planted == Some(Planted::LateNotCompared) {
-                true => self.put(&replacement.record),
-                false => drop(self.replace(&replacement)),
-            }
-        }
-    }
-
     fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         while self.now < until {
@@ -307,7 +252,6 @@ impl World {
 
     fn step(&mut self) {
         self.now += STEP;
-        self.arrive();
         for host in 0..HOSTS {
             self.go_on(host);
         }
@@ -362,7 +306,7 @@ impl World {
         let Look::Claim(replacement) = look.unwrap() else {
             return Role::Follows;
         };
-        if self.ask(&replacement) != Some(true) {
+        if !self.replace(&replacement) {
             return Role::Follows;
         }
         self.hosts[at].works_until = now + takes;
@@ -378,7 +322,7 @@ impl World {
                     self.put(&replacement.record);
                     true
                 }
-                _ => self.ask(&replacement) == Some(true),
+                _ => self.replace(&replacement),
             };
             if is_done {
                 term.renewed(asked);
@@ -399,20 +343,12 @@ impl World {
         if self.planted == Some(Planted::NotReleased) {
             return;
         }
-        while let Some(found) = term.found(self.stored.as_ref()).unwrap() {
+        if let Some(found) = term.found(self.stored.as_ref()).unwrap() {
             let mut released = Term::release(found, false);
             if self.planted == Some(Planted::WishForgotten) {
                 released.record.wanted = None;
             }
-            // Without an answer, the register is read again.
-            match self.ask(&released) {
-                Some(is_done) => {
-                    assert!(is_done);
-                    return;
-                }
-                None if self.planted == Some(Planted::SilenceReleases) => return,
-                None => {}
-            }
+            assert!(self.replace(&released));
         }
     }
 }
@@ -427,25 +363,6 @@ fn each_hand_over_is_carried_out_and_a_host_serves_within_the_lease_after_each_e
         handed_over += world.handed_over;
     });
     assert!(handed_over > 5 * seeds.count(), "{handed_over}");
-}
-
-#[test]
-fn each_hand_over_is_carried_out_by_a_store_that_loses_answers_and_does_replacements_late() {
-    let seeds = Seeds::new(0, 60);
-    let mut handed_over = 0;
-    seeds.explore(|seed| {
-        let mut world = World::losing_answers(seed, None);
-        world.run();
-        handed_over += world.handed_over;
-    });
-    assert!(handed_over > 5 * seeds.count(), "{handed_over}");
-    for planted in [Planted::SilenceReleases, Planted::LateNotCompared] {
-        let found = first_failure(0..200, |seed| {
-            World::losing_answers(seed, Some(planted)).run();
-        });
-        println!("{planted:?}: {found:?}");
-        assert!(found.is_some(), "{planted:?}");
-    }
 }
 
 #[test]
