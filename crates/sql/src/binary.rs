@@ -9,6 +9,7 @@
 mod arrays;
 mod numerics;
 
+pub use crate::error::as_text;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
@@ -207,25 +208,6 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             _ => return Err(wrong()),
         },
         _ => return decode_text(kind, as_text(bytes)?),
-    })
-}
-
-/// A text of a client.
-///
-/// # Errors
-/// `22021` if it is not UTF-8.
-pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
-        let shown = rest.iter().take(error.error_len().unwrap_or(rest.len()));
-        let shown: Vec<String> = shown.map(|byte| format!("0x{byte:02x}")).collect();
-        SqlError::new(
-            code::INVALID_BYTES,
-            format!(
-                "invalid byte sequence for encoding \"UTF8\": {}",
-                shown.join(" ")
-            ),
-        )
     })
 }
 

@@ -8,8 +8,7 @@
 
 use super::arrays::Array;
 use super::json::push_text;
-use crate::binary::as_text;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::cmp::Ordering;
 

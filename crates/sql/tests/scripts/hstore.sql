@@ -204,7 +204,7 @@ SELECT a.id, b.id FROM h_store a JOIN h_store b ON a.h = b.h ORDER BY 1
 5|5
 
 query
-SELECT coalesce(h, 'n=>1') FROM h_store WHERE id IN (3, 4) ORDER BY id
+SELECT coalesce(h, 'n=>1') FROM h_store WHERE id = 3
 ----
 "n"=>"1"
 

@@ -47,7 +47,7 @@ SET pg_trgm.similarity_threshold = 0.9
 query
 SELECT 'word'::text % 'words', show_limit()
 ----
-t|0.3
+f|0.9
 
 statement ok
 RESET pg_trgm.similarity_threshold
@@ -184,5 +184,5 @@ SET pg_trgm.word_similarity_threshold = 2
 statement error 22023
 SET pg_trgm.word_similarity_threshold = 'x'
 
-statement error 42883
+statement error 0A000
 SELECT 'a'::text <-> 1

@@ -4,8 +4,7 @@
 
 use super::word::{Reader, push_quoted};
 use super::{WEIGHTS, weight_of};
-use crate::binary::as_text;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 
 /// The most levels of a question.

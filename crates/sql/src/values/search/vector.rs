@@ -2,8 +2,7 @@
 
 use super::word::{Reader, is_blank, push_quoted};
 use super::{WEIGHTS, weight_of};
-use crate::binary::as_text;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 
@@ -297,8 +296,14 @@ fn position(reader: &mut Reader<'_>) -> Result<Position, SqlError> {
         '*' => Some(3),
         next => weight_of(next),
     };
-    if let Some(found) = reader.next().and_then(letter) {
-        weight = found;
+    // PostgreSQL takes a letter behind a `D`, and passes over digits behind a letter.
+    while let Some(next) = reader.next() {
+        match letter(next) {
+            Some(_) if weight > 0 => return Err(reader.wrong()),
+            Some(found) => weight = found,
+            None if next.is_ascii_digit() => {}
+            None => break,
+        }
         reader.step();
     }
     Ok(Position {
