@@ -77,7 +77,9 @@ fn library(built: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let mut there = places.into_iter().filter(|place| place.exists());
     there.next().with_context(|| {
         let built = built.display();
-        format!("{built} has no {name}: `cargo build -p sardonyx-capi` makes it, `cargo build` does not")
+        format!(
+            "{built} has no {name}: `cargo build -p sardonyx-capi` makes it, `cargo build` does not"
+        )
     })
 }
 
@@ -98,7 +100,11 @@ fn filled(template: &str) -> anyhow::Result<String> {
 fn try_it(file: &Path, output: &Path) -> anyhow::Result<()> {
     let place = Stage::new(output.join("c-trial"))?;
     let root = &place.root;
-    if Command::new("pkg-config").arg("--version").output().is_err() {
+    if Command::new("pkg-config")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         bail!("pkg-config is not installed; --untried leaves the trial out");
     }
     run(Command::new("tar")
