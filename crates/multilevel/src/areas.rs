@@ -41,8 +41,11 @@ impl Areas {
             };
             areas.extents.push(users.then(Vec::new));
         }
-        for (number, mut extent) in catalogue.extents() {
-            // Free extents have no owner.
+        let numbers = 0..areas.extents.len() as u16;
+        for (number, mut extent) in numbers.flat_map(|number| {
+            let extents = catalogue.extents_of(number);
+            extents.map(move |extent| (number, extent))
+        }) {
             let Some(Some(extents)) = areas.extents.get_mut(usize::from(number)) else {
                 continue;
             };
@@ -123,5 +126,55 @@ impl Areas {
                 of: "database's areas",
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a large catalogue an extent may have the place of one that was dropped, before those that its area had already.
+    #[test]
+    fn an_areas_pages_are_in_the_order_in_which_it_got_them() {
+        let mut catalogue = Catalogue::default();
+        let table = |number: u32| Definition {
+            name: format!("t{number}"),
+            record_bytes: 16,
+            kind: Kind::Table {
+                key_offset: 0,
+                key_bytes: 8,
+            },
+        };
+        for number in 0..300 {
+            catalogue.declare(table(number)).expect("there is room");
+        }
+        for number in 0..10 {
+            catalogue.extend_table(number, 1).expect("there is room");
+        }
+        let (area, _) = catalogue.declare_area("area").expect("there is room");
+        catalogue.extend(area, 1).expect("there is room");
+        // Neighbours, so that an entry is free.
+        catalogue.drop_table(3).expect("it is there");
+        catalogue.drop_table(4).expect("it is there");
+        catalogue.extend(area, 1).expect("there is room");
+        let pages: Vec<u64> = catalogue
+            .extents_of(area)
+            .map(|extent| extent.first_page.0)
+            .collect();
+        assert!(
+            catalogue
+                .extents()
+                .filter(|(of, _)| *of == area)
+                .map(|(_, extent)| extent.first_page.0)
+                .ne(pages.clone())
+        );
+        let areas = Areas::new(&catalogue, &IntegerMap::default());
+        let there = areas.extents[usize::from(area)]
+            .as_ref()
+            .expect("it is a user's");
+        let places = there
+            .iter()
+            .map(|(first, extent)| (*first, extent.first_page.0));
+        assert!(places.eq([(0, pages[0]), (1, pages[1])]));
     }
 }

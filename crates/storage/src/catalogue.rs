@@ -359,6 +359,23 @@ impl Catalogue {
         there.map(|placed| (placed.owner, placed.extent))
     }
 
+    /// The same, to be kept while the catalogue changes: without the lists that follow from the rest, since each change would
+    /// copy them otherwise.
+    pub fn kept(mut self) -> Self {
+        self.unused = Arc::default();
+        self.definitions.forget_dropped();
+        self
+    }
+
+    /// A kept one, to be used again.
+    pub fn restored(mut self) -> Self {
+        if self.is_large {
+            self.unused = Arc::new(Unused::of(&self.extents));
+        }
+        self.definitions.find_dropped();
+        self
+    }
+
     /// Bytes of memory that a changed copy takes beside those that it shares.
     pub fn bytes(&self) -> usize {
         size_of::<Self>()

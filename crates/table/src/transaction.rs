@@ -12,7 +12,7 @@ use crate::row::Row;
 use crate::secondary::VacantKey;
 use crate::space::{Prefetch, TableSpace, View};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
-use crate::undo::{Step, undo_step};
+use crate::undo::{Step, undo_steps};
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
@@ -515,9 +515,7 @@ impl<'a> Transaction<'a> {
     fn undo(&mut self) {
         self.space.checked = None;
         self.log.abort_transaction();
-        while let Some(step) = self.space.undo.pop() {
-            undo_step(self.space, step);
-        }
+        undo_steps(self.space, 0);
         self.space.undo.clear();
         if !self.space.leaving.is_empty() {
             self.free_leaving();

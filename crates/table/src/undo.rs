@@ -150,7 +150,8 @@ impl Undo {
     }
 
     /// Notes a former state.
-    pub fn push_replaced(&mut self, before: Replaced) {
+    pub fn push_replaced(&mut self, mut before: Replaced) {
+        before.catalogue = before.catalogue.kept();
         self.replaced.push(before);
         self.steps.push(Step::Replaced);
     }
@@ -249,8 +250,22 @@ impl Undo {
     }
 }
 
+/// Undoes the steps behind the first ones, of which there are so many.
+pub(crate) fn undo_steps(space: &mut TableSpace, first: usize) {
+    let replaced = space.undo.replaced.len();
+    while space.undo.len() > first
+        && let Some(step) = space.undo.pop()
+    {
+        undo_step(space, step);
+    }
+    if space.undo.replaced.len() < replaced {
+        let kept = std::mem::take(&mut space.catalogue);
+        space.catalogue = kept.restored();
+    }
+}
+
 /// Undoes one step, the last that is not undone yet.
-pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
+fn undo_step(space: &mut TableSpace, step: Step) {
     let TableSpace {
         store,
         indexes,

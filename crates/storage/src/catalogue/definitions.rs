@@ -65,6 +65,20 @@ impl Definitions {
         found.map(|(_, number)| *number)
     }
 
+    /// Has no list of dropped numbers until [`Definitions::find_dropped`] is called.
+    pub(super) fn forget_dropped(&mut self) {
+        self.dropped = Arc::default();
+    }
+
+    /// Finds the numbers of what was dropped.
+    pub(super) fn find_dropped(&mut self) {
+        let numbered = self.iter().enumerate();
+        let dropped = numbered.filter(|(_, definition)| definition.kind == Kind::Dropped);
+        let mut dropped: Vec<u16> = dropped.map(|(number, _)| number as u16).collect();
+        dropped.reverse();
+        self.dropped = Arc::new(dropped);
+    }
+
     /// The number that the next one gets: the first of a dropped one, or a new one.
     pub(super) fn next_number(&self) -> usize {
         let dropped = self.dropped.last();

@@ -2,7 +2,7 @@
 //! then done nothing.
 
 use super::Transaction;
-use crate::undo::undo_step;
+use crate::undo::undo_steps;
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_storage::log::seal::LogMark;
@@ -102,10 +102,7 @@ impl Transaction<'_> {
     #[cold]
     pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
         self.log.cut(savepoint.log);
-        while self.space.undo.len() > savepoint.steps {
-            let step = self.space.undo.pop().expect("there are more");
-            undo_step(self.space, step);
-        }
+        undo_steps(self.space, savepoint.steps);
         self.space.keeping.go_back(savepoint.steps);
     }
 }

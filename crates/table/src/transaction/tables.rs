@@ -135,6 +135,10 @@ impl Transaction<'_> {
         let Some((extent, writes)) = found else {
             return Ok(false);
         };
+        // The rest of an extent may need a new page of entries, for which there is perhaps no memory.
+        if !is_last_resort && self.space.store.grow_to(catalogue.pages).is_err() {
+            return Ok(false);
+        }
         self.check_room_for(&writes)?;
         self.take_extent(table, extent, catalogue, &writes)?;
         Ok(true)
