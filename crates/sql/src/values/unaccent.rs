@@ -34,19 +34,16 @@ pub(crate) fn unaccented(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let most = rules.longest.min(rest.len());
-        let mut ends = (1..=most).rev();
-        let found = ends.find_map(|end| {
-            let (from, behind) = rest.split_at_checked(end)?;
-            Some((*rules.by.get(from)?, behind))
-        });
+        let mut ends = (1..=most).rev().filter(|end| rest.is_char_boundary(*end));
+        let found = ends.find_map(|end| Some((end, *rules.by.get(&rest[..end])?)));
         match found {
-            Some((to, behind)) => {
+            Some((end, to)) => {
                 out.push_str(to);
-                rest = behind;
+                rest = &rest[end..];
             }
             None => {
                 out.push(first);
-                rest = rest.get(first.len_utf8()..).unwrap_or_default();
+                rest = &rest[first.len_utf8()..];
             }
         }
     }

@@ -449,7 +449,7 @@ impl Reader<'_> {
                 while self.next().is_some_and(|next| next.is_ascii_digit()) {
                     self.step();
                 }
-                let digits = self.text.get(first..self.at).unwrap_or_default();
+                let digits = &self.text[first..self.at];
                 if digits.is_empty() {
                     return Err(self.wrong());
                 }
