@@ -49,7 +49,6 @@ mod define_target;
 mod error;
 mod explain;
 mod expression;
-mod extensions;
 mod followed;
 mod hashing;
 mod incoming;

@@ -80,12 +80,6 @@ pub enum SqlType {
     Json,
     /// `jsonb`: JSON in one form
     Jsonb,
-    /// `hstore`: texts by keys
-    Hstore,
-    /// `tsvector`: a document of text search
-    Tsvector,
-    /// `tsquery`: a question of text search
-    Tsquery,
     /// `int2vector`: numbers of columns, in the catalogue
     Int2Vector,
     /// `oidvector`, in the catalogue
@@ -150,12 +144,6 @@ pub enum SqlType {
     TsRangeArray,
     /// `tstzrange[]`
     TstzRangeArray,
-    /// `hstore[]`
-    HstoreArray,
-    /// `tsvector[]`
-    TsvectorArray,
-    /// `tsquery[]`
-    TsqueryArray,
     /// An enum type of a user
     Enum(EnumType),
     /// Arrays of one
@@ -178,7 +166,7 @@ pub struct TypeSpec {
     pub collation: Collation,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 71] = [
+const ALL: [(SqlType, u32, &str, i16); 65] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -254,13 +242,6 @@ const ALL: [(SqlType, u32, &str, i16); 71] = [
     (SqlType::DateRangeArray, 3913, "daterange[]", -1),
     (SqlType::TsRangeArray, 3909, "tsrange[]", -1),
     (SqlType::TstzRangeArray, 3911, "tstzrange[]", -1),
-    (SqlType::Tsvector, 3614, "tsvector", -1),
-    (SqlType::TsvectorArray, 3643, "tsvector[]", -1),
-    (SqlType::Tsquery, 3615, "tsquery", -1),
-    (SqlType::TsqueryArray, 3645, "tsquery[]", -1),
-    // PostgreSQL numbers them when the extension is created.
-    (SqlType::Hstore, 13_998, "hstore", -1),
-    (SqlType::HstoreArray, 13_999, "hstore[]", -1),
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
@@ -299,9 +280,6 @@ const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::DateRange, "_daterange", SqlType::DateRangeArray),
     (SqlType::TsRange, "_tsrange", SqlType::TsRangeArray),
     (SqlType::TstzRange, "_tstzrange", SqlType::TstzRangeArray),
-    (SqlType::Hstore, "_hstore", SqlType::HstoreArray),
-    (SqlType::Tsvector, "_tsvector", SqlType::TsvectorArray),
-    (SqlType::Tsquery, "_tsquery", SqlType::TsqueryArray),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -437,17 +415,7 @@ impl SqlType {
 
     /// True for a type of single values.
     pub(crate) fn is_storable(self) -> bool {
-        self.element().is_none() && !self.is_json() && !self.is_form()
-    }
-
-    /// True if values are JSON.
-    fn is_json(self) -> bool {
-        matches!(self, SqlType::Json | SqlType::Jsonb)
-    }
-
-    /// True for a type of an extension, or of text search, whose values are texts of one form each.
-    pub(crate) fn is_form(self) -> bool {
-        matches!(self, SqlType::Hstore | SqlType::Tsvector | SqlType::Tsquery)
+        self.element().is_none() && !matches!(self, SqlType::Json | SqlType::Jsonb)
     }
 
     /// True if a column of a table may have the type.
@@ -461,9 +429,7 @@ impl SqlType {
 
     /// True if values are texts in an expression, and are compared by keys instead of these texts.
     pub(crate) fn has_keys(self) -> bool {
-        self.element().is_some()
-            || self.is_form()
-            || matches!(self, SqlType::Interval | SqlType::Jsonb)
+        self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }
 
     /// True if values are addresses of hosts and networks.
@@ -694,7 +660,7 @@ impl TypeSpec {
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
             && (self.kind == other.kind || !self.is_form_of_other(other))
-            && (self.kind != SqlType::Interval && self.kind.element().is_none()
+            && (self.kind != SqlType::Interval
                 || self.modifier < 0
                 || self.modifier == other.modifier)
             && is_least(self.length(), other.length())
@@ -747,9 +713,6 @@ impl TypeSpec {
 
     /// How it is written in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
-        if let Some(element) = self.kind.element().filter(|_| self.modifier >= 0) {
-            return format!("{}[]", TypeSpec::new(element, self.modifier).to_sql());
-        }
         if self.kind == SqlType::Interval {
             return format!("interval{}", interval_fields::shown(self.modifier));
         }

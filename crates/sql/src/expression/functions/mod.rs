@@ -12,7 +12,6 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
-mod hstores;
 mod intervals;
 mod json;
 mod json_parts;
@@ -20,13 +19,11 @@ mod networks;
 mod numbers;
 mod ranges;
 mod regexes;
-mod searches;
 mod session;
 mod similar;
 mod templates;
 mod texts;
 mod times;
-mod trigrams;
 mod zones;
 
 pub(crate) use arrays::no_step;
@@ -37,12 +34,10 @@ pub(super) use choice::{concatenated, element_number, resolve, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
-pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
-pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
@@ -52,12 +47,11 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 23] = [
+static TABLES: [&[Definition]; 20] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
     similar::TABLE,
-    trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
     numbers::TABLE,
@@ -70,10 +64,8 @@ static TABLES: [&[Definition]; 23] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
-    hstores::TABLE,
     networks::TABLE,
     ranges::TABLE,
-    searches::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];
