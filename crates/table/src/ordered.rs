@@ -275,6 +275,13 @@ impl Tree {
         row: Address,
     ) -> Result<(), StoreError> {
         debug_assert_eq!(vacant.len, self.len, "the tree has not changed");
+        debug_assert!(
+            (vacant.path.as_ref()).is_none_or(|path| {
+                let now = self.descend(store.bytes(), keys, (key, None), false);
+                (now.leaf, now.at, now.head) == (path.leaf, path.at, path.head)
+            }),
+            "the key's place is as it was found"
+        );
         match &vacant.path {
             Some(path) => self.insert_at(store, keys, path, key, row),
             None => self.plant(store, key, row),

@@ -69,7 +69,7 @@ impl Transaction<'_> {
         let first = state.secondary.first().map(|index| &*index.what);
         let is_primary = first.is_some_and(|first| first.definition == schema.primary);
         if !schema.declared.is_empty() || state.is_hashed || !is_primary {
-            return self.find_or_insert(number, &schema, row);
+            return self.whole(|tx| tx.find_or_insert(number, (&schema, &name), row));
         }
         let mut row = row;
         row.complete(&schema, &name)?;
@@ -99,16 +99,33 @@ impl Transaction<'_> {
     fn find_or_insert(
         &mut self,
         number: u16,
-        schema: &Schema,
+        (schema, name): (&Schema, &str),
         row: RowWriter<'_>,
     ) -> Result<(Address, bool), TableError> {
-        let key: Vec<ValueRef<'_>> = (schema.primary.key.iter())
+        let is_unsaid = |column| row.get(column).is_none();
+        let computed = match schema.declared.is_empty() {
+            true => Vec::new(),
+            false => computed_defaults(self, number, schema, name, is_unsaid)?,
+        };
+        let mut row = row;
+        for (column, value) in &computed {
+            row.set(*column, value.as_ref());
+        }
+        // The key is found as it is stored: with its defaults, and as its column's type has it.
+        row.complete(schema, name)?;
+        let generated = self.generated_of_new(number, &row)?;
+        let row = with_values(row, &generated);
+        row.check(schema, name)?;
+        let parts = schema.primary.key.iter();
+        let key: Vec<ValueRef<'_>> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
             .collect();
-        match self.row_with_key(number, &key)? {
-            Some(there) => Ok((there, false)),
-            None => Ok((self.insert_row_of(number, row)?, true)),
+        if let Some(there) = self.row_with_key(number, &key)? {
+            return Ok((there, false));
         }
+        let hash = self.hash_of_new(number, schema, name, &row)?;
+        let address = self.insert_checked((number, schema, name), &row, hash, None)?;
+        Ok((address, true))
     }
 
     /// Inserts a row whose values were checked. `hash` is that of its primary key, unless its bytes in the row are hashed;

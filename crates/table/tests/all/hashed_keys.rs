@@ -1,11 +1,13 @@
 //! Primary keys of texts and bytes that are found by a hash: random transactions against a map. Rows are
-//! inserted, also unless they are there, and looked up live, in snapshots, by a follower of the log (the [`World`] compares that), after undoing and after an opening.
-//! Also keys that were ordered before.
+//! inserted, also unless they are there, and looked up live, in snapshots, by a follower of the log (the [`World`] compares
+//! that), after undoing and after an opening. Also keys that were ordered before.
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_rows::schema::{IndexKind, PRIMARY, Schema, SchemaBuilder, Type, Value, ValueRef};
+use sardonyx_rows::schema::{
+    Declared, IndexKind, PRIMARY, Schema, SchemaBuilder, Type, Value, ValueRef,
+};
 use sardonyx_rows::{DefineRows, ReadRow, ReadRows, RowWriter, TableError};
 use sardonyx_table::Transaction;
 use std::collections::BTreeMap;
@@ -312,5 +314,59 @@ fn many_names_are_hashed_at_an_opening_and_one_by_one() {
                 .expect("readable")
                 .is_none()
         );
+    }
+}
+
+/// A row that is inserted unless it is there is found by its key as it is stored: with the column's default, and as the declared
+/// type of the column has it.
+#[test]
+fn a_key_is_found_as_it_is_stored() {
+    for kind in [IndexKind::Hash, IndexKind::Ordered] {
+        let mut world = World::with_memory(STORE_BYTES);
+        world.commit(|tx| {
+            let of = |schema: SchemaBuilder| match kind {
+                IndexKind::Hash => schema,
+                IndexKind::Ordered => schema.ordered(),
+            };
+            let by_default = Schema::new()
+                .column("key", Type::Text)
+                .default_value("usual");
+            let by_default = by_default.column("n", Type::I64).primary_key(["key"]);
+            let by_default = tx
+                .create_table("by_default", of(by_default))
+                .expect("created");
+            let fitted = Schema::new().column("key", Type::Decimal { scale: 2 });
+            let fitted = fitted.column("n", Type::I64).primary_key(["key"]);
+            let fitted = tx.create_table("fitted", of(fitted)).expect("created");
+            // numeric(5, 2)
+            let numeric = Declared {
+                kind: 1700,
+                modifier: (5 << 16 | 2) + 4,
+                ..Declared::of(0)
+            };
+            tx.declare_columns(fitted, vec![numeric]).expect("declared");
+            let mut first = [None; 2];
+            for n in 0..2 {
+                let mut row = RowWriter::new(2);
+                row.set(1, ValueRef::Int(n));
+                let (at, is_new) = tx
+                    .insert_or_find_row(by_default, row)
+                    .expect("found or new");
+                assert_eq!(
+                    (is_new, *first[0].get_or_insert(at)),
+                    (n == 0, at),
+                    "{kind:?}"
+                );
+                let mut row = RowWriter::new(2);
+                row.set(0, ValueRef::Decimal(1500 + n, 3));
+                row.set(1, ValueRef::Int(n));
+                let (at, is_new) = tx.insert_or_find_row(fitted, row).expect("found or new");
+                assert_eq!(
+                    (is_new, *first[1].get_or_insert(at)),
+                    (n == 0, at),
+                    "{kind:?}"
+                );
+            }
+        });
     }
 }
