@@ -106,7 +106,7 @@ fn names(inner: &Path) -> (String, String) {
     if is_program || module.len() > 1 && module.ends_with(&["mod".to_owned()]) {
         module.pop();
     }
-    (program, module.join("::"))
+    (program, module.join("/"))
 }
 
 /// The first sentence of a file's documentation, without the brackets of links.
@@ -149,7 +149,7 @@ mod tests {
             file("crates/one/src/tests/unit.rs", "//! Unit tests"),
         ]);
         let expected = "\n## crates/one/tests, all\n\nAll: of one.\n\n| module | subject |\n| --- | --- |\n\
-                        | `b` | The `B` of a \\| b. |\n| `b::c` | A list |\n\n## crates/one/tests, alone\n\nAlone\n";
+                        | `b` | The `B` of a \\| b. |\n| `b/c` | A list |\n\n## crates/one/tests, alone\n\nAlone\n";
         // `common` has a `mod.rs`, which is no program of its own.
         assert_eq!(page, format!("{HEAD}{expected}"));
     }

@@ -154,7 +154,7 @@ of it';
         "COMMENT ON VIEW v IS 'a view';",
         "COMMENT ON COLUMN v.x IS 'of a view';",
         "COMMENT ON SEQUENCE free IS 'free';",
-        r#"COMMENT ON SEQUENCE "New.Name_id_seq" IS 'owned';"#,
+        r#"COMMENT ON SEQUENCE "Old_id_seq" IS 'owned';"#,
         "COMMENT ON SCHEMA public IS 'ours';",
         remark,
     ] {
