@@ -7,6 +7,9 @@
 //! | `ETCDCTL_USER` | a user, as `NAME` or `NAME:PASSWORD` |
 //! | `ETCDCTL_PASSWORD` | the password |
 
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use sardonyx_storage::remote_log::store::StoreError;
 use std::fmt;
 use std::sync::Arc;
@@ -84,17 +87,33 @@ impl Credentials {
         }
         let roots = match ca {
             None => RootCerts::PlatformVerifier,
-            Some(ca) => RootCerts::Specific(Arc::new(
-                certificates(&ca).ok_or_else(|| no("ETCDCTL_CACERT", "certificate", &wrong))?,
-            )),
+            Some(ca) => {
+                let authorities = certificates(&ca);
+                let authorities =
+                    authorities.ok_or_else(|| no("ETCDCTL_CACERT", "certificate", &wrong))?;
+                are_authorities(&authorities).map_err(|error| {
+                    wrong(format!(
+                        "the file that ETCDCTL_CACERT names has a certificate that is not usable: {error}"
+                    ))
+                })?;
+                RootCerts::Specific(Arc::new(authorities))
+            }
         };
         let shown = match (certificate, key) {
             (None, None) => None,
             (Some(certificate), Some(key)) => {
                 let chain = certificates(&certificate)
                     .ok_or_else(|| no("ETCDCTL_CERT", "certificate", &wrong))?;
+                let der = PrivateKeyDer::from_pem_slice(&key)
+                    .map_err(|_| no("ETCDCTL_KEY", "private key", &wrong))?;
                 let key = PrivateKey::from_pem(&key);
                 let key = key.map_err(|_| no("ETCDCTL_KEY", "private key", &wrong))?;
+                can_be_shown(&chain, der).map_err(|error| {
+                    wrong(format!(
+                        "the files that ETCDCTL_CERT and ETCDCTL_KEY name are damaged, or do not belong together: \
+                         {error}"
+                    ))
+                })?;
                 Some(ClientCert::new_with_certs(&chain, key))
             }
             _ => {
@@ -130,6 +149,28 @@ fn no(name: &str, what: &str, wrong: &impl Fn(String) -> StoreError) -> StoreErr
     ))
 }
 
+/// Takes each as an authority. ureq would leave out the ones that it cannot read.
+fn are_authorities(certificates: &[Certificate<'static>]) -> Result<(), rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    let mut each = certificates.iter();
+    each.try_for_each(|certificate| roots.add(CertificateDer::from(certificate.der().to_vec())))
+}
+
+/// Takes a certificate and its key as the first connection will. ureq panics when they are not usable.
+fn can_be_shown(
+    chain: &[Certificate<'static>],
+    key: PrivateKeyDer<'static>,
+) -> Result<(), rustls::Error> {
+    let chain = chain.iter();
+    let chain = chain.map(|certificate| CertificateDer::from(certificate.der().to_vec()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(RootCertStore::empty())
+        .with_client_auth_cert(chain.collect(), key)
+        .map(drop)
+}
+
 /// The certificates of a file, if it has at least one and nothing is damaged.
 fn certificates(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
     let items: Result<Vec<PemItem<'static>>, _> = parse_pem(pem).collect();
@@ -144,6 +185,8 @@ fn certificates(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
 
     #[test]
     fn wrong_variables_are_named_and_never_shown() {
@@ -199,6 +242,73 @@ mod tests {
                 error.contains(says) && !error.contains("hunter2"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_cannot_be_shown_is_refused_before_a_request() {
+        let made = || rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        let (one, other) = (made(), made());
+        let (certificate, key) = (one.cert.pem(), one.signing_key.serialize_pem());
+        let other_key = other.signing_key.serialize_pem();
+        let pem = |kind: &str, bytes: &[u8]| {
+            let text = STANDARD.encode(bytes);
+            format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n")
+        };
+        let der = one.cert.der();
+        let cut = pem("CERTIFICATE", &der[..der.len() - 9]);
+        let damaged_key = pem("PRIVATE KEY", b"hunter2");
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name).to_str().unwrap().to_string();
+        let open = |ca: &str, certificate: &str, key: &str| {
+            for (name, text) in [("ca", ca), ("certificate", certificate), ("key", key)] {
+                std::fs::write(file(name), text).unwrap();
+            }
+            let from = Credentials::from("here", true, |name: &str| match name {
+                "ETCDCTL_CACERT" => Some(file("ca")),
+                "ETCDCTL_CERT" => Some(file("certificate")),
+                "ETCDCTL_KEY" => Some(file("key")),
+                _ => None,
+            });
+            from.map(drop)
+        };
+        open(&certificate, &certificate, &key).unwrap();
+        for (ca, shown, key, says) in [
+            (
+                &certificate,
+                &certificate,
+                &other_key,
+                "ETCDCTL_KEY name are damaged, or do not",
+            ),
+            (
+                &certificate,
+                &cut,
+                &key,
+                "ETCDCTL_KEY name are damaged, or do not",
+            ),
+            (
+                &certificate,
+                &certificate,
+                &damaged_key,
+                "ETCDCTL_KEY name are damaged, or do not",
+            ),
+            (
+                &certificate,
+                &certificate,
+                &certificate,
+                "ETCDCTL_KEY names has no private key",
+            ),
+            (
+                &cut,
+                &certificate,
+                &key,
+                "ETCDCTL_CACERT names has a certificate that",
+            ),
+        ] {
+            let error = open(ca, shown, key).unwrap_err();
+            assert!(matches!(error, StoreError::Place { .. }), "{error:?}");
+            let said = error.to_string();
+            assert!(said.contains(says) && !said.contains("hunter2"), "{said}");
         }
     }
 }

@@ -74,11 +74,17 @@ pub enum EtcdError {
 }
 
 impl EtcdError {
-    /// True if the credentials are missing, or a token has expired.
+    /// True if etcd gives no tokens, since it asks for none.
+    pub(super) fn is_without_authentication(&self) -> bool {
+        matches!(self, EtcdError::Refused { text, .. } if text.contains("authentication is not enabled"))
+    }
+
+    /// True if the credentials are missing, or a token has expired. etcd did nothing.
     pub(super) fn is_about_credentials(&self) -> bool {
         match self {
             EtcdError::Refused { code, text, .. } => {
                 *code == Some(16)
+                    || text.contains("user name is empty")
                     || text.contains("invalid auth token")
                     || text.contains("revision of auth store is old")
             }
@@ -132,6 +138,18 @@ impl EtcdError {
             EtcdError::Refused { text, endpoint, .. } if text.contains("user name is empty") => {
                 format!(
                     "etcd at {endpoint} asks for a user: set ETCDCTL_USER and ETCDCTL_PASSWORD ({text})"
+                )
+            }
+            EtcdError::Refused { text, endpoint, .. } if text.contains("authentication failed") => {
+                format!(
+                    "etcd at {endpoint} does not take the user's name or password: set the right ETCDCTL_USER \
+                     and ETCDCTL_PASSWORD ({text})"
+                )
+            }
+            EtcdError::Refused { text, endpoint, .. } if text.contains("permission denied") => {
+                format!(
+                    "etcd at {endpoint} does not let the user read or write these keys: grant its role the keys that \
+                     begin with the place's name ({text})"
                 )
             }
             EtcdError::Refused { text, endpoint, .. }

@@ -38,6 +38,24 @@ pub(crate) trait Call: Send + Sync + Debug {
     fn call(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError>;
 }
 
+/// The token of the user.
+#[derive(Default)]
+enum Token {
+    /// It was not asked for.
+    #[default]
+    Unknown,
+    /// There is no user, or etcd has no authentication enabled. It may be enabled at any time.
+    None,
+    Given(String),
+}
+
+impl Debug for Token {
+    /// Without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a token")
+    }
+}
+
 /// Servers of one etcd.
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -46,8 +64,7 @@ pub(crate) struct Http {
     /// The endpoint that is asked first.
     first: AtomicUsize,
     credentials: Credentials,
-    /// The token of the user, once there is one.
-    token: Mutex<Option<String>>,
+    token: Mutex<Token>,
     limit: Duration,
 }
 
@@ -66,6 +83,8 @@ impl Http {
     pub fn new(endpoints: Vec<String>, credentials: Credentials, limit: Duration) -> Self {
         let mut config = ureq::Agent::config_builder()
             .timeout_global(Some(limit))
+            // A proxy of the environment would see the password, and its failures would have an endpoint's name.
+            .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false);
@@ -139,8 +158,9 @@ impl Http {
         };
         let url = format!("{}{path}", endpoint.trim_end_matches('/'));
         let mut sent = self.agent.post(url).content_type("application/json");
-        let token = self.token.lock().clone();
-        if let Some(token) = token.filter(|_| path != AUTHENTICATE) {
+        if let Token::Given(token) = &*self.token.lock()
+            && path != AUTHENTICATE
+        {
             sent = sent.header("Authorization", token);
         }
         let sent = sent.config().timeout_global(Some(limit)).build();
@@ -171,30 +191,39 @@ impl Http {
         found.map_err(|_| EtcdError::Answer { path, what })
     }
 
-    /// Asks for a token of the user, if there is a user.
+    /// Asks for a token of the user, if there is a user. An etcd without authentication is asked without a token, as its
+    /// own clients do: so it can be enabled while hosts run.
     fn authenticate(&self) -> Result<(), EtcdError> {
         let Some((name, password)) = self.credentials.user() else {
+            *self.token.lock() = Token::None;
             return Ok(());
         };
         let body = json!({ "name": name, "password": password });
-        let answer = self.ask(AUTHENTICATE, &body, Effect::Repeatable)?;
+        let answer = match self.ask(AUTHENTICATE, &body, Effect::Repeatable) {
+            Err(error) if error.is_without_authentication() => {
+                *self.token.lock() = Token::None;
+                return Ok(());
+            }
+            answer => answer?,
+        };
         let missing = EtcdError::Answer {
             path: AUTHENTICATE,
             what: "token",
         };
         let token = answer["token"].as_str().ok_or(missing)?;
-        *self.token.lock() = Some(token.into());
+        *self.token.lock() = Token::Given(token.into());
         Ok(())
     }
 }
 
 impl Call for Http {
     fn call(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError> {
-        if self.token.lock().is_none() {
+        let is_unknown = matches!(*self.token.lock(), Token::Unknown);
+        if is_unknown {
             self.authenticate()?;
         }
         match self.ask(path, body, effect) {
-            // An expired token: etcd did nothing.
+            // A token that is missing or expired: etcd did nothing.
             Err(error) if self.credentials.user().is_some() && error.is_about_credentials() => {
                 self.authenticate()?;
                 self.ask(path, body, effect)

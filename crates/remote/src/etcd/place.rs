@@ -5,6 +5,7 @@
 
 use crate::host::{ALLOW_PLAIN_VARIABLE, is_this_host};
 use sardonyx_storage::remote_log::store::StoreError;
+use std::net::Ipv6Addr;
 
 /// The most bytes of a name.
 const NAME_BYTES_MAX: usize = 200;
@@ -53,7 +54,7 @@ impl EtcdPlace {
         let hosts: Vec<String> = hosts.split(',').map(str::to_string).collect();
         if hosts.iter().any(|host| !is_host(host)) {
             return wrong(format!(
-                "a server in it has no name, or no right one; {form}"
+                "a server in it has no name, or no right one, or a port that is not of 1 to 65535; {form}"
             ));
         }
         if name.len() > NAME_BYTES_MAX || !name.split('/').all(is_part) {
@@ -61,6 +62,10 @@ impl EtcdPlace {
                 "the name of the registers in it has letters, digits, `-` and `_`, parts between `/`, and at most \
                  {NAME_BYTES_MAX} bytes; {form}"
             ));
+        }
+        // The keys of `a/objects/b` would be objects of `a`.
+        if name.split('/').skip(1).any(|part| part == "objects") {
+            return wrong("the name of the registers in it has a part `objects`, which is kept for the objects of a set".into());
         }
         let elsewhere = hosts.iter().find(|host| !is_this_host(host));
         if let Some(host) = elsewhere.filter(|_| !tls && !allow_plain) {
@@ -110,9 +115,32 @@ fn is_part(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(is_good)
 }
 
+/// True for `NAME`, `ADDRESS` and `[ADDRESS]`, each with `:PORT` or without.
 fn is_host(host: &str) -> bool {
-    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:[]".contains(&byte);
-    !host.is_empty() && !host.starts_with(':') && host.bytes().all(is_good)
+    let (is_name, port) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let Some((address, after)) = rest.split_once(']') else {
+                return false;
+            };
+            let is_address = address.parse::<Ipv6Addr>().is_ok();
+            match after.strip_prefix(':') {
+                Some(port) => (is_address, Some(port)),
+                None => (is_address && after.is_empty(), None),
+            }
+        }
+        None => {
+            let (name, port) = match host.split_once(':') {
+                Some((name, port)) => (name, Some(port)),
+                None => (host, None),
+            };
+            let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            (!name.is_empty() && name.bytes().all(is_good), port)
+        }
+    };
+    let is_port = |port: &str| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && matches!(port.parse::<u16>(), Ok(1..))
+    };
+    is_name && port.is_none_or(is_port)
 }
 
 #[cfg(test)]
@@ -149,6 +177,15 @@ mod tests {
             ("//127.0.0.1/a//b", "the name of the registers"),
             ("///bank", "a server in it has no name"),
             ("//127.0.0.1,/bank", "a server in it has no name"),
+            ("//127.0.0.1:99999/bank", "a port that is not of 1"),
+            ("//127.0.0.1:0/bank", "a port that is not of 1"),
+            ("//127.0.0.1:hunter2/bank", "a port that is not of 1"),
+            ("//127.0.0.1:/bank", "a port that is not of 1"),
+            ("//127.0.0.1:1:2/bank", "a port that is not of 1"),
+            ("//[::1/bank", "a server in it has no name"),
+            ("//[::1]hunter2/bank", "a server in it has no name"),
+            ("//[::1]:x/bank", "a port that is not of 1"),
+            ("//127.0.0.1/bank/objects/copies", "a part `objects`"),
             ("//u:hunter2@127.0.0.1/bank", "no credentials"),
             ("//127.0.0.1/bank?token=hunter2", "no options"),
             ("//127.0.0.1,etcd.example.org/bank", "without TLS"),

@@ -13,8 +13,12 @@ use sardonyx_storage::remote_log::store::{
 };
 use serde_json::Value;
 use std::fmt;
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
+
+/// Names an endpoint for a test in a process of its own.
+const ENDPOINT: &str = "SARDONYX_TEST_ENDPOINT";
 
 /// No machine is so busy.
 const LONG: Duration = Duration::from_secs(60);
@@ -271,6 +275,85 @@ fn a_user_has_a_token_and_another_one_when_it_expires() {
         assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
         assert!(!refused.to_string().contains("other"), "{refused}");
     }
+}
+
+#[test]
+fn authentication_is_enabled_while_a_host_with_a_user_runs() {
+    let etcd = ScriptedEtcd::start();
+    let one = over(&[etcd.endpoint(0)], Some(("bank", "secret")));
+    assert_eq!(swap(&one, None, b"a").unwrap(), Swapped::Ok);
+    let (_, version) = read(&one).unwrap();
+    let asked = etcd.asked();
+    let tokens = asked
+        .iter()
+        .filter(|(_, path)| path.ends_with("authenticate"));
+    assert_eq!(
+        tokens.count(),
+        1,
+        "a token is not asked for with each request"
+    );
+    etcd.ask_for_user("bank", "secret");
+    assert_eq!(swap(&one, Some(&version), b"b").unwrap(), Swapped::Ok);
+    assert_eq!(read(&one).unwrap().0, b"b");
+    // A refusal that a new token does not end is an error after one more request.
+    etcd.asked();
+    let expired = (
+        401,
+        r#"{"error":"etcdserver: invalid auth token","code":16}"#,
+    );
+    etcd.refuse(0, Some(expired));
+    let refused = one.read_register(Register::Copies).unwrap_err();
+    assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
+    assert_eq!(etcd.asked().len(), 2);
+}
+
+#[test]
+fn refusals_say_the_thing_to_do() {
+    let etcd = ScriptedEtcd::start();
+    etcd.ask_for_user("bank", "secret");
+    let other = over(&[etcd.endpoint(0)], Some(("bank", "other")));
+    let said = other
+        .read_register(Register::Copies)
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("set the right ETCDCTL_USER"), "{said}");
+    assert!(!said.contains("bucket"), "{said}");
+    let denied = (403, r#"{"error":"etcdserver: permission denied","code":7}"#);
+    etcd.refuse(0, Some(denied));
+    let none = over(&[etcd.endpoint(0)], None);
+    let said = none
+        .read_register(Register::Copies)
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("grant its role the keys"), "{said}");
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_used() {
+    let etcd = ScriptedEtcd::start();
+    let test = "etcd::tests::over_the_endpoint_of_the_environment";
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args([test, "--exact", "--ignored"])
+        .env(ENDPOINT, etcd.endpoint(0));
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        child.env(name, "http://127.0.0.1:1");
+    }
+    child.env_remove("NO_PROXY").env_remove("no_proxy");
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(puts(&etcd), [0], "{said}");
+}
+
+#[test]
+#[ignore = "a part of a_proxy_of_the_environment_is_not_used"]
+fn over_the_endpoint_of_the_environment() {
+    let endpoint = std::env::var(ENDPOINT).unwrap();
+    assert_eq!(
+        swap(&over(&[&endpoint], None), None, b"a").unwrap(),
+        Swapped::Ok
+    );
 }
 
 #[test]

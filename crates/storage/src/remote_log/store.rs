@@ -97,8 +97,7 @@ pub enum StoreError {
     },
     /// It refuses, and will again.
     #[error(
-        "{place} refuses {what}: {reason}; check that the bucket, stream or directory exists, its rights, and its \
-         free space"
+        "{place} refuses {what}: {reason}; check the place, the credentials, the rights there, and its free space"
     )]
     Refused {
         /// The request.

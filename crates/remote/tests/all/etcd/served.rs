@@ -222,9 +222,13 @@ impl Script {
                         Some(json!({ "token": format!("t{token}") }).to_string()),
                     )
                 }
-                _ => (
+                Some(_) => (
                     400,
-                    Some(r#"{"error":"authentication failed","code":3}"#.into()),
+                    Some(r#"{"error":"etcdserver: authentication failed, invalid user ID or password","code":3}"#.into()),
+                ),
+                None => (
+                    400,
+                    Some(r#"{"error":"etcdserver: authentication is not enabled","code":9}"#.into()),
                 ),
             };
         }
