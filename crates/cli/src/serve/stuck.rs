@@ -4,6 +4,7 @@ use sardonyx::hosts::may_pass;
 use sardonyx_command::exit::{Exit, of_error};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::store::StoreError;
 
 /// A host that can neither serve nor follow, however often it is restarted.
 #[derive(Debug, thiserror::Error)]
@@ -33,11 +34,16 @@ pub fn helps_a_restart(error: &anyhow::Error) -> bool {
                     | OpenError::Lacking { .. }
                     | OpenError::Store(RemoteLogError::BehindBoundary { .. })
                     | OpenError::Store(RemoteLogError::UsedUp { .. })
+                    | OpenError::Store(RemoteLogError::Store(StoreError::Setup { .. }))
             )
         ) || matches!(
             error.downcast_ref(),
-            Some(RemoteLogError::BehindBoundary { .. } | RemoteLogError::UsedUp { .. })
-        )
+            Some(
+                RemoteLogError::BehindBoundary { .. }
+                    | RemoteLogError::UsedUp { .. }
+                    | RemoteLogError::Store(StoreError::Setup { .. })
+            )
+        ) || matches!(error.downcast_ref(), Some(StoreError::Setup { .. }))
     });
     !is_contradicted && of_error(error, &[]) != Exit::Found
 }
@@ -57,7 +63,12 @@ mod tests {
             number: 2,
             found: 3,
         };
-        for error in [behind, hole] {
+        // Another cluster answers, or one that was restored from an older state.
+        let other = RemoteLogError::Store(StoreError::Setup {
+            place: "etcd://here/bank".into(),
+            reason: "name the servers of one cluster".into(),
+        });
+        for error in [behind, hole, other] {
             let error = Error::from(OpenError::Store(error));
             assert!(!helps_a_restart(&error.into()));
         }

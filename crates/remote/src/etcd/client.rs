@@ -63,8 +63,29 @@ impl Client {
         self.call.call(path, body, Effect::Repeatable)
     }
 
-    /// Makes a call of keys, and compares the state that the answer shows.
+    /// Makes a call of keys, and compares the state that the answer shows. A server of another cluster is not asked first any
+    /// more, and others answer what may be asked again.
     fn ask(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError> {
+        let mut left = self.call.servers();
+        loop {
+            let answer = self.ask_once(path, body, effect);
+            if !matches!(answer, Err(EtcdError::Cluster { .. })) {
+                return answer;
+            }
+            self.call.distrust();
+            left = left.saturating_sub(1);
+            if left == 0 || effect != Effect::Repeatable {
+                return answer;
+            }
+        }
+    }
+
+    fn ask_once(
+        &self,
+        path: &'static str,
+        body: &Value,
+        effect: Effect,
+    ) -> Result<Value, EtcdError> {
         let before = *self.seen.lock();
         let answer = self.call.call(path, body, effect)?;
         let header = &answer["header"];

@@ -36,6 +36,14 @@ pub(crate) trait Call: Send + Sync + Debug {
     /// # Errors
     /// There is none, or it is an error; after an [`Effect::Once`] the change may be done, or be done later.
     fn call(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError>;
+
+    /// The number of servers. Each is asked when the one before it gives no answer.
+    fn servers(&self) -> usize {
+        1
+    }
+
+    /// The server that answered last is not asked first any more.
+    fn distrust(&self) {}
 }
 
 /// The token of the user.
@@ -217,6 +225,14 @@ impl Http {
 }
 
 impl Call for Http {
+    fn servers(&self) -> usize {
+        self.endpoints.len()
+    }
+
+    fn distrust(&self) {
+        self.first.fetch_add(1, Ordering::SeqCst);
+    }
+
     fn call(&self, path: &'static str, body: &Value, effect: Effect) -> Result<Value, EtcdError> {
         let is_unknown = matches!(*self.token.lock(), Token::Unknown);
         if is_unknown {

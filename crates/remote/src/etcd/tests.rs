@@ -392,6 +392,29 @@ fn an_etcd_that_was_restored_from_an_older_state_and_another_cluster_are_refused
 }
 
 #[test]
+fn a_server_of_another_cluster_is_not_asked_again_first() {
+    let (etcd, stranger) = (ScriptedEtcd::start(), ScriptedEtcd::start());
+    let mut other = stranger.state();
+    other.cluster = 7;
+    stranger.restore(other);
+    let keeper = over(&[etcd.endpoint(0), stranger.endpoint(0)], None);
+    swap(&keeper, None, b"a").unwrap();
+    etcd.refuse(0, Some((503, "away")));
+    for _ in 0..3 {
+        keeper.read_register(Register::Copies).unwrap_err();
+    }
+    etcd.refuse(0, None);
+    stranger.asked();
+    for _ in 0..3 {
+        assert_eq!(read(&keeper).unwrap().0, b"a");
+    }
+    let (_, first) = read(&keeper).unwrap();
+    assert_eq!(swap(&keeper, Some(&first), b"b").unwrap(), Swapped::Ok);
+    assert!(stranger.asked().len() <= 1, "it is asked no more");
+    assert_eq!(stranger.state().revision, 1, "nothing was put there");
+}
+
+#[test]
 fn a_register_that_was_deleted_is_absent() {
     let etcd = ScriptedEtcd::start();
     let keeper = keeper(&etcd);

@@ -504,8 +504,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 6;
-        let version = SchemaError::Version { version: 6, known: 5 };
+        later[0] = 7;
+        let version = SchemaError::Version { version: 7, known: 6 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }
