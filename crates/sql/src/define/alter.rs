@@ -1,6 +1,5 @@
 //! `ALTER TABLE`.
 
-use super::alter_sequence::{draw_of_own, named_by_identity};
 use super::columns::{Declared, check_column_name, declared, name_sequences, with_collation};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
@@ -13,9 +12,10 @@ use super::drop_column::drop_column;
 use super::generated::generated_column;
 use super::identity;
 use super::options::skipped;
-use super::options::{check_storage, refuse};
+use super::options::{check_owner, check_storage, refuse};
 use super::rename;
 use super::retype::retype_column;
+use super::sequences::{draw_of_own, named_by_identity};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
@@ -33,7 +33,7 @@ use crate::types::TypeSpec;
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Owner,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr,
     RenameTableNameKind,
 };
 
@@ -78,18 +78,6 @@ pub(super) fn table(
         one(tx, &name, operation, (user, path))?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
-}
-
-/// Checks that the owner is the connected user, who owns all tables.
-pub(super) fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
-    match owner {
-        Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
-            code::UNKNOWN_OBJECT,
-            format!("role \"{}\" does not exist", name_of(name)),
-        )
-        .hint("Tables have no owners here: users and their rights are in the configuration.")),
-        _ => Ok(()),
-    }
 }
 
 fn one(

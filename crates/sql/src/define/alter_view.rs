@@ -1,10 +1,9 @@
 //! `ALTER VIEW`, and `ALTER TABLE` of what is no table: PostgreSQL lets both name views and sequences.
 
-use super::alter::check_owner;
-use super::alter_sequence;
 use super::create::check_new_name;
 use super::drop::not_a_table;
-use super::options::{refuse, skipped};
+use super::options::{check_owner, refuse, skipped};
+use super::sequences;
 use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -146,7 +145,7 @@ pub(super) fn table(
                         Change::SetSchema(to) => SequenceChange::SetSchema(to),
                     },
                 };
-                alter_sequence::run(tx, database, &command, sequences, (user, rights))?;
+                sequences::run(tx, database, &command, sequences, (user, rights))?;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Data definition: tables and indexes are created, altered, emptied and dropped in the engine's transactions.
 
 mod alter;
-mod alter_sequence;
+
 mod alter_view;
 mod built;
 mod checks;
@@ -30,6 +30,7 @@ mod retype;
 mod rule;
 mod schema;
 mod sequence;
+mod sequences;
 mod type_names;
 mod types;
 mod view;
@@ -90,7 +91,7 @@ pub(crate) fn run(
     }
     if let Some(command) = prepared.sequence_command() {
         let rights = prepared.rights();
-        let complete = alter_sequence::run(tx, database, command, sequences, (user, &rights))?;
+        let complete = sequences::run(tx, database, command, sequences, (user, &rights))?;
         sequences.note_stored(database.counters(), tx.view())?;
         return Ok(complete);
     }
@@ -118,7 +119,7 @@ pub(crate) fn run(
             sequence_options,
         } => {
             let name = new_name(tx, name, path, *temporary)?;
-            sequence::create(tx, &name, *if_not_exists, sequence_options, &rights)?
+            sequences::create(tx, &name, *if_not_exists, sequence_options, &rights)?
         }
         Statement::AlterTable(alter) => {
             let by = (user, &*rights);

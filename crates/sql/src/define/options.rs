@@ -4,12 +4,12 @@
 //! is handled here.
 
 use crate::error::{SqlError, code};
-use crate::names::parts_of;
+use crate::names::{name_of, parts_of};
 use crate::parse::UNSAID;
 use crate::result::{Complete, Notice, Tag};
 use sqlparser::ast::{
-    CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle, HiveFormat, SqlOption,
-    SqliteTableOptions,
+    CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle, HiveFormat, Owner,
+    SqlOption, SqliteTableOptions,
 };
 
 // The parser's structures are destructured, not compared: one `==` compiles the comparisons of nearly all of them, a
@@ -302,4 +302,16 @@ pub(super) fn skipped(word: &'static str, code: &'static str, message: String) -
 pub(super) fn is_unsaid(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Custom(name, options)
         if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
+}
+
+/// Checks that the owner is the connected user, who owns all tables.
+pub(super) fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
+    match owner {
+        Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!("role \"{}\" does not exist", name_of(name)),
+        )
+        .hint("Tables have no owners here: users and their rights are in the configuration.")),
+        _ => Ok(()),
+    }
 }

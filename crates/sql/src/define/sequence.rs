@@ -1,48 +1,9 @@
-//! Declared sequences: `CREATE SEQUENCE`, and the options of identity columns and of `ALTER SEQUENCE`.
+//! The options of sequences: of `CREATE` and `ALTER SEQUENCE`, and of identities.
 
-use super::alter_sequence::{set_owner, split_owner};
-use super::create::{exists, is_taken};
-use super::options::skipped;
-use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::path::local;
-use crate::relation::{kind, printed, put_object};
-use crate::result::{Complete, Tag};
-use crate::rights::Rights;
 use crate::sequences::Sequence;
 use crate::types::{OwnTypes, SqlType, TypeSpec};
 use sqlparser::ast::{Expr as Tree, SequenceOptions};
-
-/// Runs `CREATE SEQUENCE`.
-///
-/// # Errors
-/// Invalid SQL.
-pub(super) fn create(
-    tx: &mut dyn DefineTarget,
-    name: &str,
-    if_not_exists: bool,
-    options: &[SequenceOptions],
-    rights: &Rights,
-) -> Result<Complete, SqlError> {
-    const WORD: &str = "CREATE SEQUENCE";
-    tx.check_sequences()?;
-    if is_taken(tx, name)? {
-        return match if_not_exists {
-            true => {
-                let message = format!("relation \"{}\" already exists, skipping", local(name));
-                Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
-            }
-            false => Err(exists(name)),
-        };
-    }
-    let (owner, options) = split_owner(options);
-    let sequence = sequence_of(&options, SqlType::Int8)?;
-    put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
-    if let Some(owner) = owner {
-        set_owner(tx, name, owner.as_ref(), rights)?;
-    }
-    Ok(Complete::of(Tag::plain(WORD)))
-}
 
 /// The sequence that options describe; `kind` is its type if they name none.
 ///

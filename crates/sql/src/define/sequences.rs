@@ -1,4 +1,4 @@
-//! `ALTER SEQUENCE`, and sequences that belong to a column.
+//! `CREATE` and `ALTER SEQUENCE`, and sequences that belong to a column.
 //!
 //! A column draws of its own sequence, as `serial` and identities do, or only has it dropped with itself (`OWNED BY`). A dump
 //! of PostgreSQL names the owner of a sequence first and sets the column's default later: then the column draws of it, as if
@@ -7,11 +7,10 @@
 //! Invariants: a sequence has at most one owner. One that changes without `RESTART` never draws a number twice: others may
 //! draw of it until the change commits, and it goes on behind their numbers.
 
-use super::alter::check_owner;
 use super::constraint::notes_of_column;
-use super::create::{check_new_name, is_taken};
-use super::options::skipped;
-use super::sequence::{changed, whole_of_text};
+use super::create::{check_new_name, exists, is_taken};
+use super::options::{check_owner, skipped};
+use super::sequence::{changed, sequence_of, whole_of_text};
 use crate::database::Database;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -36,6 +35,37 @@ use crate::virtual_tables::relations;
 use sqlparser::ast::{ObjectName, ObjectNamePart, SequenceOptions};
 
 const WORD: &str = "ALTER SEQUENCE";
+
+/// Runs `CREATE SEQUENCE`.
+///
+/// # Errors
+/// Invalid SQL.
+pub(super) fn create(
+    tx: &mut dyn DefineTarget,
+    name: &str,
+    if_not_exists: bool,
+    options: &[SequenceOptions],
+    rights: &Rights,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "CREATE SEQUENCE";
+    tx.check_sequences()?;
+    if is_taken(tx, name)? {
+        return match if_not_exists {
+            true => {
+                let message = format!("relation \"{}\" already exists, skipping", local(name));
+                Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
+            }
+            false => Err(exists(name)),
+        };
+    }
+    let (owner, options) = split_owner(options);
+    let sequence = sequence_of(&options, SqlType::Int8)?;
+    put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
+    if let Some(owner) = owner {
+        set_owner(tx, name, owner.as_ref(), rights)?;
+    }
+    Ok(Complete::of(Tag::plain(WORD)))
+}
 
 /// Runs `ALTER SEQUENCE`.
 ///
