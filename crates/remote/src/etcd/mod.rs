@@ -12,9 +12,9 @@
 //! Hosts need no lease of etcd: the count in the register `primary` is their sign, as in any store
 //! ([`sardonyx_storage::remote_log::primary`]). So a clock of etcd's servers decides nothing.
 //!
-//! - [`http`]: one request to one of several servers; - [`client`]: keys that are read, and put by comparison;
-//!   - [`credentials`]: the identity of this process; - [`place`]: `etcd://HOST:PORT[,HOST:PORT...]/NAME`;
-//!   - [`keeper`]: the registers.
+//! - `http`: one request to one of several servers; `client`: keys that are read, and put by comparison;
+//! - `credentials`: the identity of this process; `place`: `etcd://HOST:PORT[,HOST:PORT...]/NAME`;
+//! - `keeper`: the registers.
 //!
 //! # The rules
 //!
