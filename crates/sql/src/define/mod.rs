@@ -191,7 +191,7 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
         };
     }
     if prepared.sequence_command().is_some() {
-        // Those of the table that has the sequence, which is found later.
+        // The rights are those for the table that has the sequence, which is found later.
         return Ok(());
     }
     let names: Vec<&ObjectName> = match prepared.statement() {

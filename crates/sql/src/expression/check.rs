@@ -314,7 +314,7 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
     }
-    // What a language's rules decide would depend on their release; and a kept expression has no collations of columns.
+    // The decision of a language's rules would depend on their release; and a kept expression has no collations of columns.
     let mut collation = None;
     expr.walk(&mut |part| collation = collation.or_else(|| collation_in(part)));
     if let Some(name) = collation.filter(|_| of != Use::Transform) {

@@ -16,7 +16,7 @@ pub(crate) struct SequenceCommand {
     pub change: SequenceChange,
 }
 
-/// What becomes of a sequence.
+/// The change of a sequence.
 #[derive(Clone, Debug)]
 pub(crate) enum SequenceChange {
     OwnerTo(Owner),
@@ -128,7 +128,7 @@ fn options(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     }
 }
 
-/// A name that stands for that of the sequence.
+/// A name in the place of the sequence's.
 fn marked() -> Token {
     let name = Ident::with_quote('"', "sql.sequence");
     Token::Word(Word {

@@ -27,7 +27,7 @@ pub(crate) struct SequenceChanges {
     pub made: HashMap<String, Counter>,
     /// Those of others that it dropped; one of the name may have been made since.
     pub dropped: BTreeSet<String>,
-    /// Those that it made of one of others, which draw of that one until it commits.
+    /// Sequences that it made of one of others: they draw of that one until it commits.
     continued: HashMap<String, Continued>,
     /// The next numbers of those that are stored, and not yet made here.
     next: HashMap<String, i128>,
@@ -109,7 +109,7 @@ impl SequenceChanges {
         self.next.insert(name.to_string(), next + step);
         let (of, before) = match self.continued.remove(from) {
             Some(before) => (before.of, before.step),
-            // The transaction made it: nobody else draws of it.
+            // The transaction made it: no other one draws of it.
             None if self.made.contains_key(from) => return Ok(()),
             None => (from.to_string(), 0),
         };

@@ -159,7 +159,7 @@ impl Catalogue {
             }
         }
         for of in &mut places {
-            // Those of before version 3 have no order but that of their places.
+            // Extents of before version 3 have the order of their places.
             of.sort_by_key(|place| self.extents[*place as usize].map(|placed| placed.order));
         }
         places.into_iter().map(Arc::new).collect()

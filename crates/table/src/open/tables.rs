@@ -56,7 +56,7 @@ impl OpenTables {
         part.get_mut(place % PART)
     }
 
-    /// Those that were used, and some beside them, with their numbers.
+    /// The tables that were used, and some beside them, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u16, &OpenTable)> {
         let parts = self.parts.iter().enumerate();
         let parts = parts.filter_map(|(number, part)| Some((number * PART, part.get()?)));

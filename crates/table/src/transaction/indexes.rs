@@ -150,7 +150,7 @@ impl Transaction<'_> {
     /// was found before.
     ///
     /// # Errors
-    /// Those of [`Transaction::index_row`].
+    /// The errors of [`Transaction::index_row`].
     #[inline]
     pub(super) fn index_new_row(
         &mut self,
