@@ -176,7 +176,9 @@ impl Compiler<'_> {
                 trees
             }
         };
-        self.call_with(&name, &trees)
+        let called = self.call_with(&name, &trees)?;
+        self.check_place_of_rows(&called, &name)?;
+        Ok(called)
     }
 
     pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {

@@ -33,6 +33,10 @@ pub(crate) struct Compiler<'a> {
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
+    /// True if items of a list may be functions that give rows.
+    lists_rows: bool,
+    /// The depth at which such a function stands, if it may stand anywhere in the expression that is compiled.
+    rows_at: Option<usize>,
     /// Of the parts of the expression that is compiled.
     pub(super) collation: Collation,
 }
@@ -55,6 +59,8 @@ impl<'a> Compiler<'a> {
             is_trying: false,
             crosses_zone: false,
             depth: 0,
+            lists_rows: false,
+            rows_at: None,
             collation: Collation::Database,
         }
     }
@@ -67,6 +73,58 @@ impl<'a> Compiler<'a> {
     pub fn grouped(mut self, grouping: &'a mut Grouping) -> Self {
         self.grouping = Some(grouping);
         self
+    }
+
+    /// Items of a list may be functions that give rows.
+    pub fn listing_rows(mut self) -> Self {
+        self.lists_rows = true;
+        self
+    }
+
+    /// Compiles an item of a list.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn item(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        match self.lists_rows {
+            true => self.whole(tree),
+            false => self.compile(tree),
+        }
+    }
+
+    /// Compiles an expression that may be a function that gives rows, in parentheses and with a field behind it too.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn whole(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        let mut at = self.depth + 1;
+        let mut inner = tree;
+        while let Tree::CompoundFieldAccess { root: next, .. } | Tree::Nested(next) = inner {
+            inner = next;
+            at += 1;
+        }
+        let before = self.rows_at.replace(at);
+        let compiled = self.compile(tree);
+        self.rows_at = before;
+        compiled
+    }
+
+    /// Checks the place of a function that gives rows: its callers expect one value anywhere else.
+    ///
+    /// # Errors
+    /// `0A000` if it stands within an expression.
+    pub(super) fn check_place_of_rows(&self, called: &Typed, name: &str) -> Result<(), SqlError> {
+        let of_rows =
+            |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
+        if self.rows_at == Some(self.depth) || !called.expr.any(&of_rows) {
+            return Ok(());
+        }
+        Err(SqlError::unsupported(format!(
+            "the set-returning function {name} is not supported here"
+        ))
+        .hint(
+            "It can be an item of SELECT by itself, or stand in FROM, where its rows have a name.",
+        ))
     }
 
     /// Compiles an expression.

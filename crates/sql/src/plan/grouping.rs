@@ -172,7 +172,7 @@ fn grouped_by(
     windows: &mut Windows,
 ) -> Result<Grouped, SqlError> {
     let compiler = planning.compiler(scope).grouped(grouping);
-    let mut compiler = compiler.windowed(windows);
+    let mut compiler = compiler.windowed(windows).listing_rows();
     compiler.name_windows(&select.named_window)?;
     let items = compile_items(&mut compiler, scope, &select.projection)?;
     let having = match &select.having {

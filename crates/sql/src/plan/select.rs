@@ -61,7 +61,10 @@ pub(crate) fn draft_plain(
         None => {
             planning.queries.around.wants_groups = false;
             let plain = planning.attempt(|planning| {
-                let mut compiler = planning.compiler(&scope).windowed(&mut windows);
+                let mut compiler = planning
+                    .compiler(&scope)
+                    .windowed(&mut windows)
+                    .listing_rows();
                 compiler.name_windows(&select.named_window)?;
                 let items = compile_items(&mut compiler, &scope, &select.projection)?;
                 let sort = input_order(&mut compiler, &items, &tail.order)?;

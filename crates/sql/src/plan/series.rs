@@ -103,7 +103,7 @@ fn one(
         within_group: Vec::new(),
     });
     let visible = together(around);
-    let typed = planning.compiler(&visible).compile(&tree)?;
+    let typed = planning.compiler(&visible).whole(&tree)?;
     let spec = typed.spec;
     let unsupported = || {
         let name = qualified(name).map_or_else(|_| name.to_string(), |(_, name)| name);

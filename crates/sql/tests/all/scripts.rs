@@ -245,6 +245,7 @@ macro_rules! scripts {
 
 scripts! {
     rows: "rows.sql",
+    rows_in_expressions: "rows_in_expressions.sql",
     templates: "templates.sql",
     formats: "formats.sql",
     infinities: "infinities.sql",
