@@ -1,7 +1,7 @@
 //! The kernel's futex: threads sleep while a word of memory has a value.
 //!
-//! By the C library, not by `rustix`: its feature for this call alone takes a third of the time that every embedding
-//! program spends to compile it.
+//! By the C library, not by `rustix`, whose feature for this call alone takes every embedding program longer to compile than
+//! these lines.
 //!
 //! Invariant: a wait returns at once if the word has another value; the kernel compares it under its own lock. A caller
 //! that changes the word before it wakes loses no wake-up.
@@ -47,7 +47,8 @@ pub fn wait(word: &AtomicU32, sleepers: Sleepers, seen: u32, at_most: Option<Dur
 pub fn wake(word: &AtomicU32, sleepers: Sleepers, threads: u32) {
     let operation = libc::FUTEX_WAKE | sleepers.flags();
     let threads = threads.min(i32::MAX as u32);
-    // SAFETY: the kernel uses the address of the word, and does not access the word.
+    // SAFETY: the word is borrowed, so its address is mapped. The kernel neither reads nor changes its value; of a word that
+    // processes share it looks up the page.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, threads) };
 }
 
@@ -55,6 +56,35 @@ pub fn wake(word: &AtomicU32, sleepers: Sleepers, threads: u32) {
 mod tests {
     use super::*;
     use std::sync::atomic::Ordering;
+
+    /// Another process has a shared word at another address. So has another mapping of the same memory in this one.
+    #[test]
+    fn a_word_of_several_processes_is_one_at_all_its_addresses() {
+        use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let memory = memfd_create("word", MemfdFlags::CLOEXEC).expect("memory");
+        ftruncate(&memory, 4096).expect("a page");
+        let [one, other] = [(); 2].map(|()| {
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            let (at, flags) = (std::ptr::null_mut(), MapFlags::SHARED);
+            // SAFETY: the system chooses a place that is free, and nothing unmaps it. The page is of zeroes, longer than the
+            // word and aligned; all accesses to it are atomic.
+            unsafe {
+                let page = mmap(at, 4096, protection, flags, &memory, 0).expect("a mapping");
+                &*page.cast::<AtomicU32>()
+            }
+        });
+        std::thread::scope(|threads| {
+            // The value stays, so that only a wake-up ends the sleep before its time.
+            let time = Some(Duration::from_secs(60));
+            let sleeper = threads.spawn(move || wait(one, Sleepers::OfProcesses, 0, time));
+            while !sleeper.is_finished() {
+                wake(other, Sleepers::OfProcesses, 1);
+                std::thread::yield_now();
+            }
+            assert!(sleeper.join().expect("no panic"));
+        });
+    }
 
     #[test]
     fn a_wait_ends_by_its_time_a_wake_up_and_another_value() {
