@@ -263,6 +263,16 @@ pub mod declared {
 }
 
 /// The programs of README and of the guides are compiled with the tests of the documentation.
+#[cfg(doctest)]
+macro_rules! guides {
+    ($($guide:ident: $file:literal,)*) => {
+        $(
+            #[doc = include_str!($file)]
+            struct $guide;
+        )*
+    };
+}
+
 #[cfg(all(
     doctest,
     not(shuttle),
@@ -270,54 +280,15 @@ pub mod declared {
     feature = "operations",
     feature = "nodes"
 ))]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+guides! {
+    Readme: "../../../README.md",
+    Tables: "../../../docs/tables.md",
+    Nodes: "../../../docs/nodes.md",
+    Memory: "../../../docs/mapped.md",
+    Operations: "../../../docs/multilevel.md",
+}
 
-/// The guide to tables.
-#[cfg(all(
-    doctest,
-    not(shuttle),
-    feature = "memory",
-    feature = "operations",
-    feature = "nodes"
-))]
-#[doc = include_str!("../../../docs/tables.md")]
-struct TablesGuide;
-
-/// The guide to nodes.
-#[cfg(all(
-    doctest,
-    not(shuttle),
-    feature = "memory",
-    feature = "operations",
-    feature = "nodes"
-))]
-#[doc = include_str!("../../../docs/nodes.md")]
-struct NodesGuide;
-
-/// The guide to memory.
-#[cfg(all(
-    doctest,
-    not(shuttle),
-    feature = "memory",
-    feature = "operations",
-    feature = "nodes"
-))]
-#[doc = include_str!("../../../docs/mapped.md")]
-struct MemoryGuide;
-
-/// The guide to operations.
-#[cfg(all(
-    doctest,
-    not(shuttle),
-    feature = "memory",
-    feature = "operations",
-    feature = "nodes"
-))]
-#[doc = include_str!("../../../docs/multilevel.md")]
-struct OperationsGuide;
-
-/// The guide to readers in other processes.
 #[cfg(all(doctest, not(shuttle), feature = "hosts"))]
-#[doc = include_str!("../../../docs/followers.md")]
-struct FollowersGuide;
+guides! {
+    Followers: "../../../docs/followers.md",
+}
