@@ -84,7 +84,8 @@ def attempt(directory, options):
         sys.exit(f"built with other versions than the repository's: {sorted(own - locked)}")
     tree = ["cargo", "tree", "--edges", "features", "--invert", "sardonyx-storage"]
     features = subprocess.run(tree, cwd=program, check=True, stdout=subprocess.PIPE, text=True).stdout
-    if "hosts" in features:
+    # The paths of packages are printed, too.
+    if 'feature "hosts"' in features:
         sys.exit(f"built with the feature hosts:\n{features}")
     for _ in range(2):
         subprocess.run([target / "debug/embedded-sardonyx"], cwd=program, check=True)

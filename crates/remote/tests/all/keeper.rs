@@ -45,5 +45,8 @@ fn copies_whose_register_is_in_an_etcd_keep_the_contract() {
     assert!(matches!(refused, StoreError::Setup { .. }), "{refused}");
     let refused = open(&place(&name(), one.path()), &RemoteOptions::default()).unwrap_err();
     assert!(matches!(refused, StoreError::Setup { .. }), "{refused}");
-    assert!(refused.to_string().contains("a set of copies"), "{refused}");
+    assert!(
+        refused.to_string().contains("a new set of copies begins"),
+        "{refused}"
+    );
 }
