@@ -127,6 +127,8 @@ mod several;
 mod shown;
 mod stable;
 mod tcp;
+#[cfg(any(feature = "etcd", feature = "nats"))]
+mod variables;
 
 pub use copies::{Copies, CopyRecord, PlacesChange, SetRecord, Standing, change_copies, copies_of};
 pub use directory::DirectoryLog;

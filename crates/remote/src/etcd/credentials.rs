@@ -7,6 +7,7 @@
 //! | `ETCDCTL_USER` | a user, as `NAME` or `NAME:PASSWORD` |
 //! | `ETCDCTL_PASSWORD` | the password |
 
+use crate::variables::Variables;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -40,24 +41,10 @@ impl Credentials {
         tls: bool,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Credentials, StoreError> {
-        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let wrong = |reason: String| StoreError::Place {
-            place: place.into(),
-            reason,
-        };
-        let read = |name: &str| {
-            let Some(file) = variable(name) else {
-                return Ok(None);
-            };
-            let read = std::fs::read(file).map(Some);
-            read.map_err(|error| {
-                wrong(format!(
-                    "the file that {name} names cannot be read: {error}"
-                ))
-            })
-        };
-        let user = variable("ETCDCTL_USER");
-        let user = match (user, variable("ETCDCTL_PASSWORD")) {
+        let variables = Variables::new(place, variable);
+        let wrong = |reason: String| variables.wrong(reason);
+        let user = variables.get("ETCDCTL_USER");
+        let user = match (user, variables.get("ETCDCTL_PASSWORD")) {
             (Some(user), Some(password)) => Some((user, password)),
             (Some(user), None) => match user.split_once(':') {
                 Some((user, password)) => Some((user.into(), password.into())),
@@ -72,12 +59,9 @@ impl Credentials {
             }
             (None, None) => None,
         };
-        let (ca, certificate, key) = (
-            read("ETCDCTL_CACERT")?,
-            read("ETCDCTL_CERT")?,
-            read("ETCDCTL_KEY")?,
-        );
-        if !tls && (ca.is_some() || certificate.is_some() || key.is_some()) {
+        let shown = variables.both("ETCDCTL_CERT", "ETCDCTL_KEY")?;
+        let ca = variables.file("ETCDCTL_CACERT")?;
+        if !tls && (ca.is_some() || shown.is_some()) {
             return Err(wrong(
                 "ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY are for a connection with TLS: write etcds://".into(),
             ));
@@ -99,9 +83,11 @@ impl Credentials {
                 RootCerts::Specific(Arc::new(authorities))
             }
         };
-        let shown = match (certificate, key) {
-            (None, None) => None,
-            (Some(certificate), Some(key)) => {
+        let shown = match shown {
+            None => None,
+            Some(_) => {
+                let certificate = variables.file("ETCDCTL_CERT")?.unwrap_or_default();
+                let key = variables.file("ETCDCTL_KEY")?.unwrap_or_default();
                 let chain = certificates(&certificate)
                     .ok_or_else(|| no("ETCDCTL_CERT", "certificate", &wrong))?;
                 let der = PrivateKeyDer::from_pem_slice(&key)
@@ -115,11 +101,6 @@ impl Credentials {
                     ))
                 })?;
                 Some(ClientCert::new_with_certs(&chain, key))
-            }
-            _ => {
-                return Err(wrong(
-                    "ETCDCTL_CERT and ETCDCTL_KEY are set together or not".into(),
-                ));
             }
         };
         let tls = TlsConfig::builder()

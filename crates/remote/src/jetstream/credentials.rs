@@ -10,6 +10,7 @@
 //! | `NATS_CA` | a file with certificates of authorities, instead of the system's |
 //! | `NATS_CERT`, `NATS_KEY` | files with a certificate and its key, to show to servers |
 
+use crate::variables::Variables;
 use async_nats::ConnectOptions;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::path::PathBuf;
@@ -35,37 +36,24 @@ impl Credentials {
         place: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Credentials, StoreError> {
-        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let wrong = |reason: String| StoreError::Place {
-            place: place.into(),
-            reason,
+        let variables = Variables::new(place, variable);
+        let text = |name: &str| {
+            let Some(bytes) = variables.file(name)? else {
+                return Ok(None);
+            };
+            let text = String::from_utf8(bytes).map(|text| Some(text.trim().to_string()));
+            text.map_err(|_| variables.wrong(format!("the file that {name} names is no text")))
         };
-        let read = |name: &str| match variable(name) {
-            None => Ok(None),
-            Some(file) => {
-                let read = std::fs::read_to_string(&file).map(|text| Some(text.trim().to_string()));
-                read.map_err(|error| {
-                    wrong(format!(
-                        "the file that {name} names cannot be read: {error}"
-                    ))
-                })
-            }
-        };
-        let both = |one: &str, other: &str| match (variable(one), variable(other)) {
-            (Some(one), Some(other)) => Ok(Some((one, other))),
-            (None, None) => Ok(None),
-            _ => Err(wrong(format!("{one} and {other} are set together or not"))),
-        };
-        let user = both("NATS_USER", "NATS_PASSWORD")?;
+        let user = variables.both("NATS_USER", "NATS_PASSWORD")?;
         let (user, password) = user.unzip();
-        let certificate = both("NATS_CERT", "NATS_KEY")?;
+        let certificate = variables.both("NATS_CERT", "NATS_KEY")?;
         Ok(Credentials {
-            creds: read("NATS_CREDS")?,
-            nkey: read("NATS_NKEY")?,
+            creds: text("NATS_CREDS")?,
+            nkey: text("NATS_NKEY")?,
             user,
             password,
-            token: variable("NATS_TOKEN"),
-            ca: variable("NATS_CA").map(PathBuf::from),
+            token: variables.get("NATS_TOKEN"),
+            ca: variables.get("NATS_CA").map(PathBuf::from),
             certificate: certificate.map(|(one, other)| (one.into(), other.into())),
         })
     }
