@@ -3,6 +3,7 @@
 mod enums;
 pub(crate) mod functions;
 pub(crate) mod interval_fields;
+mod known;
 mod written;
 
 pub use enums::EnumType;
@@ -11,6 +12,7 @@ pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
 
 use crate::names::quoted;
 pub use crate::values::collations::{Collation, NamedCollation};
+use known::{ALL, ARRAYS};
 use sardonyx::schema::{Limit, Type, Value};
 use sardonyx_rows::ranges::RangeOf;
 
@@ -165,122 +167,6 @@ pub struct TypeSpec {
     /// Of a text.
     pub collation: Collation,
 }
-
-const ALL: [(SqlType, u32, &str, i16); 65] = [
-    (SqlType::Bool, 16, "boolean", 1),
-    (SqlType::Bytea, 17, "bytea", -1),
-    (SqlType::OneChar, 18, "\"char\"", 1),
-    (SqlType::Name, 19, "name", 64),
-    (SqlType::Int8, 20, "bigint", 8),
-    (SqlType::Int2, 21, "smallint", 2),
-    (SqlType::Int4, 23, "integer", 4),
-    (SqlType::Text, 25, "text", -1),
-    (SqlType::Oid, 26, "oid", 4),
-    (SqlType::Float4, 700, "real", 4),
-    (SqlType::Float8, 701, "double precision", 8),
-    (SqlType::Unknown, 705, "unknown", -2),
-    (SqlType::Char, 1042, "character", -1),
-    (SqlType::Varchar, 1043, "character varying", -1),
-    (SqlType::Date, 1082, "date", 4),
-    (SqlType::Time, 1083, "time without time zone", 8),
-    (SqlType::Timestamp, 1114, "timestamp without time zone", 8),
-    (SqlType::Timestamptz, 1184, "timestamp with time zone", 8),
-    (SqlType::Interval, 1186, "interval", 16),
-    (SqlType::Numeric, 1700, "numeric", -1),
-    (SqlType::Regclass, 2205, "regclass", 4),
-    (SqlType::Void, 2278, "void", 4),
-    (SqlType::Uuid, 2950, "uuid", 16),
-    (SqlType::Inet, 869, "inet", -1),
-    (SqlType::Cidr, 650, "cidr", -1),
-    (SqlType::Json, 114, "json", -1),
-    (SqlType::Jsonb, 3802, "jsonb", -1),
-    (SqlType::JsonArray, 199, "json[]", -1),
-    (SqlType::JsonbArray, 3807, "jsonb[]", -1),
-    (SqlType::Int2Vector, 22, "int2vector", -1),
-    (SqlType::OidVector, 30, "oidvector", -1),
-    (SqlType::BoolArray, 1000, "boolean[]", -1),
-    (SqlType::OneCharArray, 1002, "\"char\"[]", -1),
-    (SqlType::NameArray, 1003, "name[]", -1),
-    (SqlType::Int2Array, 1005, "smallint[]", -1),
-    (SqlType::Int4Array, 1007, "integer[]", -1),
-    (SqlType::TextArray, 1009, "text[]", -1),
-    (SqlType::Int8Array, 1016, "bigint[]", -1),
-    (SqlType::OidArray, 1028, "oid[]", -1),
-    (SqlType::Float4Array, 1021, "real[]", -1),
-    (SqlType::Float8Array, 1022, "double precision[]", -1),
-    (SqlType::NumericArray, 1231, "numeric[]", -1),
-    (SqlType::VarcharArray, 1015, "character varying[]", -1),
-    (SqlType::CharArray, 1014, "character[]", -1),
-    (SqlType::ByteaArray, 1001, "bytea[]", -1),
-    (SqlType::DateArray, 1182, "date[]", -1),
-    (SqlType::TimeArray, 1183, "time without time zone[]", -1),
-    (
-        SqlType::TimestampArray,
-        1115,
-        "timestamp without time zone[]",
-        -1,
-    ),
-    (
-        SqlType::TimestamptzArray,
-        1185,
-        "timestamp with time zone[]",
-        -1,
-    ),
-    (SqlType::IntervalArray, 1187, "interval[]", -1),
-    (SqlType::UuidArray, 2951, "uuid[]", -1),
-    (SqlType::InetArray, 1041, "inet[]", -1),
-    (SqlType::CidrArray, 651, "cidr[]", -1),
-    (SqlType::Int4Range, 3904, "int4range", -1),
-    (SqlType::Int8Range, 3926, "int8range", -1),
-    (SqlType::NumRange, 3906, "numrange", -1),
-    (SqlType::DateRange, 3912, "daterange", -1),
-    (SqlType::TsRange, 3908, "tsrange", -1),
-    (SqlType::TstzRange, 3910, "tstzrange", -1),
-    (SqlType::Int4RangeArray, 3905, "int4range[]", -1),
-    (SqlType::Int8RangeArray, 3927, "int8range[]", -1),
-    (SqlType::NumRangeArray, 3907, "numrange[]", -1),
-    (SqlType::DateRangeArray, 3913, "daterange[]", -1),
-    (SqlType::TsRangeArray, 3909, "tsrange[]", -1),
-    (SqlType::TstzRangeArray, 3911, "tstzrange[]", -1),
-];
-
-/// Types of elements, the names of their arrays in `pg_type`, and these.
-const ARRAYS: &[(SqlType, &str, SqlType)] = &[
-    (SqlType::Bool, "_bool", SqlType::BoolArray),
-    (SqlType::OneChar, "_char", SqlType::OneCharArray),
-    (SqlType::Name, "_name", SqlType::NameArray),
-    (SqlType::Int2, "_int2", SqlType::Int2Array),
-    (SqlType::Int4, "_int4", SqlType::Int4Array),
-    (SqlType::Int8, "_int8", SqlType::Int8Array),
-    (SqlType::Oid, "_oid", SqlType::OidArray),
-    (SqlType::Text, "_text", SqlType::TextArray),
-    (SqlType::Float4, "_float4", SqlType::Float4Array),
-    (SqlType::Float8, "_float8", SqlType::Float8Array),
-    (SqlType::Numeric, "_numeric", SqlType::NumericArray),
-    (SqlType::Varchar, "_varchar", SqlType::VarcharArray),
-    (SqlType::Char, "_bpchar", SqlType::CharArray),
-    (SqlType::Bytea, "_bytea", SqlType::ByteaArray),
-    (SqlType::Date, "_date", SqlType::DateArray),
-    (SqlType::Time, "_time", SqlType::TimeArray),
-    (SqlType::Timestamp, "_timestamp", SqlType::TimestampArray),
-    (
-        SqlType::Timestamptz,
-        "_timestamptz",
-        SqlType::TimestamptzArray,
-    ),
-    (SqlType::Json, "_json", SqlType::JsonArray),
-    (SqlType::Jsonb, "_jsonb", SqlType::JsonbArray),
-    (SqlType::Interval, "_interval", SqlType::IntervalArray),
-    (SqlType::Uuid, "_uuid", SqlType::UuidArray),
-    (SqlType::Inet, "_inet", SqlType::InetArray),
-    (SqlType::Cidr, "_cidr", SqlType::CidrArray),
-    (SqlType::Int4Range, "_int4range", SqlType::Int4RangeArray),
-    (SqlType::Int8Range, "_int8range", SqlType::Int8RangeArray),
-    (SqlType::NumRange, "_numrange", SqlType::NumRangeArray),
-    (SqlType::DateRange, "_daterange", SqlType::DateRangeArray),
-    (SqlType::TsRange, "_tsrange", SqlType::TsRangeArray),
-    (SqlType::TstzRange, "_tstzrange", SqlType::TstzRangeArray),
-];
 
 /// Digits behind the point of a `numeric` without a scale.
 pub(crate) const FREE_SCALE: u8 = 18;
