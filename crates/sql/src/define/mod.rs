@@ -91,7 +91,8 @@ pub(crate) fn run(
     }
     if let Some(command) = prepared.sequence_command() {
         let rights = prepared.rights();
-        let complete = sequences::run(tx, database, command, sequences, (user, &rights))?;
+        let mut complete = sequences::run(tx, database, command, sequences, (user, &rights))?;
+        view::keep_whole(tx, false, &mut complete)?;
         sequences.note_stored(database.counters(), tx.view())?;
         return Ok(complete);
     }
