@@ -400,7 +400,7 @@ impl TableState {
     }
 
     /// The pages that have been used, in order: consecutive ones together.
-    pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub fn used_runs(&self) -> Vec<Range<u64>> {
         used_runs(&self.extents, self.fresh)
     }
 
@@ -567,15 +567,17 @@ pub(crate) fn shape_of(page: &[u8]) -> u8 {
 }
 
 /// The pages of a table's extents before the first that was never used, in order.
-pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> impl Iterator<Item = Range<u64>> + '_ {
-    extents.iter().enumerate().map(move |(number, extent)| {
+pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> Vec<Range<u64>> {
+    let mut runs = Vec::with_capacity(extents.len());
+    for (number, extent) in extents.iter().enumerate() {
         let used = match number.cmp(&fresh.extent) {
             Ordering::Less => extent.pages,
             Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
             Ordering::Greater => 0,
         };
-        extent.first_page.0..extent.first_page.0 + used
-    })
+        runs.push(extent.first_page.0..extent.first_page.0 + used);
+    }
+    runs
 }
 
 /// The bytes of a page.
@@ -595,6 +597,17 @@ pub(crate) fn make_index_room(
         return Ok(());
     }
     let (key, index) = state.key_and_index();
+    make_room(key, index, indexes, bytes, hash)
+}
+
+/// Sees to it that an index has room for one more record with this hash of its key. Compiled once for all users.
+pub(crate) fn make_room(
+    key: HashedKey<'_>,
+    index: &mut HashIndex,
+    indexes: &mut IndexStore,
+    bytes: &[u8],
+    hash: u64,
+) -> Result<(), StoreError> {
     let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
     index.make_room(indexes, hash, hash_of, ask)
 }

@@ -278,11 +278,11 @@ pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
 impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     #[inline]
     pub(crate) fn new(table: Table<'a>, from: ScanPlace) -> Result<Self, TableError> {
-        let runs = used_runs(&table.state.extents, table.state.fresh).collect();
+        let runs = used_runs(&table.state.extents, table.state.fresh);
         let mut scan = SnapshotScan {
             table,
             columns: T::columns_of(&table.state.schema, table.name)?,
-            runs,
+            runs: runs.into(),
             place: ScanPlace::at_page(from.page()),
             waiting: VecDeque::new(),
             buffer: Vec::new(),
