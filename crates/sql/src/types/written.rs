@@ -124,7 +124,10 @@ impl TypeSpec {
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            DataType::Array(
+                ArrayElemTypeDef::SquareBracket(element, _)
+                | ArrayElemTypeDef::Qualified(element, _),
+            ) => {
                 if names.is_domain(element) {
                     return Err(SqlError::unsupported(format!(
                         "arrays of domains are not supported: {data_type}"
