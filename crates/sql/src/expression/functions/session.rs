@@ -4,6 +4,7 @@ use super::definition::*;
 use super::numbers::random_bits;
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::DATABASE;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
@@ -11,8 +12,8 @@ use sardonyx::schema::Value;
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
 
 pub(super) static TABLE: &[Definition] = functions! {
-    current_catalog() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
-    current_database() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
+    current_catalog() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
+    current_database() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
     current_role() -> NAME, user, "name of the user", stable;
     current_schema() -> NAME, |_, with| current_schema(with), "first schema of the path that is there; null if none is", stable;
     current_schemas(BOOL) -> TEXTS, current_schemas, "schemas of the path that are there; with `true`, with those that it does not name", stable;
