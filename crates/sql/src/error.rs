@@ -57,6 +57,7 @@ pub mod code {
         INSUFFICIENT_PRIVILEGE = "42501";
         UNKNOWN_PREPARED_STATEMENT = "26000";
         DEPENDENT_OBJECTS = "2BP01";
+        RAISED = "P0001";
         NO_SAVEPOINT = "3B001";
         UNKNOWN_SCHEMA = "3F000";
         NAME_TOO_LONG = "42622";

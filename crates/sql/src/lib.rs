@@ -37,6 +37,7 @@ mod catalogue;
 mod checks;
 mod class;
 mod column;
+mod conditions;
 mod constraints;
 mod copy;
 mod cursors;

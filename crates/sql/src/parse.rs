@@ -1,5 +1,6 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+mod block;
 mod collations;
 pub(crate) mod comment;
 mod conflict;
@@ -16,6 +17,7 @@ mod tables;
 mod type_command;
 mod words;
 
+pub(crate) use block::{Block, Handler, Line, Raise};
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
@@ -30,6 +32,7 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use block::{is_do, parse_do};
 use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
@@ -81,6 +84,8 @@ pub(crate) enum Parsed {
     Sequence(Box<SequenceCommand>),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
+    /// `DO`, which it does not know.
+    Do(Block),
 }
 
 /// The statements of a text.
@@ -122,6 +127,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
+            false if is_do(&parser) => Parsed::Do(parse_do(text, &mut parser)?),
             false if is_type_command(&parser) => {
                 Parsed::Type(Box::new(parse_type_command(text, &mut parser)?))
             }
@@ -177,6 +183,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         )),
         Parsed::Procedure(_) => Err(SqlError::unsupported(
             "CREATE PROCEDURE is of clients: procedures do not have it",
+        )),
+        Parsed::Do(_) => Err(SqlError::unsupported(
+            "DO is of clients: procedures do not have it",
         )),
         Parsed::Constraints(_) => Err(SqlError::unsupported(
             "SET CONSTRAINTS is of clients: procedures do not have it",

@@ -10,7 +10,7 @@ use crate::expression::{Expr, Parameters};
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
-use crate::parse::{ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
+use crate::parse::{Block, ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
 use crate::path::TEMPORARY;
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
@@ -37,6 +37,7 @@ pub struct Prepared {
     comment: Option<Comment>,
     type_command: Option<TypeCommand>,
     sequence_command: Option<SequenceCommand>,
+    block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -118,6 +119,7 @@ impl Prepared {
             comment: None,
             type_command: None,
             sequence_command: None,
+            block: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -255,6 +257,20 @@ impl Prepared {
             class: Class::Define,
             ..Prepared::new(text, None, &[])
         }
+    }
+
+    /// `DO`: what its statements do is known when they run, so it counts as a definition.
+    pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
+        Prepared {
+            block: Some(block),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The block of `DO`, if it is one.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        self.block.as_ref()
     }
 
     /// The change of a sequence, if it is one.

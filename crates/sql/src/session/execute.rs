@@ -313,6 +313,8 @@ pub(super) struct Call<'c> {
     pub effects: &'c mut Effects,
     /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
     pub drawn: Done,
+    /// What it drew when it ran before, and did not draw again.
+    pub undrawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
     /// defined something.
     pub version: Option<u64>,
@@ -325,7 +327,10 @@ impl Call<'_> {
     /// What is wrong with it, or cannot be computed or stored.
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
-        let result = self.run_in(state, &database, given);
+        let result = match given.statement.block() {
+            Some(block) => self.run_block(state, given, block),
+            None => self.run_in(state, &database, given),
+        };
         if let (Class::Define, Some(version)) = (given.statement.class(), &mut self.version) {
             *version = own_version();
         }
@@ -401,6 +406,7 @@ impl Call<'_> {
                 self.tx.change_found(false);
                 *self.effects = std::mem::take(&mut draws.changes);
                 self.drawn = draws.take_drawn();
+                self.undrawn = draws.into_again();
                 let read = result?;
                 let sequences = &mut self.effects.sequences;
                 let drawn = &self.drawn;

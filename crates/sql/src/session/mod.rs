@@ -3,6 +3,7 @@
 //! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
+//! - [`block`]: the statements of `DO`;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`following`]: what a session is refused that only reads snapshots, of tables that another program has open;
@@ -18,6 +19,7 @@
 
 mod aside;
 mod beside;
+mod block;
 mod control;
 mod describing;
 mod execute;

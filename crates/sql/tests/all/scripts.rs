@@ -177,6 +177,7 @@ const NOT_ON_NODES: &[&str] = &[
     "large_reads.sql",
     // Sequences, serial and identity columns.
     "altered_sequences.sql",
+    "blocks.sql",
     "comments.sql",
     "identities.sql",
     "identities_of_columns.sql",
@@ -305,6 +306,7 @@ scripts! {
     altered_sequences: "altered_sequences.sql",
     altered_views: "altered_views.sql",
     arrays: "arrays.sql",
+    blocks: "blocks.sql",
     characters: "characters.sql",
     conflicts: "conflicts.sql",
     json: "json.sql",
