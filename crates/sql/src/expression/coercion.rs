@@ -55,7 +55,11 @@ impl Compiler<'_> {
         {
             return Ok(Typed::new(Expr::Literal(Value::Text("{}".into())), to.kind));
         }
-        let typed = self.compile(tree)?;
+        let mut typed = self.compile(tree)?;
+        if to.kind.is_text() && is_type_number(tree) {
+            let none = Typed::new(Expr::Literal(Value::Null), SqlType::Int4);
+            typed = self.call("format_type", vec![typed, none])?;
+        }
         if let Expr::Literal(Value::Text(name)) = &typed.expr
             && is_named(of, "regproc")
             && name.parse::<u32>().is_err()
@@ -332,6 +336,15 @@ pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
 pub(crate) fn distinguishable(typed: Typed) -> Result<Expr, SqlError> {
     check_comparable(typed.kind(), "equality")?;
     Ok(ordered(typed))
+}
+
+/// True if an expression is a type's number, whose text is the type's name.
+fn is_type_number(tree: &Tree) -> bool {
+    match tree {
+        Tree::Nested(inner) => is_type_number(inner),
+        Tree::Cast { data_type, .. } => is_named(data_type, "regtype"),
+        _ => false,
+    }
 }
 
 /// True if a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
