@@ -87,16 +87,16 @@ def node_module(name):
     return None if found.returncode == 0 else f"the package {name} is not installed: npm install {name} (NODE_PATH names where)"
 
 
-def go_client():
+def go_client(name):
     if not shutil.which("go"):
         return "go is not installed"
-    # Fetches the driver once; later from the cache of modules.
-    built = subprocess.run(["go", "mod", "download"], cwd=HERE / "pgx", capture_output=True, text=True)
-    return None if built.returncode == 0 else f"pgx cannot be fetched: {built.stderr.strip()}"
+    # Fetches its modules once; later from the cache of modules.
+    built = subprocess.run(["go", "mod", "download"], cwd=HERE / name, capture_output=True, text=True)
+    return None if built.returncode == 0 else f"{name} cannot be fetched: {built.stderr.strip()}"
 
 
-def pgx(server):
-    return ["go", "-C", HERE / "pgx", "run", ".", server.dsn + "?sslmode=disable"]
+def go(name):
+    return lambda: go_client(name), lambda server: ["go", "-C", HERE / name, "run", ".", server.dsn + "?sslmode=disable"]
 
 
 def jdbc_driver():
@@ -137,6 +137,27 @@ def jdbc(server):
     return ["java", "-cp", os.environ["JDBC_JAR"], HERE / "JdbcClient.java", url]
 
 
+def java_client(name, *arguments):
+    """A program that needs the jars of pom.xml."""
+    jars = os.environ.get("ORM_JARS", "")
+
+    def absent():
+        if not shutil.which("javac"):
+            return "javac is not installed"
+        return None if os.path.isdir(jars) else (
+            "ORM_JARS names no directory: mvn -f bench/clients/pom.xml dependency:copy-dependencies -DoutputDirectory=DIRECTORY"
+        )
+
+    def command(server):
+        host, port = server.address("postgres")
+        path, url = f"{jars}/*", f"jdbc:postgresql://{host}:{port}/bank"
+        compiled = tempfile.mkdtemp()
+        subprocess.run(["javac", "-cp", path, "-d", compiled, HERE / f"{name}.java"], check=True)
+        return ["java", "-cp", f"{compiled}:{path}", name, url, *arguments]
+
+    return absent, command
+
+
 def page(server):
     http, postgres = (":".join(server.address(protocol)) for protocol in ("http", "postgres"))
     return [sys.executable, HERE / "page_client.py", f"http://{http}", "--load", postgres]
@@ -163,9 +184,15 @@ CLIENTS = {
     "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
     "pg8000": python_client("pg8000_client.py", "pg8000"),
     "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
-    "pgx": (go_client, pgx),
+    "pgx": go("pgx"),
+    "gorm": go("gorm"),
     "node-pg": node_client("node_client.js", "pg"),
+    "sequelize": node_client("sequelize_client.js", "sequelize"),
+    "typeorm": node_client("typeorm_client.js", "typeorm"),
+    "knex": node_client("knex_client.js", "knex"),
     "jdbc": (jdbc_driver, jdbc),
+    "hibernate": java_client("HibernateClient"),
+    "flyway": java_client("FlywayClient", str(HERE / "flyway")),
     "quickstart": (lambda: None, quickstart),
     "page": (lambda: program("chromium", "chromium"), page),
     "prometheus": (lambda: program("prometheus", "prometheus"), prometheus),

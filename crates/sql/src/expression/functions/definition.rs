@@ -55,6 +55,7 @@ kinds!(
     NUMERIC = Numeric,
     NUMRANGE = NumRange,
     OID = Oid,
+    OIDVECTOR = OidVector,
     REGCLASS = Regclass,
     TEXT = Text,
     TEXTS = TextArray,
