@@ -306,7 +306,7 @@ scripts! {
     altered_sequences: "altered_sequences.sql",
     altered_views: "altered_views.sql",
     arrays: "arrays.sql",
-    blocks: "blocks.sql",
+    blocks_of_do: "blocks.sql",
     characters: "characters.sql",
     conflicts: "conflicts.sql",
     json: "json.sql",
