@@ -1,6 +1,7 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
+use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};
 use crate::error::{SqlError, code};
 use crate::relation::{OBJECTS, kind, objects, parsed};
@@ -41,6 +42,7 @@ pub struct Database {
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
+    advisory: Arc<AdvisoryLocks>,
     /// The number of the next session, for its temporary tables.
     next_session: AtomicU64,
 }
@@ -165,6 +167,7 @@ impl Database {
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
             posting: posting(itself),
+            advisory: Arc::default(),
             next_session: AtomicU64::new(1),
         })
     }
@@ -306,6 +309,11 @@ impl Database {
             counters.insert(name, Counter::of(sequence));
         }
         Ok(())
+    }
+
+    /// The advisory locks of sessions.
+    pub(crate) fn advisory(&self) -> &Arc<AdvisoryLocks> {
+        &self.advisory
     }
 
     /// The listeners of each channel.

@@ -93,6 +93,7 @@ pub mod code {
         INSUFFICIENT_RESOURCES = "53000";
         DISK_FULL = "53100";
         OUT_OF_MEMORY = "53200";
+        DEADLOCK = "40P01";
         PROGRAM_LIMIT = "54000";
         TOO_COMPLEX = "54001";
         NOT_IN_PREREQUISITE_STATE = "55000";

@@ -29,6 +29,7 @@
     )
 )]
 
+mod advisory;
 mod aggregate;
 mod binary;
 mod blocking;

@@ -62,10 +62,12 @@ pub struct Prepared {
     notifies: bool,
     /// True if it changes nothing besides.
     only_signals: bool,
+    /// True if it may wait: for an advisory lock, or asleep.
+    waits: bool,
 }
 
 /// Functions that ask, or set, what the session knows.
-const SESSION_FUNCTIONS: [&str; 7] = [
+const SESSION_FUNCTIONS: [&str; 9] = [
     "nextval",
     "currval",
     "lastval",
@@ -73,6 +75,8 @@ const SESSION_FUNCTIONS: [&str; 7] = [
     "set_config",
     "current_setting",
     "pg_notify",
+    "advisory_",
+    "pg_sleep",
 ];
 
 /// A statement's step with a savepoint.
@@ -106,7 +110,10 @@ impl Prepared {
             Some(statement) => is_signal(statement),
             None => false,
         };
+        let waits = matches!(&statement, Some(Statement::Query(query)) if selects_alone(query))
+            && (lower.contains("advisory_") || lower.contains("pg_sleep"));
         Prepared {
+            waits,
             notifies,
             only_signals,
             names_tables: lower.contains("regclass") || lower.contains("pg_table_is_visible"),
@@ -162,6 +169,11 @@ impl Prepared {
         if !is_same {
             *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
+    }
+
+    /// True if it may wait, so that it runs outside of the serial stage.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
     }
 
     /// True if it calls a procedure.
@@ -689,4 +701,12 @@ pub(crate) fn plan_statement(
             return Err(SqlError::unsupported("this statement is not supported"));
         }
     })
+}
+
+/// True for a `SELECT` of expressions alone, which reads no table.
+fn selects_alone(query: &Query) -> bool {
+    match &*query.body {
+        SetExpr::Select(select) => query.with.is_none() && select.from.is_empty(),
+        _ => false,
+    }
 }

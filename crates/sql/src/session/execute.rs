@@ -68,6 +68,7 @@ fn context_of(
         interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
         inbox: state.inbox.clone(),
+        locker: state.locker.clone(),
     }
 }
 
@@ -264,7 +265,7 @@ fn streamed(
     Ok(Some(complete))
 }
 
-fn reading(
+pub(super) fn reading(
     given: &Given<'_>,
     version: u64,
     source: &dyn Source,

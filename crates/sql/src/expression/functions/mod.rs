@@ -24,6 +24,7 @@ mod similar;
 mod templates;
 mod texts;
 mod times;
+mod waiting;
 mod zones;
 
 pub(crate) use arrays::no_step;
@@ -47,7 +48,7 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 20] = [
+static TABLES: [&[Definition]; 21] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
@@ -67,6 +68,7 @@ static TABLES: [&[Definition]; 20] = [
     networks::TABLE,
     ranges::TABLE,
     session::TABLE,
+    waiting::TABLE,
     catalogue::TABLE,
 ];
 

@@ -24,7 +24,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     gen_random_uuid() -> UUID, uuid, "random identity of version 4", volatile;
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
     nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
-    pg_advisory_unlock_all() -> VOID, |_, _| Ok(Value::Null), "none: there are no advisory locks", volatile;
     pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
     pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
     pg_is_in_recovery() -> BOOL, |_, with| is_in_recovery(with), "whether the server follows the database, and only reads it", stable;
