@@ -6,14 +6,17 @@
 use super::options::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::extensions::KNOWN;
 use crate::names::name_of;
 use crate::path::PUBLIC;
 use crate::relation::{delete_object, kind, object, put_object};
 use crate::result::{Complete, Tag};
 use sqlparser::ast::{CreateExtension, DropExtension, ReferentialAction};
 
-/// The extensions, and the version of each whose functions are here.
-const KNOWN: [(&str, &str); 1] = [("pgcrypto", "1.3")];
+fn known_names() -> String {
+    let names = KNOWN.iter().map(|(name, ..)| *name);
+    names.collect::<Vec<_>>().join(", ")
+}
 
 /// Runs `CREATE EXTENSION`.
 ///
@@ -34,10 +37,11 @@ pub(super) fn create(
         version,
     } = create;
     let name = name_of(name);
-    let Some((_, known)) = KNOWN.iter().find(|(known, _)| *known == name) else {
+    let Some((_, known, _)) = KNOWN.iter().find(|(known, ..)| *known == name) else {
         return Err(
-            SqlError::unsupported(format!("extension \"{name}\" is not available"))
-                .detail("The functions of pgcrypto that are supported: digest, gen_random_uuid."),
+            SqlError::unsupported(format!("extension \"{name}\" is not available")).detail(
+                format!("The extensions that are supported: {}.", known_names()),
+            ),
         );
     };
     if object(tx.view(), kind::EXTENSION, &name)?.is_some() {

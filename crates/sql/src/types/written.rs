@@ -124,6 +124,8 @@ impl TypeSpec {
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
+            DataType::TsVector => plain(SqlType::Tsvector),
+            DataType::TsQuery => plain(SqlType::Tsquery),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 if names.is_domain(element) {
                     return Err(SqlError::unsupported(format!(

@@ -12,6 +12,7 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
+mod hstores;
 mod intervals;
 mod json;
 mod json_parts;
@@ -19,11 +20,13 @@ mod networks;
 mod numbers;
 mod ranges;
 mod regexes;
+mod searches;
 mod session;
 mod similar;
 mod templates;
 mod texts;
 mod times;
+mod trigrams;
 mod zones;
 
 pub(crate) use arrays::no_step;
@@ -34,10 +37,12 @@ pub(super) use choice::{concatenated, element_number, resolve, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
+pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
+pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
@@ -47,11 +52,12 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 20] = [
+static TABLES: [&[Definition]; 23] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
     similar::TABLE,
+    trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
     numbers::TABLE,
@@ -64,8 +70,10 @@ static TABLES: [&[Definition]; 20] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
+    hstores::TABLE,
     networks::TABLE,
     ranges::TABLE,
+    searches::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];

@@ -1,0 +1,400 @@
+//! `hstore`: texts by keys. A value is a text in the form in which PostgreSQL writes it, with its pairs in PostgreSQL's order:
+//! shorter keys first, then by their bytes.
+//!
+//! Invariant: equal values have equal texts, since a key is there once and the order is fixed. So the text of a value can be
+//! stored, compared for equality and sent as it is.
+//!
+//! Source: PostgreSQL 15, `contrib/hstore`.
+
+use super::arrays::Array;
+use super::json::push_text;
+use crate::error::{SqlError, as_text, code};
+use sardonyx::schema::Value;
+use std::cmp::Ordering;
+
+/// The code of an error of arrays that do not fit each other.
+const ARRAY_SUBSCRIPT: &str = "2202E";
+
+/// The pairs of a value, each key once, in PostgreSQL's order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Hstore {
+    pairs: Vec<(String, Option<String>)>,
+}
+
+/// The order of keys.
+fn order(one: &str, other: &str) -> Ordering {
+    let lengths = one.len().cmp(&other.len());
+    lengths.then_with(|| one.as_bytes().cmp(other.as_bytes()))
+}
+
+impl Hstore {
+    /// The value of pairs. Of equal keys the first one is kept.
+    pub fn of(mut pairs: Vec<(String, Option<String>)>) -> Hstore {
+        pairs.sort_by(|(one, _), (other, _)| order(one, other));
+        pairs.dedup_by(|(later, _), (first, _)| later == first);
+        Hstore { pairs }
+    }
+
+    /// Reads a value from PostgreSQL's text form.
+    ///
+    /// # Errors
+    /// `42601` with the place at which the text is wrong, as in PostgreSQL 16.
+    pub fn read(text: &str) -> Result<Hstore, SqlError> {
+        let pairs = Reader { text, at: 0 }.pairs();
+        pairs.map(Hstore::of)
+    }
+
+    /// The value of a text that was written here: a damaged one is empty.
+    pub fn known(text: &str) -> Hstore {
+        Hstore::read(text).unwrap_or_default()
+    }
+
+    /// The text of it.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (at, (key, value)) in self.pairs.iter().enumerate() {
+            if at > 0 {
+                text.push_str(", ");
+            }
+            push_quoted(key, &mut text);
+            text.push_str("=>");
+            match value {
+                Some(value) => push_quoted(value, &mut text),
+                None => text.push_str("NULL"),
+            }
+        }
+        text
+    }
+
+    pub fn value(&self) -> Value {
+        Value::Text(self.text())
+    }
+
+    pub fn pairs(&self) -> &[(String, Option<String>)] {
+        &self.pairs
+    }
+
+    /// The value of a key, which may be null; none if the key is not there.
+    pub fn get(&self, key: &str) -> Option<&Option<String>> {
+        let found = self.pairs.binary_search_by(|(there, _)| order(there, key));
+        found.ok().map(|at| &self.pairs[at].1)
+    }
+
+    /// The pairs of both; those of the other one replace those of this.
+    pub fn joined(&self, other: &Hstore) -> Hstore {
+        Hstore::of([&other.pairs[..], &self.pairs[..]].concat())
+    }
+
+    /// True if it has all pairs of another one.
+    pub fn contains(&self, other: &Hstore) -> bool {
+        let mut pairs = other.pairs.iter();
+        pairs.all(|(key, value)| self.get(key) == Some(value))
+    }
+
+    /// The pairs for which a condition holds.
+    pub fn filtered(self, keep: impl Fn(&str, &Option<String>) -> bool) -> Hstore {
+        let pairs = self.pairs.into_iter();
+        let pairs = pairs.filter(|(key, value)| keep(key, value)).collect();
+        Hstore { pairs }
+    }
+
+    /// The value of an array of keys and values in turn, or of rows of two.
+    ///
+    /// # Errors
+    /// `2202E` for an array of another form, `22004` for a key that is null.
+    pub fn of_array(array: Array) -> Result<Hstore, SqlError> {
+        let wrong = |message: &str| Err(SqlError::new(ARRAY_SUBSCRIPT, message));
+        match array.bounds[..] {
+            [] => return Ok(Hstore::default()),
+            [(_, length)] if length % 2 == 1 => {
+                return wrong("array must have even number of elements");
+            }
+            [_] => {}
+            [_, (_, width)] if width != 2 => return wrong("array must have two columns"),
+            [_, _] => {}
+            _ => return wrong("wrong number of array subscripts"),
+        }
+        let mut pairs = Vec::with_capacity(array.elements.len() / 2);
+        let mut elements = array.elements.into_iter();
+        while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
+            pairs.push((key.ok_or_else(null_key)?, value));
+        }
+        Ok(Hstore::of(pairs))
+    }
+
+    /// The value of an array of keys and one of values; without the second one all values are null.
+    ///
+    /// # Errors
+    /// `2202E` for arrays of another form, `22004` for a key that is null.
+    pub fn of_arrays(keys: Array, values: Option<Array>) -> Result<Hstore, SqlError> {
+        let wrong = |message: &str| Err(SqlError::new(ARRAY_SUBSCRIPT, message));
+        let has_more = |array: &Array| array.bounds.len() > 1;
+        if has_more(&keys) || values.as_ref().is_some_and(has_more) {
+            return wrong("wrong number of array subscripts");
+        }
+        let values = match values {
+            Some(values) if values.bounds != keys.bounds => {
+                return wrong("arrays must have same bounds");
+            }
+            Some(values) => values.elements,
+            None => vec![None; keys.elements.len()],
+        };
+        let keys = keys.elements.into_iter().zip(values);
+        let pairs = keys.map(|(key, value)| Ok((key.ok_or_else(null_key)?, value)));
+        Ok(Hstore::of(pairs.collect::<Result<_, SqlError>>()?))
+    }
+
+    /// It as an object of JSON; if loosely, with booleans and numbers in place of texts that look like them.
+    pub fn json(&self, is_loose: bool) -> String {
+        let mut json = String::from("{");
+        for (at, (key, value)) in self.pairs.iter().enumerate() {
+            if at > 0 {
+                json.push_str(", ");
+            }
+            push_text(key, &mut json);
+            json.push_str(": ");
+            match value.as_deref() {
+                None => json.push_str("null"),
+                Some("t") if is_loose => json.push_str("true"),
+                Some("f") if is_loose => json.push_str("false"),
+                Some(value) if is_loose && is_number(value) => json.push_str(value),
+                Some(value) => push_text(value, &mut json),
+            }
+        }
+        json.push('}');
+        json
+    }
+
+    /// Bytes that are in the order of values: all keys and values in a row, then the number of pairs, then where each key and
+    /// value ends, and which are null. An empty value is the first.
+    pub fn key(&self) -> Vec<u8> {
+        let mut key = Vec::new();
+        if self.pairs.is_empty() {
+            return key;
+        }
+        key.push(1);
+        let parts = || {
+            let pairs = self.pairs.iter();
+            pairs.flat_map(|(key, value)| [Some(key.as_str()), value.as_deref()])
+        };
+        for part in parts().flatten() {
+            // A text has no zero, which ends them all.
+            key.extend(part.as_bytes());
+        }
+        key.push(0);
+        key.extend((self.pairs.len() as u32).to_be_bytes());
+        let mut end = 0_u32;
+        for part in parts() {
+            end = end.saturating_add(part.map_or(0, str::len) as u32);
+            key.extend(end.to_be_bytes());
+            key.push(part.is_none().into());
+        }
+        key
+    }
+
+    /// Appends PostgreSQL's binary form: the number of pairs, and each key and value behind its length; -1 for a null.
+    pub fn send(&self, out: &mut Vec<u8>) {
+        out.extend((self.pairs.len() as u32).to_be_bytes());
+        for (key, value) in &self.pairs {
+            out.extend((key.len() as u32).to_be_bytes());
+            out.extend(key.as_bytes());
+            match value {
+                Some(value) => {
+                    out.extend((value.len() as u32).to_be_bytes());
+                    out.extend(value.as_bytes());
+                }
+                None => out.extend((-1_i32).to_be_bytes()),
+            }
+        }
+    }
+
+    /// Reads PostgreSQL's binary form.
+    ///
+    /// # Errors
+    /// `22P03`, `22021` for a text that is not UTF-8 or has a zero, `22004` for a key that is null.
+    pub fn receive(bytes: &[u8]) -> Result<Hstore, SqlError> {
+        let ended = || SqlError::new(code::INVALID_BINARY, "insufficient data left in message");
+        let mut rest = bytes;
+        let number = |rest: &mut &[u8]| {
+            let (first, more) = rest.split_first_chunk::<4>().ok_or_else(ended)?;
+            *rest = more;
+            Ok::<i32, SqlError>(i32::from_be_bytes(*first))
+        };
+        let count = number(&mut rest)?;
+        let mut pairs = Vec::new();
+        for _ in 0..count {
+            let mut part = || {
+                let Ok(length) = usize::try_from(number(&mut rest)?) else {
+                    return Ok(None);
+                };
+                let (part, more) = rest.split_at_checked(length).ok_or_else(ended)?;
+                rest = more;
+                Ok::<_, SqlError>(Some(received(part)?))
+            };
+            pairs.push((part()?.ok_or_else(null_key)?, part()?));
+        }
+        match rest {
+            [] if count >= 0 => Ok(Hstore::of(pairs)),
+            _ => Err(SqlError::new(
+                code::INVALID_BINARY,
+                "this is no hstore in binary form",
+            )),
+        }
+    }
+}
+
+/// A text of the binary form.
+fn received(bytes: &[u8]) -> Result<String, SqlError> {
+    match as_text(bytes)? {
+        text if text.contains('\0') => {
+            let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
+            Err(SqlError::new(code::INVALID_BYTES, message))
+        }
+        text => Ok(text.to_string()),
+    }
+}
+
+fn null_key() -> SqlError {
+    SqlError::new("22004", "null value not allowed for hstore key")
+}
+
+fn push_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out.push('"');
+}
+
+/// True for a number as JSON writes it.
+fn is_number(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(text);
+    if whole == 0 || whole > 1 && text.starts_with('0') {
+        return false;
+    }
+    let mut rest = &text[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let count = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+        rest = &fraction[count..];
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let count = digits(exponent);
+        return count > 0 && count == exponent.len();
+    }
+    rest.is_empty()
+}
+
+/// A text that is being read.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// A key or a value, and whether a part of it was in quotes.
+type Word = (String, bool);
+
+impl Reader<'_> {
+    fn next(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn step(&mut self) {
+        self.at += self.next().map_or(0, char::len_utf8);
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.next().is_some_and(is_blank) {
+            self.step();
+        }
+    }
+
+    /// That the next character is none that may be there.
+    fn wrong(&self) -> SqlError {
+        let message = match self.next() {
+            Some(character) => format!(
+                "syntax error in hstore, near \"{character}\" at position {}",
+                self.at
+            ),
+            None => "syntax error in hstore: unexpected end of string".to_string(),
+        };
+        SqlError::syntax(message)
+    }
+
+    fn pairs(&mut self) -> Result<Vec<(String, Option<String>)>, SqlError> {
+        let mut pairs = Vec::new();
+        while let Some((key, _)) = self.word(true)? {
+            self.skip_blanks();
+            for expected in ['=', '>'] {
+                if self.next() != Some(expected) {
+                    return Err(self.wrong());
+                }
+                self.step();
+            }
+            let (value, is_quoted) = self.word(false)?.ok_or_else(|| self.wrong())?;
+            let is_null = !is_quoted && value.eq_ignore_ascii_case("null");
+            pairs.push((key, (!is_null).then_some(value)));
+            self.skip_blanks();
+            match self.next() {
+                None => break,
+                Some(',') => self.step(),
+                Some(_) => return Err(self.wrong()),
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// A word: in quotes, or up to a blank, and to the `=` behind a key or the comma behind a value; none at the end.
+    fn word(&mut self, is_key: bool) -> Result<Option<Word>, SqlError> {
+        self.skip_blanks();
+        let mut word = String::new();
+        match self.next() {
+            None => return Ok(None),
+            Some('"') => {
+                self.step();
+                loop {
+                    match self.next() {
+                        None => return Err(self.wrong()),
+                        Some('"') => break,
+                        Some(_) => self.push(&mut word)?,
+                    }
+                }
+                self.step();
+                return Ok(Some((word, true)));
+            }
+            Some('=') if is_key => return Err(self.wrong()),
+            // The first character of a value may be a comma or anything else.
+            Some(_) => self.push(&mut word)?,
+        }
+        let end = if is_key { '=' } else { ',' };
+        while self
+            .next()
+            .is_some_and(|next| next != end && !is_blank(next))
+        {
+            self.push(&mut word)?;
+        }
+        Ok(Some((word, false)))
+    }
+
+    /// Takes a character, or the one behind a backslash.
+    fn push(&mut self, word: &mut String) -> Result<(), SqlError> {
+        if self.next() == Some('\\') {
+            self.step();
+        }
+        word.push(self.next().ok_or_else(|| self.wrong())?);
+        self.step();
+        Ok(())
+    }
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t'..='\r')
+}

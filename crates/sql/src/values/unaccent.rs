@@ -1,0 +1,51 @@
+//! Texts without accents: `unaccent`, by PostgreSQL's own rules (`unaccent.rules`, under PostgreSQL's licence).
+//!
+//! At each place the longest text that a rule names is replaced. Normal forms of Unicode give other answers (`Æ`, `ø`, `½`), so
+//! the rules are kept here.
+//!
+//! Source: PostgreSQL 15, `contrib/unaccent`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What is replaced, and by what; and the most bytes of what is replaced.
+struct Rules {
+    by: HashMap<&'static str, &'static str>,
+    longest: usize,
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| {
+    let mut by = HashMap::new();
+    let lines = include_str!("unaccent.rules").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_ascii_whitespace();
+        if let Some(from) = words.next() {
+            by.insert(from, words.next().unwrap_or_default());
+        }
+    }
+    let longest = by.keys().map(|from| from.len()).max().unwrap_or(0);
+    Rules { by, longest }
+});
+
+/// A text without accents.
+pub(crate) fn unaccented(text: &str) -> String {
+    let rules = &*RULES;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let most = rules.longest.min(rest.len());
+        let mut ends = (1..=most).rev().filter(|end| rest.is_char_boundary(*end));
+        let found = ends.find_map(|end| Some((end, *rules.by.get(&rest[..end])?)));
+        match found {
+            Some((end, to)) => {
+                out.push_str(to);
+                rest = &rest[end..];
+            }
+            None => {
+                out.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    out
+}
