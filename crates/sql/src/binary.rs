@@ -82,9 +82,9 @@ pub fn encode_binary(
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
         }
-        (SqlType::Tsvector, ValueRef::Text(text)) => Vector::known(text).send(out),
-        (SqlType::Tsquery, ValueRef::Text(text)) => Query::known(text).send(out),
-        (SqlType::Hstore, ValueRef::Text(text)) => Hstore::known(text).send(out),
+        (SqlType::Tsvector, ValueRef::Text(text)) => Vector::known(text)?.send(out),
+        (SqlType::Tsquery, ValueRef::Text(text)) => Query::known(text)?.send(out),
+        (SqlType::Hstore, ValueRef::Text(text)) => Hstore::known(text)?.send(out),
         (SqlType::Interval, ValueRef::Text(text)) => {
             let Interval {
                 months,

@@ -188,6 +188,12 @@ fn named(
         _ => None,
     });
     let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
+    // A type of an extension is no type of the catalogue's, which come first.
+    if text == SqlType::Hstore.name()
+        && let Ok(spec) = names.named(None, &text)
+    {
+        return of_user(spec, modifiers, whole);
+    }
     let spec = match text.as_str() {
         "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
@@ -204,7 +210,7 @@ fn named(
                 Some(kind) => TypeSpec::plain(kind),
                 None => {
                     let spec = names.named(None, &text);
-                    let spec = spec.map_err(|error| match is_multirange(&text) {
+                    let spec = spec.map_err(|error| match is_multirange(&text) || text == "citext" {
                         true => SqlError::unsupported(format!("the type {text} is not supported")),
                         false => error,
                     })?;

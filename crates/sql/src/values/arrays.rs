@@ -251,8 +251,8 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
 pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError> {
     Ok(match (kind, value) {
         (SqlType::Interval, Value::Text(text)) => Value::Int(Interval::known(&text).length()),
-        (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text).key()),
-        (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text).key()),
+        (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text)?.key()),
+        (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
         (_, value) => value,
     })

@@ -122,7 +122,7 @@ pub(crate) fn cast(
     if let (SqlType::Hstore, SqlType::Json | SqlType::Jsonb, ValueRef::Text(text)) =
         (from, to.kind, value)
     {
-        return decode_text(to.kind, &Hstore::known(text).json(false));
+        return decode_text(to.kind, &Hstore::known(text)?.json(false));
     }
     if let (SqlType::Jsonb, SqlType::Bool, ValueRef::Text(text)) = (from, to.kind, value) {
         return match Json::known(text)? {

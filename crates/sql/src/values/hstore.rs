@@ -8,6 +8,7 @@
 
 use super::arrays::Array;
 use super::json::push_text;
+use super::search::damaged;
 use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::cmp::Ordering;
@@ -44,9 +45,12 @@ impl Hstore {
         pairs.map(Hstore::of)
     }
 
-    /// The value of a text that was written here: a damaged one is empty.
-    pub fn known(text: &str) -> Hstore {
-        Hstore::read(text).unwrap_or_default()
+    /// The value of a text that was written here.
+    ///
+    /// # Errors
+    /// `XX001` if it is damaged.
+    pub fn known(text: &str) -> Result<Hstore, SqlError> {
+        Hstore::read(text).map_err(|error| damaged("hstore", &error))
     }
 
     /// The text of it.
@@ -397,4 +401,54 @@ impl Reader<'_> {
 
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t'..='\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx_base::random::{Random, seeds};
+
+    /// Texts with everything that is written otherwise than it is, or that is read as something else without quotes.
+    const TEXTS: [&str; 10] = [
+        "", "a", "NULL", "null", "\"", "\\", "=>", ",", "a b", "é\u{a0}\n",
+    ];
+
+    fn random_pairs(random: &mut Random) -> Vec<(String, Option<String>)> {
+        let text = |random: &mut Random| TEXTS[random.below(TEXTS.len() as u64) as usize];
+        let count = random.below(8);
+        let pair = |_| {
+            let key = text(random).to_string();
+            let value = (!random.chance(1, 4)).then(|| text(random).to_string());
+            (key, value)
+        };
+        (0..count).map(pair).collect()
+    }
+
+    #[test]
+    fn values_read_back() {
+        for seed in 0..seeds(400) {
+            let mut random = Random::new(seed);
+            let one = Hstore::of(random_pairs(&mut random));
+            let other = Hstore::of(random_pairs(&mut random));
+            let mut bytes = Vec::new();
+            one.send(&mut bytes);
+            let keys = Array::of(other.pairs().iter().map(|(key, _)| Some(key.clone())).collect());
+            let made = [
+                Hstore::receive(&bytes).expect("it is its form"),
+                one.joined(&other),
+                one.clone().filtered(|key, _| key.len() > 1),
+                Hstore::of_arrays(keys, None).expect("keys are not null"),
+                one,
+            ];
+            for made in made {
+                assert_eq!(Hstore::known(&made.text()).ok(), Some(made.clone()), "{seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_value_is_an_error() {
+        let error = Hstore::known("{\"a=>1\"}").expect_err("it is no value");
+        assert_eq!(error.code, code::DATA_CORRUPTED);
+    }
 }

@@ -29,8 +29,8 @@ pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<
         (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),
         (SqlType::Interval, _) => Some(Value::Int(Interval::known(text).length())),
         (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
-        (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text).key())),
-        (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text).key())),
+        (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text)?.key())),
+        (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text)?.key())),
         (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
         _ => None,
     })

@@ -6,43 +6,81 @@
 //!
 //! Source: PostgreSQL 15, `contrib/pg_trgm/trgm_op.c`.
 
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use std::sync::LazyLock;
 
 /// Three characters of one byte, or the checksum of others.
 type Trigram = [u8; 3];
 
-/// Called for each step of a long search, which it may end.
+/// Called from time to time in a long search, which it may end.
 pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
-/// The trigrams of a text in the order of its words, and for each whether a word begins or ends with it.
-fn in_order(text: &str) -> Vec<(Trigram, Bound)> {
-    let mut found = Vec::new();
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    for word in words.filter(|word| !word.is_empty()) {
-        let word = word.chars().flat_map(lower);
-        let padded: Vec<char> = [' ', ' '].into_iter().chain(word).chain([' ']).collect();
-        let first = found.len();
-        for three in padded.windows(3) {
-            found.push((trigram(three), Bound::default()));
+/// So many trigrams, or steps, between two looks.
+const STEPS_BETWEEN: usize = 1 << 13;
+/// The most bytes of a text whose words are compared in their order.
+const ORDERED_BYTES_MAX: usize = 1 << 20;
+/// The most steps of a comparison that looks at parts of a text, whose number grows with the square of its length.
+const STEPS_MAX: usize = 1 << 24;
+/// Longer texts have their trigrams in a set of bits.
+const SORTED_BYTES_MAX: usize = 1 << 16;
+
+/// Calls a function with each trigram of a text in the order of its words, and with its place in its word.
+fn each(text: &str, look: Look<'_>, mut of: impl FnMut(Trigram, Bound)) -> Result<(), SqlError> {
+    let mut three = [' '; 3];
+    // The characters of the word before this one; its last trigram waits until it is known if the word ends.
+    let (mut length, mut count) = (0, 0);
+    let mut waiting: Option<(Trigram, Bound)> = None;
+    for character in text.chars().chain([' ']) {
+        count += 1;
+        if count % STEPS_BETWEEN == 0 {
+            look()?;
         }
-        if let Some((_, bound)) = found.get_mut(first) {
-            bound.begins = true;
+        let is_letter = character.is_alphanumeric();
+        if !is_letter && length == 0 {
+            continue;
         }
-        if let Some((_, bound)) = found.last_mut() {
-            bound.ends = true;
+        let next = if is_letter { lower(character) } else { ' ' };
+        if length == 0 {
+            three = [' ', ' ', ' '];
+        }
+        three = [three[1], three[2], next];
+        let bound = Bound {
+            begins: length == 0,
+            ends: !is_letter,
+        };
+        if let Some((trigram, bound)) = waiting.replace((trigram(&three), bound)) {
+            of(trigram, bound);
+        }
+        length += 1;
+        if !is_letter {
+            if let Some((trigram, bound)) = waiting.take() {
+                of(trigram, bound);
+            }
+            length = 0;
         }
     }
-    found
+    Ok(())
+}
+
+/// The trigrams of a text in the order of its words, and for each whether a word begins or ends with it.
+fn in_order(text: &str, look: Look<'_>) -> Result<Vec<(Trigram, Bound)>, SqlError> {
+    if text.len() > ORDERED_BYTES_MAX {
+        let message = format!(
+            "word similarity is of texts of at most {ORDERED_BYTES_MAX} bytes, not {}",
+            text.len()
+        );
+        return Err(SqlError::new(code::PROGRAM_LIMIT, message));
+    }
+    let mut found = Vec::new();
+    each(text, look, |trigram, bound| found.push((trigram, bound)))?;
+    Ok(found)
 }
 
 /// The lower case of a character, which is one character, as PostgreSQL's is.
-fn lower(of: char) -> Option<char> {
+fn lower(of: char) -> char {
     let mut lower = of.to_lowercase();
-    match (lower.next(), lower.next()) {
-        (Some(one), None) => Some(one),
-        _ => Some(of),
-    }
+    // The only one of two characters is that of U+0130: i, and a point above it.
+    lower.next().unwrap_or(of)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -51,16 +89,16 @@ struct Bound {
     ends: bool,
 }
 
-fn trigram(three: &[char]) -> Trigram {
-    let mut bytes = Vec::with_capacity(12);
+fn trigram(three: &[char; 3]) -> Trigram {
+    let mut bytes = [0; 12];
+    let mut length = 0;
     for character in three {
-        let mut buffer = [0; 4];
-        bytes.extend(character.encode_utf8(&mut buffer).as_bytes());
+        length += character.encode_utf8(&mut bytes[length..]).len();
     }
-    match bytes[..] {
+    match bytes[..length] {
         [a, b, c] => [a, b, c],
         _ => {
-            let [a, b, c, _] = legacy_checksum(&bytes).to_le_bytes();
+            let [a, b, c, _] = legacy_checksum(&bytes[..length]).to_le_bytes();
             [a, b, c]
         }
     }
@@ -88,15 +126,40 @@ fn signed(of: &Trigram) -> [i8; 3] {
 }
 
 /// The trigrams of a text, each once, in their order.
-fn each_once(text: &str) -> Vec<Trigram> {
-    let mut found: Vec<Trigram> = in_order(text).into_iter().map(|(one, _)| one).collect();
-    found.sort_by_key(signed);
-    found.dedup();
-    found
+fn each_once(text: &str, look: Look<'_>) -> Result<Vec<Trigram>, SqlError> {
+    let mut found: Vec<Trigram> = Vec::new();
+    if text.len() <= SORTED_BYTES_MAX {
+        each(text, look, |trigram, _| found.push(trigram))?;
+        found.sort_unstable_by_key(signed);
+        found.dedup();
+        return Ok(found);
+    }
+    // A bit for each trigram, at its place in their order.
+    let mut bits = vec![0_u64; 1 << 18];
+    each(text, look, |[a, b, c], _| {
+        let place = u32::from_be_bytes([0, a ^ 0x80, b ^ 0x80, c ^ 0x80]) as usize;
+        bits[place / 64] |= 1 << (place % 64);
+    })?;
+    for (at, word) in bits.iter().enumerate() {
+        if at % STEPS_BETWEEN == 0 {
+            look()?;
+        }
+        let mut rest = *word;
+        while rest != 0 {
+            let place = at as u32 * 64 + rest.trailing_zeros();
+            let [_, a, b, c] = place.to_be_bytes();
+            found.push([a ^ 0x80, b ^ 0x80, c ^ 0x80]);
+            rest &= rest - 1;
+        }
+    }
+    Ok(found)
 }
 
 /// The trigrams of a text as texts; checksums as numbers.
-pub(crate) fn shown(text: &str) -> Vec<Option<String>> {
+///
+/// # Errors
+/// Those of `look`.
+pub(crate) fn shown(text: &str, look: Look<'_>) -> Result<Vec<Option<String>>, SqlError> {
     let shown = |of: &Trigram| match std::str::from_utf8(of) {
         Ok(text) if of.is_ascii() && of.iter().all(|c| c.is_ascii_alphanumeric() || *c == b' ') => {
             text.to_string()
@@ -106,7 +169,8 @@ pub(crate) fn shown(text: &str) -> Vec<Option<String>> {
             format!("0x{:06x}", u32::from_be_bytes([0, a, b, c]))
         }
     };
-    each_once(text).iter().map(|one| Some(shown(one))).collect()
+    let all = each_once(text, look)?;
+    Ok(all.iter().map(|one| Some(shown(one))).collect())
 }
 
 fn share(common: usize, one: usize, other: usize) -> f32 {
@@ -114,31 +178,39 @@ fn share(common: usize, one: usize, other: usize) -> f32 {
 }
 
 /// How similar two texts are, from 0 to 1: the share of their trigrams that both have.
-pub(crate) fn similarity(one: &str, other: &str) -> f32 {
-    let (one, other) = (each_once(one), each_once(other));
+///
+/// # Errors
+/// Those of `look`.
+pub(crate) fn similarity(one: &str, other: &str, look: Look<'_>) -> Result<f32, SqlError> {
+    let (one, other) = (each_once(one, look)?, each_once(other, look)?);
     if one.is_empty() || other.is_empty() {
-        return 0.0;
+        return Ok(0.0);
     }
-    let has = |trigram: &&Trigram| one.binary_search_by_key(&signed(trigram), signed).is_ok();
-    share(other.iter().filter(has).count(), one.len(), other.len())
+    let mut common = 0;
+    for some in other.chunks(STEPS_BETWEEN) {
+        look()?;
+        let has = |trigram: &&Trigram| one.binary_search_by_key(&signed(trigram), signed).is_ok();
+        common += some.iter().filter(has).count();
+    }
+    Ok(share(common, one.len(), other.len()))
 }
 
 /// How similar a text is to the part of another one that is most similar to it. The part begins and ends anywhere, or
 /// strictly with words.
 ///
 /// # Errors
-/// Those of the steps that are looked at.
+/// `54000` if it takes too many steps; those of `look`.
 pub(crate) fn word_similarity(
     text: &str,
     of: &str,
     is_strict: bool,
     look: Look<'_>,
 ) -> Result<f32, SqlError> {
-    let wanted = each_once(text);
-    let of = in_order(of);
+    let of = in_order(of, look)?;
+    let wanted = each_once(text, look)?;
     // Numbers of the trigrams: first those that are wanted.
     let mut more: Vec<Trigram> = of.iter().map(|(trigram, _)| *trigram).collect();
-    more.sort_by_key(signed);
+    more.sort_unstable_by_key(signed);
     more.dedup();
     let place = |all: &[Trigram], one: &Trigram| all.binary_search_by_key(&signed(one), signed);
     let number = |one: &Trigram| match (place(&wanted, one), place(&more, one)) {
@@ -151,6 +223,7 @@ pub(crate) fn word_similarity(
     let mut last: Vec<Option<usize>> = vec![None; wanted.len() + more.len()];
     let (mut lower, mut different, mut common) = (is_strict.then_some(0), 0, 0);
     let mut best = 0.0_f32;
+    let mut steps = 0;
     for (at, (number, (_, bound))) in numbers.iter().zip(&of).enumerate() {
         if lower.is_some() || is_wanted(*number) {
             if last[*number].is_none() {
@@ -175,7 +248,15 @@ pub(crate) fn word_similarity(
         // A later beginning may be better.
         let (mut rest, mut rest_common, mut begin) = (different, common, first);
         for next in first..=at {
-            look()?;
+            steps += 1;
+            if steps > STEPS_MAX {
+                let text = format!("word similarity takes more than {STEPS_MAX} steps");
+                return Err(SqlError::new(code::PROGRAM_LIMIT, text)
+                    .hint("Compare shorter texts, or use similarity."));
+            }
+            if steps % STEPS_BETWEEN == 0 {
+                look()?;
+            }
             if !is_strict || of[next].1.begins {
                 let shorter = share(rest_common, wanted.len(), rest);
                 if shorter > now {
@@ -196,4 +277,43 @@ pub(crate) fn word_similarity(
         lower = Some(begin);
     }
     Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn steps<T>(of: impl FnOnce(Look<'_>) -> T) -> (T, usize) {
+        let looks = Cell::new(0);
+        let done = of(&|| {
+            looks.set(looks.get() + 1);
+            Ok(())
+        });
+        (done, looks.get())
+    }
+
+    #[test]
+    fn long_texts_have_the_trigrams_of_short_ones() {
+        let text = "Größe abc ÿz 日本語 x1 ";
+        let once = each_once(text, &|| Ok(())).expect("it is short");
+        let again = text.repeat(SORTED_BYTES_MAX / text.len() + 1);
+        let (found, looks) = steps(|look| each_once(&again, look));
+        assert_eq!(found.expect("it is not ended"), once);
+        assert!(looks > 1);
+    }
+
+    #[test]
+    fn comparisons_of_long_texts_end_by_name() {
+        let quadratic = "a".repeat(30_000);
+        let (found, looks) = steps(|look| word_similarity("aaaa", &quadratic, false, look));
+        let error = found.expect_err("it takes too many steps");
+        assert_eq!(error.code, code::PROGRAM_LIMIT);
+        assert!(looks > 1000);
+        let long = "a ".repeat(ORDERED_BYTES_MAX);
+        let error = word_similarity("a", &long, true, &|| Ok(()));
+        assert_eq!(error.expect_err("it is too long").code, code::PROGRAM_LIMIT);
+        let ended = similarity(&long, "a", &|| Err(SqlError::unsupported("it is to end")));
+        assert!(ended.is_err());
+    }
 }

@@ -5,6 +5,7 @@
 //!
 //! Source: PostgreSQL 15, `contrib/unaccent`.
 
+use crate::error::SqlError;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -27,12 +28,26 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| {
     Rules { by, longest }
 });
 
-/// A text without accents.
-pub(crate) fn unaccented(text: &str) -> String {
+/// So many bytes between two looks.
+const BYTES_BETWEEN: usize = 1 << 13;
+
+/// A text without accents. `look` is called from time to time, and may end it.
+///
+/// # Errors
+/// Those of `look`.
+pub(crate) fn unaccented(
+    text: &str,
+    look: &dyn Fn() -> Result<(), SqlError>,
+) -> Result<String, SqlError> {
     let rules = &*RULES;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut looked_at = text.len();
     while let Some(first) = rest.chars().next() {
+        if looked_at - rest.len() > BYTES_BETWEEN {
+            looked_at = rest.len();
+            look()?;
+        }
         let most = rules.longest.min(rest.len());
         let mut ends = (1..=most).rev().filter(|end| rest.is_char_boundary(*end));
         let found = ends.find_map(|end| Some((end, *rules.by.get(&rest[..end])?)));
@@ -47,5 +62,5 @@ pub(crate) fn unaccented(text: &str) -> String {
             }
         }
     }
-    out
+    Ok(out)
 }

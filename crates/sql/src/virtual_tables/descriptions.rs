@@ -103,10 +103,14 @@ fn extensions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, S
 
 fn available_extensions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let created = objects(source, kind::EXTENSION)?;
-    let rows = KNOWN.iter().map(|(name, version, comment)| {
-        let created = created.iter().find(|(created, _)| created == name);
+    let rows = KNOWN.iter().map(|known| {
+        let created = created.iter().find(|(created, _)| created == known.name);
         let installed = created.map_or(Value::Null, |(_, version)| text(version));
-        vec![text(name), text(version), installed, text(comment)]
+        let comment = match known.lacks {
+            Some(lacks) => format!("{}; {lacks}", known.about),
+            None => known.about.to_string(),
+        };
+        vec![text(known.name), text(known.version), installed, text(&comment)]
     });
     Ok(rows.collect())
 }

@@ -255,3 +255,89 @@ DROP TABLE h_store
 
 statement ok
 DROP EXTENSION hstore
+
+statement error 42883
+SELECT 'a=>1'::hstore ? ARRAY['a']
+
+statement error 42883
+SELECT 'a=>1'::hstore || ARRAY['a','b']
+
+statement error 42883
+SELECT 'a=>1'::hstore @> ARRAY['a']
+
+# A column keeps the extension; a type of a user of its name comes first.
+statement ok
+CREATE TABLE t_keeps (id int, h hstore, hs hstore[])
+
+statement error 2BP01
+DROP EXTENSION hstore
+
+statement error 0A000
+DROP EXTENSION hstore CASCADE
+
+statement error 42710
+CREATE DOMAIN hstore AS text
+
+statement ok
+DROP TABLE t_keeps
+
+statement ok
+DROP EXTENSION hstore
+
+statement ok
+CREATE DOMAIN hstore AS text
+
+query
+SELECT 'qq'::hstore
+----
+qq
+
+statement error 42710
+CREATE EXTENSION hstore
+
+statement ok
+DROP DOMAIN hstore
+
+statement ok
+CREATE EXTENSION hstore
+
+# Rows within an expression are refused; their array would be taken for a value.
+statement error 0A000
+SELECT unnest(ARRAY['a=>1'::hstore]) || 'b=>2'
+
+statement error 0A000
+SELECT skeys('a=>1'::hstore) || 'x'
+
+# Extensions of index methods and types that are refused where they are named.
+statement ok
+CREATE EXTENSION IF NOT EXISTS btree_gin
+
+statement ok
+CREATE EXTENSION bloom
+
+statement ok
+CREATE EXTENSION btree_gist
+
+statement ok
+CREATE EXTENSION citext
+
+statement error 42710
+CREATE EXTENSION citext
+
+statement ok
+CREATE EXTENSION IF NOT EXISTS plpgsql
+
+statement error 0A000
+CREATE TABLE t_keeps (t citext)
+
+statement ok
+CREATE TABLE t_keeps (t text)
+
+statement error 0A000
+CREATE INDEX ON t_keeps USING gin (t)
+
+statement error 0A000
+CREATE INDEX ON t_keeps USING bloom (t)
+
+statement ok
+DROP TABLE t_keeps

@@ -172,3 +172,81 @@ SELECT to_tsvector('english', 'a fat cat')
 
 statement ok
 DROP TABLE t_doc
+
+query
+SELECT 'ab:1 ac d:2'::tsvector @@ 'a:* <-> d', 'ab:1 ac:1 d:2'::tsvector @@ 'a:* <-> d'
+----
+f|t
+
+query
+SELECT length(E'a\u00a0b\u0085c\u3000d\u2007e'::tsvector), length(E'a\u2003b'::tsvector)
+----
+2|2
+
+query
+SELECT ts_delete('a:1 b'::tsvector, ARRAY['a',NULL]), setweight('a:1 b:2'::tsvector,'A',ARRAY['a',NULL])
+----
+'b'|'a':1A 'b':2
+
+query
+SELECT numnode((repeat('(',100) || 'a' || repeat(repeat('&b',49) || ')', 100))::tsquery)
+----
+9801
+
+query
+SELECT numnode(('(' || repeat('w|', 299) || 'w)')::tsquery || ('(' || repeat('w|', 299) || 'w)')::tsquery), 'w:1'::tsvector @@ (('(' || repeat('w|', 299) || 'w)')::tsquery || ('(' || repeat('w|', 299) || 'w)')::tsquery)
+----
+1199|t
+
+query
+SELECT numnode(('(' || repeat('w&', 299) || 'w)&(' || repeat('w&', 299) || 'w)')::tsquery), 'w:1'::tsvector @@ ('(' || repeat('w&', 299) || 'w)&(' || repeat('w&', 299) || 'w)')::tsquery
+----
+1199|t
+
+query
+SELECT querytree('!a'::tsquery), querytree('a & !b'::tsquery), querytree('a | !b'::tsquery), querytree('(a | !b) & c'::tsquery), querytree('!(a & b) <-> (c | d)'::tsquery), querytree(''::tsquery)
+----
+T|'a'|T|'c'|'c' | 'd'|
+
+query
+SELECT (repeat('x', 2046))::tsquery @@ 'a'::tsvector, length((repeat('x', 2046))::tsvector)
+----
+f|1
+
+statement error 54000
+SELECT (repeat('x', 2047))::tsquery
+
+statement error 54000
+SELECT (repeat('x', 2047))::tsvector
+
+query
+SELECT 'a & (b & c)'::tsquery::text, 'a <-> (b <-> c)'::tsquery, 'a <-> b <-> c'::tsquery, '!!(a|!b)&c'::tsquery, '(a <2> b) <-> !c:*A'::tsquery
+----
+'a' & 'b' & 'c'|'a' <-> ( 'b' <-> 'c' )|'a' <-> 'b' <-> 'c'|!!( 'a' | !'b' ) & 'c'|'a' <2> 'b' <-> !'c':*A
+
+query
+SELECT 'a:1 b:2 c:3'::tsvector @@ 'a <-> (b <-> c)', 'a:1 b:2 c:3'::tsvector @@ 'a <-> !(c | d)', 'a:1 b:2 c:3'::tsvector @@ '!(a <-> b) <-> c', 'a:1 b:2 c:3'::tsvector @@ 'a <-> (b & !c)', 'a:1 b:2'::tsvector @@ '(a | x) <-> (y | b)', 'a b'::tsvector @@ 'a <-> b'
+----
+t|t|f|t|t|f
+
+# Words that PostgreSQL's array_to_tsvector takes, though their text does not read.
+statement error 54000
+SELECT array_to_tsvector(ARRAY[repeat('x', 3000), 'b'])
+
+statement error 54000
+SELECT (repeat('a&', 40000) || 'a')::tsquery
+
+# 49,000 operators on the left of each other.
+query
+SELECT numnode((repeat('(',490) || 'a' || repeat(repeat('&b',50) || ')', 490))::tsquery)
+----
+49001
+
+statement ok
+CREATE TABLE t_kept (doc tsvector, q tsquery)
+
+statement error 0A000
+ALTER TABLE t_kept ADD CHECK (doc @@ q)
+
+statement ok
+DROP TABLE t_kept

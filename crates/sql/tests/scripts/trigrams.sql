@@ -186,3 +186,30 @@ SET pg_trgm.word_similarity_threshold = 'x'
 
 statement error 0A000
 SELECT 'a'::text <-> 1
+
+query
+SELECT similarity(repeat('abc def é ', 40000), repeat('xyz é ', 40000)), similarity('İx', 'ix')
+----
+0.14285715|1
+
+query
+SELECT cardinality(show_trgm(repeat('Größe abc ÿz 日本語 x1 ', 9000))), show_trgm(repeat('Größe abc ÿz 日本語 x1 ', 9000)) = show_trgm('Größe abc ÿz 日本語 x1 ')
+----
+20|t
+
+query
+SELECT unaccent(repeat('é', 100000)) = repeat('e', 100000)
+----
+t
+
+statement error 54000
+SELECT word_similarity('aaaa', repeat('a', 30000))
+
+statement error 54000
+SELECT strict_word_similarity('a', repeat('a ', 600000))
+
+statement error 0A000
+CREATE TABLE t_kept (a text, b text, s real GENERATED ALWAYS AS (word_similarity(a, b)) STORED)
+
+statement error 0A000
+CREATE TABLE t_kept (a text, b text, CHECK (strict_word_similarity(a, b) > 0.5))

@@ -193,6 +193,9 @@ pub(crate) struct Definition {
     pub gives_rows: bool,
     /// True if it asks, or sets, what the session knows.
     pub is_of_session: bool,
+    /// True if its steps are not linear in its arguments. It has a bound of its own, and kept expressions, which are computed
+    /// for each row that is written, do not call it.
+    pub is_long: bool,
     code: Code,
 }
 
@@ -216,6 +219,7 @@ impl Definition {
             is_typed: false,
             gives_rows: false,
             is_of_session: false,
+            is_long: false,
             code,
         }
     }
@@ -247,6 +251,11 @@ impl Definition {
 
     pub(super) const fn rows(mut self) -> Definition {
         self.gives_rows = true;
+        self
+    }
+
+    pub(super) const fn long(mut self) -> Definition {
+        self.is_long = true;
         self
     }
 

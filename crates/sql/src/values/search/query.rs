@@ -1,14 +1,20 @@
 //! `tsquery`: words that a document has, or has not, with `!`, `<->`, `&` and `|`, from the one that binds most.
 //!
-//! A question is a tree, which is read and walked by calls, so its depth has a bound ([`LEVELS_MAX`]): `54001`.
+//! A question is a flat list: operands before their operator, the left one first. So it is read, walked and dropped by loops, at
+//! any depth, and each step is linear in the number of items.
+//!
+//! Invariants: [`Query::of`] makes every question, and checks its form and its bounds. The text of each reads back as a
+//! question with the same items in the same order of words; chains of `&`, and of `|`, have their left part first.
 
-use super::word::{Reader, push_quoted};
-use super::{WEIGHTS, weight_of};
+use super::word::{Reader, check_word, push_quoted};
+use super::{WEIGHTS, damaged, weight_of};
 use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 
-/// The most levels of a question.
-const LEVELS_MAX: usize = 500;
+/// The most words and operators of a question.
+pub(crate) const ITEMS_MAX: usize = 65_536;
+/// The most bytes of all words, each with an end, as in PostgreSQL.
+const WORDS_BYTES_MAX: usize = (1 << 20) - 1;
 /// The greatest distance of two words.
 pub(crate) const DISTANCE_MAX: u16 = 16_384;
 
@@ -22,107 +28,41 @@ pub(crate) struct Operand {
     pub is_prefix: bool,
 }
 
-/// A part of a question.
+/// An item of a question: a word, or an operator on the one or two parts before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Node {
+pub(crate) enum Item {
     Word(Operand),
-    Not(Box<Node>),
-    And(Box<(Node, Node)>),
-    Or(Box<(Node, Node)>),
+    Not,
+    And,
+    Or,
     /// The second part is so many places behind the first one.
-    Phrase(Box<(Node, Node)>, u16),
+    Phrase(u16),
 }
 
-/// A question; none is the empty one, to which no document is an answer.
+/// A question; without items the empty one, to which no document is an answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Query(pub Option<Node>);
+pub(crate) struct Query {
+    items: Vec<Item>,
+}
 
-impl Node {
-    /// How much its operator binds.
+impl Item {
+    /// How much it binds.
     fn rank(&self) -> u8 {
         match self {
-            Node::Or(_) => 1,
-            Node::And(_) => 2,
-            Node::Phrase(..) => 3,
-            Node::Not(_) => 4,
-            Node::Word(_) => 5,
+            Item::Or => 1,
+            Item::And => 2,
+            Item::Phrase(_) => 3,
+            Item::Not => 4,
+            Item::Word(_) => 5,
         }
     }
 
-    /// The number of words and operators.
-    pub fn count(&self) -> usize {
+    /// The number of parts that it takes.
+    pub fn parts(&self) -> usize {
         match self {
-            Node::Word(_) => 1,
-            Node::Not(inner) => 1 + inner.count(),
-            Node::And(sides) | Node::Or(sides) | Node::Phrase(sides, _) => {
-                1 + sides.0.count() + sides.1.count()
-            }
-        }
-    }
-
-    fn depth(&self) -> usize {
-        match self {
-            Node::Word(_) => 1,
-            Node::Not(inner) => 1 + inner.depth(),
-            Node::And(sides) | Node::Or(sides) | Node::Phrase(sides, _) => {
-                1 + sides.0.depth().max(sides.1.depth())
-            }
-        }
-    }
-
-    fn push(&self, around: u8, is_right_of_phrase: bool, out: &mut String) {
-        let rank = self.rank();
-        let is_in_parentheses =
-            rank < around || is_right_of_phrase && matches!(self, Node::Phrase(..));
-        if is_in_parentheses {
-            out.push_str("( ");
-        }
-        let (sides, operator) = match self {
-            Node::Word(operand) => {
-                operand.push(out);
-                return;
-            }
-            Node::Not(inner) => {
-                out.push('!');
-                inner.push(rank, false, out);
-                (None, String::new())
-            }
-            Node::And(sides) => (Some(sides), " & ".into()),
-            Node::Or(sides) => (Some(sides), " | ".into()),
-            Node::Phrase(sides, 1) => (Some(sides), " <-> ".into()),
-            Node::Phrase(sides, distance) => (Some(sides), format!(" <{distance}> ")),
-        };
-        if let Some(sides) = sides {
-            sides.0.push(rank, false, out);
-            *out += &operator;
-            sides.1.push(rank, matches!(self, Node::Phrase(..)), out);
-        }
-        if is_in_parentheses {
-            out.push_str(" )");
-        }
-    }
-
-    /// It without what documents must not have: what an index could look for. None if nothing is left.
-    pub fn without_nots(&self) -> Option<Node> {
-        match self {
-            Node::Word(_) => Some(self.clone()),
-            Node::Not(_) => None,
-            Node::Or(sides) => {
-                let sides = (sides.0.without_nots()?, sides.1.without_nots()?);
-                Some(Node::Or(Box::new(sides)))
-            }
-            Node::And(sides) | Node::Phrase(sides, _) => {
-                match (sides.0.without_nots(), sides.1.without_nots()) {
-                    (Some(left), Some(right)) => {
-                        let sides = Box::new((left, right));
-                        Some(match self {
-                            Node::Phrase(_, distance) => Node::Phrase(sides, *distance),
-                            _ => Node::And(sides),
-                        })
-                    }
-                    (one, other) => one.or(other),
-                }
-            }
+            Item::Word(_) => 0,
+            Item::Not => 1,
+            Item::And | Item::Or | Item::Phrase(_) => 2,
         }
     }
 }
@@ -144,48 +84,157 @@ impl Operand {
     }
 }
 
+/// A step of writing a question.
+enum Step {
+    /// The part whose last item is at a place, as an operand of an operator with a rank.
+    Part {
+        at: usize,
+        around: u8,
+        is_right_of_phrase: bool,
+    },
+    Operator(usize),
+    End,
+}
+
 impl Query {
-    /// The question of a tree.
+    /// The question of items, of which several are one part.
     ///
     /// # Errors
-    /// `54001` if it is too deep.
-    pub fn of(node: Node) -> Result<Query, SqlError> {
-        match node.depth() > LEVELS_MAX {
-            true => Err(too_deep()),
-            false => Ok(Query(Some(node))),
+    /// `54000` if it has too many items, or words that are too long; `XX000` if they are no question.
+    pub fn of(items: Vec<Item>) -> Result<Query, SqlError> {
+        if items.len() > ITEMS_MAX {
+            let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
+            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+        }
+        let (mut parts, mut bytes) = (0, 0);
+        for item in &items {
+            if let Item::Word(operand) = item {
+                check_word(&operand.word, "tsquery")?;
+                bytes += operand.word.len() + 1;
+            }
+            let left = usize::checked_sub(parts, item.parts()).ok_or_else(no_question)?;
+            parts = left + 1;
+        }
+        if bytes > WORDS_BYTES_MAX {
+            let text = format!("the words of a tsquery have at most {WORDS_BYTES_MAX} bytes");
+            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+        }
+        match parts {
+            0 | 1 => Ok(Query { items }),
+            _ => Err(no_question()),
         }
     }
 
     /// Reads a question from PostgreSQL's text form.
     ///
     /// # Errors
-    /// `42601`; `22023` for a distance that is too large; `54000`, `54001` if it is too long or too deep.
+    /// `42601`; `22023` for a distance that is too large; `54000` if it is too long.
     pub fn read(text: &str) -> Result<Query, SqlError> {
         let kind = "tsquery";
         let mut reader = Reader { text, at: 0, kind };
         reader.skip_blanks();
-        if reader.next().is_none() {
-            return Ok(Query(None));
-        }
-        let node = reader.operation(1, 0)?;
         match reader.next() {
-            None => Query::of(node),
-            Some(_) => Err(reader.wrong()),
+            None => Ok(Query::default()),
+            Some(_) => Query::of(reader.items()?),
         }
     }
 
-    /// The question of a text that was written here: a damaged one is empty.
-    pub fn known(text: &str) -> Query {
-        Query::read(text).unwrap_or_default()
+    /// The question of a text that was written here.
+    ///
+    /// # Errors
+    /// `XX001` if it is damaged.
+    pub fn known(text: &str) -> Result<Query, SqlError> {
+        Query::read(text).map_err(|error| damaged("tsquery", &error))
+    }
+
+    /// The words and operators, each operator behind its parts.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// For each item, the place of the first one of its part.
+    fn beginnings(&self) -> Vec<usize> {
+        let mut first: Vec<usize> = Vec::with_capacity(self.items.len());
+        for (at, item) in self.items.iter().enumerate() {
+            let mut begin = at;
+            for _ in 0..item.parts() {
+                begin = begin.checked_sub(1).map_or(0, |last| first[last]);
+            }
+            first.push(begin);
+        }
+        first
+    }
+
+    /// For each item, whether it is a part of a phrase.
+    pub fn in_phrases(&self) -> Vec<bool> {
+        let first = self.beginnings();
+        let mut is_in = vec![false; self.items.len()];
+        for (at, item) in self.items.iter().enumerate().rev() {
+            let inner = is_in[at] || matches!(item, Item::Phrase(_));
+            if inner && item.parts() > 0 {
+                is_in[at - 1] = true;
+                if item.parts() == 2 {
+                    is_in[first[at - 1] - 1] = true;
+                }
+            }
+        }
+        is_in
     }
 
     /// The text of it.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        if let Some(node) = &self.0 {
-            node.push(0, false, &mut text);
+        let mut out = String::new();
+        let first = self.beginnings();
+        let mut steps = Vec::new();
+        let part = |at, around, is_right_of_phrase| Step::Part {
+            at,
+            around,
+            is_right_of_phrase,
+        };
+        if let Some(last) = self.items.len().checked_sub(1) {
+            steps.push(part(last, 0, false));
         }
-        text
+        while let Some(step) = steps.pop() {
+            let (at, around, is_right_of_phrase) = match step {
+                Step::Part {
+                    at,
+                    around,
+                    is_right_of_phrase,
+                } => (at, around, is_right_of_phrase),
+                Step::Operator(at) => {
+                    match &self.items[at] {
+                        Item::And => out.push_str(" & "),
+                        Item::Phrase(1) => out.push_str(" <-> "),
+                        Item::Phrase(distance) => out += &format!(" <{distance}> "),
+                        _ => out.push_str(" | "),
+                    }
+                    continue;
+                }
+                Step::End => {
+                    out.push_str(" )");
+                    continue;
+                }
+            };
+            let item = &self.items[at];
+            let (rank, is_phrase) = (item.rank(), matches!(item, Item::Phrase(_)));
+            if rank < around || is_right_of_phrase && is_phrase {
+                out.push_str("( ");
+                steps.push(Step::End);
+            }
+            match item {
+                Item::Word(operand) => operand.push(&mut out),
+                Item::Not => {
+                    out.push('!');
+                    steps.push(part(at - 1, rank, false));
+                }
+                _ => {
+                    steps.push(part(at - 1, rank, is_phrase));
+                    steps.push(Step::Operator(at));
+                    steps.push(part(first[at - 1] - 1, rank, false));
+                }
+            }
+        }
+        out
     }
 
     pub fn value(&self) -> Value {
@@ -195,26 +244,62 @@ impl Query {
     /// A question of two; if one is empty, the other one.
     ///
     /// # Errors
-    /// `54001` if it is too deep.
-    pub fn with(
-        self,
-        other: Query,
-        of: impl FnOnce(Box<(Node, Node)>) -> Node,
-    ) -> Result<Query, SqlError> {
-        match (self.0, other.0) {
-            (Some(one), Some(other)) => Query::of(of(Box::new((one, other)))),
-            (one, other) => Ok(Query(one.or(other))),
+    /// `54000` if it is too long.
+    pub fn with(mut self, other: Query, operator: Item) -> Result<Query, SqlError> {
+        match (self.items.is_empty(), other.items.is_empty()) {
+            (true, _) => Ok(other),
+            (_, true) => Ok(self),
+            _ => {
+                self.items.extend(other.items);
+                self.items.push(operator);
+                Query::of(self.items)
+            }
         }
     }
 
     /// What it is not.
     ///
     /// # Errors
-    /// `54001` if it is too deep.
-    pub fn negated(self) -> Result<Query, SqlError> {
-        match self.0 {
-            Some(node) => Query::of(Node::Not(Box::new(node))),
-            None => Ok(self),
+    /// `54000` if it is too long.
+    pub fn negated(mut self) -> Result<Query, SqlError> {
+        if !self.items.is_empty() {
+            self.items.push(Item::Not);
+        }
+        Query::of(self.items)
+    }
+
+    /// It without what documents must not have: what an index could look for. Nothing may be left.
+    pub fn without_nots(self) -> Query {
+        let first = self.beginnings();
+        let sides = |at: usize| (first[at - 1] - 1, at - 1);
+        // The parts of which something is left.
+        let mut is_left: Vec<bool> = Vec::with_capacity(self.items.len());
+        for (at, item) in self.items.iter().enumerate() {
+            is_left.push(match item {
+                Item::Word(_) => true,
+                Item::Not => false,
+                Item::Or => is_left[sides(at).0] && is_left[sides(at).1],
+                Item::And | Item::Phrase(_) => is_left[sides(at).0] || is_left[sides(at).1],
+            });
+        }
+        // Those around which all is left, too.
+        let mut is_there = vec![false; self.items.len()];
+        if let (Some(there), Some(last)) = (is_there.last_mut(), is_left.last()) {
+            *there = *last;
+        }
+        let mut is_kept = is_there.clone();
+        for (at, item) in self.items.iter().enumerate().rev() {
+            is_kept[at] = is_there[at];
+            if is_there[at] && item.parts() == 2 {
+                let (left, right) = sides(at);
+                (is_there[left], is_there[right]) = (is_left[left], is_left[right]);
+                is_kept[at] = is_left[left] && is_left[right];
+            }
+        }
+        let items = self.items.into_iter().zip(is_kept);
+        let items = items.filter_map(|(item, is_kept)| is_kept.then_some(item));
+        Query {
+            items: items.collect(),
         }
     }
 }
@@ -228,58 +313,78 @@ const OR: u8 = 3;
 const PHRASE: u8 = 4;
 
 impl Query {
-    /// Appends PostgreSQL's binary form: the number of items, and these: an operator before its right side, the left one last.
+    /// Appends PostgreSQL's binary form: the number of items, and these, an operator before its right side, the left one last:
+    /// from the last to the first.
     pub fn send(&self, out: &mut Vec<u8>) {
-        let count = self.0.as_ref().map_or(0, Node::count);
-        out.extend((count as u32).to_be_bytes());
-        if let Some(node) = &self.0 {
-            node.send(out);
+        out.extend((self.items.len() as u32).to_be_bytes());
+        for item in self.items.iter().rev() {
+            match item {
+                Item::Word(operand) => {
+                    out.extend([WORD, operand.weights, operand.is_prefix.into()]);
+                    out.extend(operand.word.as_bytes());
+                    out.push(0);
+                }
+                Item::Not => out.extend([OPERATOR, NOT]),
+                Item::And => out.extend([OPERATOR, AND]),
+                Item::Or => out.extend([OPERATOR, OR]),
+                Item::Phrase(distance) => {
+                    out.extend([OPERATOR, PHRASE]);
+                    out.extend(distance.to_be_bytes());
+                }
+            }
         }
     }
 
     /// Reads PostgreSQL's binary form.
     ///
     /// # Errors
-    /// `22P03`; `22021` for a word that is not UTF-8; `54001` if it is too deep.
+    /// `22P03`; `22021` for a word that is not UTF-8; `54000` if it is too long.
     pub fn receive(bytes: &[u8]) -> Result<Query, SqlError> {
         let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(no_query)?;
-        if *count == [0; 4] && rest.is_empty() {
-            return Ok(Query(None));
+        let mut items = Vec::new();
+        while !rest.is_empty() && items.len() <= ITEMS_MAX {
+            items.push(received(&mut rest)?);
         }
-        let node = received(&mut rest, 1)?;
-        let is_whole = rest.is_empty() && node.count() as u32 == u32::from_be_bytes(*count);
-        match is_whole {
-            true => Ok(Query(Some(node))),
-            false => Err(no_query()),
+        if rest.is_empty() && items.len() as u32 != u32::from_be_bytes(*count) {
+            return Err(no_query());
         }
+        items.reverse();
+        Query::of(items).map_err(|error| match error.code {
+            code::INTERNAL => no_query(),
+            _ => error,
+        })
     }
 }
 
-impl Node {
-    fn send(&self, out: &mut Vec<u8>) {
-        match self {
-            Node::Word(operand) => {
-                out.extend([WORD, operand.weights, operand.is_prefix.into()]);
-                out.extend(operand.word.as_bytes());
-                out.push(0);
-            }
-            Node::Not(inner) => {
-                out.extend([OPERATOR, NOT]);
-                inner.send(out);
-            }
-            Node::And(sides) | Node::Or(sides) | Node::Phrase(sides, _) => {
-                match self {
-                    Node::Phrase(_, distance) => {
-                        out.extend([OPERATOR, PHRASE]);
-                        out.extend(distance.to_be_bytes());
-                    }
-                    Node::And(_) => out.extend([OPERATOR, AND]),
-                    _ => out.extend([OPERATOR, OR]),
-                }
-                sides.1.send(out);
-                sides.0.send(out);
+fn received(rest: &mut &[u8]) -> Result<Item, SqlError> {
+    match **rest {
+        [WORD, weights @ 0..16, is_prefix @ 0..2, ref more @ ..] => {
+            let end = more.iter().position(|byte| *byte == 0);
+            let end = end.filter(|end| *end > 0).ok_or_else(no_query)?;
+            let word = as_text(&more[..end])?.to_string();
+            *rest = &more[end + 1..];
+            Ok(Item::Word(Operand {
+                word,
+                weights,
+                is_prefix: is_prefix == 1,
+            }))
+        }
+        [OPERATOR, PHRASE, first, second, ref more @ ..] => {
+            *rest = more;
+            match u16::from_be_bytes([first, second]) {
+                distance @ ..=DISTANCE_MAX => Ok(Item::Phrase(distance)),
+                _ => Err(no_query()),
             }
         }
+        [OPERATOR, operator @ NOT..=OR, ref more @ ..] => {
+            *rest = more;
+            Ok(match operator {
+                NOT => Item::Not,
+                AND => Item::And,
+                _ => Item::Or,
+            })
+        }
+        _ => Err(no_query()),
     }
 }
 
@@ -288,53 +393,9 @@ fn no_query() -> SqlError {
     SqlError::new(code::INVALID_BINARY, "this is no tsquery in binary form")
 }
 
-fn received(rest: &mut &[u8], level: usize) -> Result<Node, SqlError> {
-    if level > LEVELS_MAX {
-        return Err(too_deep());
-    }
-    match **rest {
-        [WORD, weights @ 0..16, is_prefix @ 0..2, ref more @ ..] => {
-            let end = more.iter().position(|byte| *byte == 0);
-            let end = end.filter(|end| *end > 0).ok_or_else(no_query)?;
-            let word = as_text(&more[..end])?.to_string();
-            *rest = &more[end + 1..];
-            Ok(Node::Word(Operand {
-                word,
-                weights,
-                is_prefix: is_prefix == 1,
-            }))
-        }
-        [OPERATOR, NOT, ref more @ ..] => {
-            *rest = more;
-            Ok(Node::Not(Box::new(received(rest, level + 1)?)))
-        }
-        [OPERATOR, operator @ AND..=PHRASE, ref more @ ..] => {
-            *rest = more;
-            let mut distance = 0;
-            if operator == PHRASE {
-                let (bytes, more) = rest.split_first_chunk::<2>().ok_or_else(no_query)?;
-                *rest = more;
-                distance = u16::from_be_bytes(*bytes);
-                if distance > DISTANCE_MAX {
-                    return Err(no_query());
-                }
-            }
-            let right = received(rest, level + 1)?;
-            let sides = Box::new((received(rest, level + 1)?, right));
-            Ok(match operator {
-                AND => Node::And(sides),
-                OR => Node::Or(sides),
-                _ => Node::Phrase(sides, distance),
-            })
-        }
-        _ => Err(no_query()),
-    }
-}
-
 #[cold]
-fn too_deep() -> SqlError {
-    let text = format!("a tsquery has at most {LEVELS_MAX} levels");
-    SqlError::new(code::TOO_COMPLEX, text)
+fn no_question() -> SqlError {
+    SqlError::new(code::INTERNAL, "these items are no tsquery")
 }
 
 /// A distance of words that cannot be.
@@ -345,80 +406,83 @@ pub(crate) fn wrong_distance() -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, text)
 }
 
-impl Reader<'_> {
-    /// Operands with operators between them that bind as much as a rank, or more; then no blank follows.
-    fn operation(&mut self, least: u8, level: usize) -> Result<Node, SqlError> {
-        if level > LEVELS_MAX {
-            return Err(too_deep());
-        }
-        let mut left = self.operand(level)?;
-        let mut height = 0;
-        loop {
-            let of: fn(Box<(Node, Node)>, u16) -> Node = match self.next() {
-                Some('|') => |sides, _| Node::Or(sides),
-                Some('&') => |sides, _| Node::And(sides),
-                Some('<') => Node::Phrase,
-                _ => return Ok(left),
-            };
-            let rank = match self.next() {
-                Some('|') => 1,
-                Some('&') => 2,
-                _ => 3,
-            };
-            if rank < least {
-                return Ok(left);
-            }
-            self.step();
-            let distance = match rank {
-                3 => self.distance()?,
-                _ => 0,
-            };
-            let right = self.operation(rank + 1, level + 1)?;
-            height += 1;
-            if height > LEVELS_MAX {
-                return Err(too_deep());
-            }
-            left = of(Box::new((left, right)), distance);
-        }
-    }
+/// An operator whose right side is being read, or an open parenthesis.
+enum Waiting {
+    Operator(Item),
+    Parenthesis,
+}
 
-    /// A word, one with `!`, or an operation in parentheses, with the blanks behind it.
-    fn operand(&mut self, level: usize) -> Result<Node, SqlError> {
-        if level > LEVELS_MAX {
-            return Err(too_deep());
-        }
-        self.skip_blanks();
-        let node = match self.next() {
-            Some('!') => {
-                self.step();
-                return Ok(Node::Not(Box::new(self.operand(level + 1)?)));
+impl Reader<'_> {
+    /// The items of the text.
+    fn items(&mut self) -> Result<Vec<Item>, SqlError> {
+        let mut items = Vec::new();
+        let mut waiting: Vec<Waiting> = Vec::new();
+        loop {
+            // Refused before it takes more memory than a question may.
+            if items.len() + waiting.len() > 2 * ITEMS_MAX {
+                let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
+                return Err(SqlError::new(code::PROGRAM_LIMIT, text));
             }
-            Some('(') => {
-                self.step();
-                let inner = self.operation(1, level + 1)?;
-                if self.next() != Some(')') {
-                    return Err(self.wrong());
+            self.skip_blanks();
+            match self.next() {
+                Some('!') => {
+                    self.step();
+                    waiting.push(Waiting::Operator(Item::Not));
+                    continue;
                 }
-                self.step();
-                inner
+                Some('(') => {
+                    self.step();
+                    waiting.push(Waiting::Parenthesis);
+                    continue;
+                }
+                Some(':') => return Err(self.wrong()),
+                None => {
+                    let text = format!("no operand in tsquery: \"{}\"", self.text);
+                    return Err(SqlError::syntax(text));
+                }
+                Some(_) => {
+                    let word = self.word()?.unwrap_or_default();
+                    let (weights, is_prefix) = self.modifiers();
+                    items.push(Item::Word(Operand {
+                        word,
+                        weights,
+                        is_prefix,
+                    }));
+                }
             }
-            Some(':') => return Err(self.wrong()),
-            None => {
-                let text = format!("no operand in tsquery: \"{}\"", self.text);
-                return Err(SqlError::syntax(text));
-            }
-            Some(_) => {
-                let word = self.word()?.unwrap_or_default();
-                let (weights, is_prefix) = self.modifiers();
-                Node::Word(Operand {
-                    word,
-                    weights,
-                    is_prefix,
-                })
-            }
-        };
-        self.skip_blanks();
-        Ok(node)
+            // The part is complete: parentheses may end behind it, then an operator follows.
+            let operator = loop {
+                self.skip_blanks();
+                match self.next() {
+                    Some(')') => {
+                        self.step();
+                        close(&mut waiting, &mut items, 0);
+                        match waiting.pop() {
+                            Some(Waiting::Parenthesis) => {}
+                            _ => return Err(self.wrong()),
+                        }
+                    }
+                    Some('|') => break Item::Or,
+                    Some('&') => break Item::And,
+                    Some('<') => break Item::Phrase(0),
+                    None => {
+                        close(&mut waiting, &mut items, 0);
+                        return match waiting.is_empty() {
+                            true => Ok(items),
+                            false => Err(self.wrong()),
+                        };
+                    }
+                    Some(_) => return Err(self.wrong()),
+                }
+            };
+            self.step();
+            let operator = match operator {
+                Item::Phrase(_) => Item::Phrase(self.distance()?),
+                operator => operator,
+            };
+            close(&mut waiting, &mut items, operator.rank());
+            waiting.push(Waiting::Operator(operator));
+        }
     }
 
     fn modifiers(&mut self) -> (u8, bool) {
@@ -464,6 +528,17 @@ impl Reader<'_> {
                 Ok(distance)
             }
             _ => Err(self.wrong()),
+        }
+    }
+}
+
+/// Appends the operators that bind at least as much as a rank: their right sides are complete. Those before a parenthesis wait.
+fn close(waiting: &mut Vec<Waiting>, items: &mut Vec<Item>, rank: u8) {
+    while let Some(last) = waiting.pop_if(
+        |last| matches!(last, Waiting::Operator(operator) if operator.rank() >= rank),
+    ) {
+        if let Waiting::Operator(operator) = last {
+            items.push(operator);
         }
     }
 }

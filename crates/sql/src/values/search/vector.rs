@@ -1,7 +1,7 @@
 //! `tsvector`: lexemes, each once, in the order of their bytes, with the places at which a document has them.
 
-use super::word::{Reader, is_blank, push_quoted};
-use super::{WEIGHTS, weight_of};
+use super::word::{Reader, check_word, is_blank, push_quoted};
+use super::{WEIGHTS, damaged, weight_of};
 use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
@@ -37,8 +37,11 @@ impl Vector {
     /// The value of lexemes, of which several may be the same.
     ///
     /// # Errors
-    /// `54000` if they are too long.
+    /// `54000` if they are too long, or one is; those of a word that cannot be.
     pub fn of(mut lexemes: Vec<Lexeme>) -> Result<Vector, SqlError> {
+        for lexeme in &lexemes {
+            check_word(&lexeme.word, "tsvector")?;
+        }
         lexemes.sort_by(|one, other| one.word.cmp(&other.word));
         lexemes.dedup_by(|later, first| {
             let is_same = later.word == first.word;
@@ -103,9 +106,12 @@ impl Vector {
         Vector::of(lexemes)
     }
 
-    /// The value of a text that was written here: a damaged one is empty.
-    pub fn known(text: &str) -> Vector {
-        Vector::read(text).unwrap_or_default()
+    /// The value of a text that was written here.
+    ///
+    /// # Errors
+    /// `XX001` if it is damaged.
+    pub fn known(text: &str) -> Result<Vector, SqlError> {
+        Vector::read(text).map_err(|error| damaged("tsvector", &error))
     }
 
     /// The text of it.
@@ -171,11 +177,11 @@ impl Vector {
         self
     }
 
-    /// The places that have one of some weights, and their lexemes.
-    pub fn with_weights(mut self, weights: &[u8]) -> Vector {
+    /// The places that have one of some weights, a bit each, and their lexemes.
+    pub fn with_weights(mut self, weights: u8) -> Vector {
         for lexeme in &mut self.lexemes {
             let positions = &mut lexeme.positions;
-            positions.retain(|position| weights.contains(&position.weight));
+            positions.retain(|position| weights & 1 << position.weight != 0);
         }
         self.lexemes.retain(|lexeme| !lexeme.positions.is_empty());
         self

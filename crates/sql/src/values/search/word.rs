@@ -3,7 +3,35 @@
 use crate::error::{SqlError, code};
 
 /// The most bytes of a word.
-const BYTES_MAX: usize = 2047;
+const BYTES_MAX: usize = 2046;
+
+/// Checks a word of a value that is made.
+///
+/// # Errors
+/// `54000` if it is too long, `2200F` if it is empty, `22021` if it has a zero.
+pub(super) fn check_word(word: &str, kind: &str) -> Result<(), SqlError> {
+    if word.len() > BYTES_MAX {
+        let text = match kind {
+            "tsquery" => format!("word is too long in tsquery: \"{word}\""),
+            _ => format!(
+                "word is too long ({} bytes, max {BYTES_MAX} bytes)",
+                word.len()
+            ),
+        };
+        return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+    }
+    if word.is_empty() {
+        let text = format!("a word of a {kind} is empty");
+        return Err(SqlError::new("2200F", text));
+    }
+    match word.contains('\0') {
+        true => {
+            let text = "invalid byte sequence for encoding \"UTF8\": 0x00";
+            Err(SqlError::new(code::INVALID_BYTES, text))
+        }
+        false => Ok(()),
+    }
+}
 
 /// The text of a value that is being read.
 pub(super) struct Reader<'t> {
@@ -60,14 +88,7 @@ impl Reader<'_> {
         if word.is_empty() {
             return Err(self.wrong());
         }
-        if word.len() > BYTES_MAX {
-            let text = format!(
-                "word is too long ({} bytes, max {} bytes)",
-                word.len(),
-                BYTES_MAX - 1
-            );
-            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
-        }
+        check_word(&word, self.kind)?;
         Ok(Some(word))
     }
 
@@ -104,8 +125,10 @@ impl Reader<'_> {
     }
 }
 
+/// True for a blank of the locale C.UTF-8 of glibc: Unicode's, without those that do not break a line and without U+0085.
 pub(super) fn is_blank(character: char) -> bool {
-    character.is_whitespace()
+    let is_other = matches!(character, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}');
+    character.is_whitespace() && !is_other
 }
 
 /// Appends a word in quotes.
