@@ -16,8 +16,8 @@ use crate::types::SqlType;
 use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
-use crate::values::{networks, ranges};
 use crate::values::search::{Query, Vector};
+use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.

@@ -69,12 +69,8 @@ pub(crate) static KNOWN: [Extension; 10] = [
         "1.3",
         "cryptographic functions: digest and gen_random_uuid",
     ),
-    Extension::new(
-        "plpgsql",
-        "1.0",
-        "procedural language of functions and DO",
-    )
-    .lacking("functions and DO blocks in PL/pgSQL are not supported"),
+    Extension::new("plpgsql", "1.0", "procedural language of functions and DO")
+        .lacking("functions and DO blocks in PL/pgSQL are not supported"),
     Extension::new("unaccent", "1.1", "texts without accents"),
     Extension::new(
         "uuid-ossp",

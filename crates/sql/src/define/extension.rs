@@ -128,8 +128,7 @@ fn check_unused(tx: &dyn DefineTarget, name: &str, cascades: bool) -> Result<(),
     }
     let mut depend = Vec::new();
     for relation in relations(tx.view())? {
-        let is_of_it =
-            |kind: SqlType| matches!(kind, SqlType::Hstore | SqlType::HstoreArray);
+        let is_of_it = |kind: SqlType| matches!(kind, SqlType::Hstore | SqlType::HstoreArray);
         for column in &relation.columns {
             if is_of_it(column.spec.kind) {
                 let table = written(&relation.name);

@@ -40,7 +40,10 @@ impl Compiler<'_> {
             _ => return None,
         };
         let fits = (a == Hstore || a == Unknown && second == Hstore)
-            && (b == Unknown || b == second || second == Text && b.is_text() || second == TextArray && is_array);
+            && (b == Unknown
+                || b == second
+                || second == Text && b.is_text()
+                || second == TextArray && is_array);
         // Texts are joined to the text of a value.
         if !fits && *operator == Of::StringConcat {
             return None;

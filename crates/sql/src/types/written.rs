@@ -210,10 +210,13 @@ fn named(
                 Some(kind) => TypeSpec::plain(kind),
                 None => {
                     let spec = names.named(None, &text);
-                    let spec = spec.map_err(|error| match is_multirange(&text) || text == "citext" {
-                        true => SqlError::unsupported(format!("the type {text} is not supported")),
-                        false => error,
-                    })?;
+                    let spec =
+                        spec.map_err(|error| match is_multirange(&text) || text == "citext" {
+                            true => {
+                                SqlError::unsupported(format!("the type {text} is not supported"))
+                            }
+                            false => error,
+                        })?;
                     return of_user(spec, modifiers, whole);
                 }
             }

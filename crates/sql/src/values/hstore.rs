@@ -48,9 +48,13 @@ impl Hstore {
     /// The value of a text that was written here.
     ///
     /// # Errors
-    /// `XX001` if it is damaged.
+    /// `XX001` if it is damaged, or not in the form in which it is written: it would be unequal to its own value.
     pub fn known(text: &str) -> Result<Hstore, SqlError> {
-        Hstore::read(text).map_err(|error| damaged("hstore", &error))
+        let read = Hstore::read(text).map_err(|error| damaged("hstore", &error.message))?;
+        match read.text() == text {
+            true => Ok(read),
+            false => Err(damaged("hstore", "it is not in the form that is written")),
+        }
     }
 
     /// The text of it.
@@ -410,7 +414,16 @@ mod tests {
 
     /// Texts with everything that is written otherwise than it is, or that is read as something else without quotes.
     const TEXTS: [&str; 10] = [
-        "", "a", "NULL", "null", "\"", "\\", "=>", ",", "a b", "é\u{a0}\n",
+        "",
+        "a",
+        "NULL",
+        "null",
+        "\"",
+        "\\",
+        "=>",
+        ",",
+        "a b",
+        "é\u{a0}\n",
     ];
 
     fn random_pairs(random: &mut Random) -> Vec<(String, Option<String>)> {
@@ -432,7 +445,13 @@ mod tests {
             let other = Hstore::of(random_pairs(&mut random));
             let mut bytes = Vec::new();
             one.send(&mut bytes);
-            let keys = Array::of(other.pairs().iter().map(|(key, _)| Some(key.clone())).collect());
+            let keys = Array::of(
+                other
+                    .pairs()
+                    .iter()
+                    .map(|(key, _)| Some(key.clone()))
+                    .collect(),
+            );
             let made = [
                 Hstore::receive(&bytes).expect("it is its form"),
                 one.joined(&other),
@@ -441,14 +460,26 @@ mod tests {
                 one,
             ];
             for made in made {
-                assert_eq!(Hstore::known(&made.text()).ok(), Some(made.clone()), "{seed}");
+                assert_eq!(
+                    Hstore::known(&made.text()).ok(),
+                    Some(made.clone()),
+                    "{seed}"
+                );
             }
         }
     }
 
     #[test]
     fn a_damaged_value_is_an_error() {
-        let error = Hstore::known("{\"a=>1\"}").expect_err("it is no value");
-        assert_eq!(error.code, code::DATA_CORRUPTED);
+        // Among them texts that read, but are not the one which is written: that of an array is a key and a value.
+        for text in [
+            "\"a\"=>",
+            "a=>1",
+            "{\"a=>1\"}",
+            "\"b\"=>\"1\", \"a\"=>\"1\"",
+        ] {
+            let error = Hstore::known(text).expect_err("it is no value");
+            assert_eq!(error.code, code::DATA_CORRUPTED, "{text}");
+        }
     }
 }

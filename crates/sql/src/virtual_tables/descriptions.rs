@@ -110,7 +110,12 @@ fn available_extensions(source: &dyn Source, _: &Environment<'_>) -> Result<Virt
             Some(lacks) => format!("{}; {lacks}", known.about),
             None => known.about.to_string(),
         };
-        vec![text(known.name), text(known.version), installed, text(&comment)]
+        vec![
+            text(known.name),
+            text(known.version),
+            installed,
+            text(&comment),
+        ]
     });
     Ok(rows.collect())
 }

@@ -71,8 +71,12 @@ pub(crate) fn matches(
     let mut parts: Vec<Part> = Vec::new();
     for (item, in_phrase) in query.items().iter().zip(in_phrases) {
         steps.take(0)?;
-        let mut right = parts.pop_if(|_| item.parts() > 0).unwrap_or((No, Places::default()));
-        let mut left = parts.pop_if(|_| item.parts() > 1).unwrap_or((No, Places::default()));
+        let mut right = parts
+            .pop_if(|_| item.parts() > 0)
+            .unwrap_or((No, Places::default()));
+        let mut left = parts
+            .pop_if(|_| item.parts() > 1)
+            .unwrap_or((No, Places::default()));
         let count = right.1.at.len() + left.1.at.len();
         steps.take(count)?;
         parts.push(match item {

@@ -21,8 +21,8 @@ use crate::error::{SqlError, code};
 
 /// A stored value whose text is not of its type: nothing is computed from it, so that nothing replaces it.
 #[cold]
-pub(crate) fn damaged(kind: &str, error: &SqlError) -> SqlError {
-    let text = format!("a stored value is no {kind}: {}", error.message);
+pub(crate) fn damaged(kind: &str, why: &str) -> SqlError {
+    let text = format!("a stored value is no {kind}: {why}");
     SqlError::new(code::DATA_CORRUPTED, text)
         .hint("Another program wrote it. Read it as text, and write a value of the type.")
 }

@@ -142,9 +142,13 @@ impl Query {
     /// The question of a text that was written here.
     ///
     /// # Errors
-    /// `XX001` if it is damaged.
+    /// `XX001` if it is damaged, or not in the form in which it is written: it would be unequal to its own value.
     pub fn known(text: &str) -> Result<Query, SqlError> {
-        Query::read(text).map_err(|error| damaged("tsquery", &error))
+        let read = Query::read(text).map_err(|error| damaged("tsquery", &error.message))?;
+        match read.text() == text {
+            true => Ok(read),
+            false => Err(damaged("tsquery", "it is not in the form that is written")),
+        }
     }
 
     /// The words and operators, each operator behind its parts.
@@ -534,9 +538,9 @@ impl Reader<'_> {
 
 /// Appends the operators that bind at least as much as a rank: their right sides are complete. Those before a parenthesis wait.
 fn close(waiting: &mut Vec<Waiting>, items: &mut Vec<Item>, rank: u8) {
-    while let Some(last) = waiting.pop_if(
-        |last| matches!(last, Waiting::Operator(operator) if operator.rank() >= rank),
-    ) {
+    while let Some(last) = waiting
+        .pop_if(|last| matches!(last, Waiting::Operator(operator) if operator.rank() >= rank))
+    {
         if let Waiting::Operator(operator) = last {
             items.push(operator);
         }

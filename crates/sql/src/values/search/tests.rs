@@ -86,10 +86,18 @@ fn questions_read_back() {
         assert_eq!(read.text(), text, "{seed}");
         assert_eq!(read.items().len(), query.items().len(), "{seed}: {text}");
         // Chains have their left part first when they are read, which is the same question.
-        assert_eq!(Query::known(&read.text()).ok(), Some(read.clone()), "{seed}");
+        assert_eq!(
+            Query::known(&read.text()).ok(),
+            Some(read.clone()),
+            "{seed}"
+        );
         let mut bytes = Vec::new();
         read.send(&mut bytes);
-        assert_eq!(Query::receive(&bytes).ok(), Some(read.clone()), "{seed}: {text}");
+        assert_eq!(
+            Query::receive(&bytes).ok(),
+            Some(read.clone()),
+            "{seed}: {text}"
+        );
         for _ in 0..8 {
             let vector = random_vector(&mut random);
             let (one, other) = (is_answer(&vector, &query), is_answer(&vector, &read));
@@ -114,7 +122,11 @@ fn documents_read_back() {
         ];
         for made in made {
             let made = made.expect("it is within the bounds");
-            assert_eq!(Vector::known(&made.text()).ok(), Some(made.clone()), "{seed}");
+            assert_eq!(
+                Vector::known(&made.text()).ok(),
+                Some(made.clone()),
+                "{seed}"
+            );
         }
     }
 }
@@ -125,7 +137,11 @@ fn questions_of_any_depth_are_read_walked_and_dropped() {
     let texts = [
         format!("{}a{}", "(".repeat(30_000), ")".repeat(30_000)),
         format!("{}a", "!".repeat(60_000)),
-        format!("{}a{}", "(".repeat(100), ["&b".repeat(499), ")".into()].concat().repeat(100)),
+        format!(
+            "{}a{}",
+            "(".repeat(60),
+            ["&b".repeat(499), ")".into()].concat().repeat(60)
+        ),
         format!("{}a", "a & ( b | ".repeat(15_000)) + &" )".repeat(15_000),
         format!("{}a", "a <-> ( b <-> ".repeat(15_000)) + &" )".repeat(15_000),
     ];
@@ -203,14 +219,21 @@ fn words_and_questions_have_bounds_wherever_they_are_made() {
 
 #[test]
 fn damaged_values_are_errors() {
-    assert_eq!(refused(Query::known("a &")), code::DATA_CORRUPTED);
-    assert_eq!(refused(Vector::known("'a")), code::DATA_CORRUPTED);
+    // A text that reads, but that is not the one which is written, would be unequal to its own value.
+    for text in ["a &", "a", "'a'  & 'b'"] {
+        assert_eq!(refused(Query::known(text)), code::DATA_CORRUPTED);
+    }
+    for text in ["'a", "a", "'b' 'a'", "'a':01"] {
+        assert_eq!(refused(Vector::known(text)), code::DATA_CORRUPTED);
+    }
 }
 
 #[test]
 fn an_answer_that_takes_long_is_looked_at_and_has_a_bound() {
     let all: Vec<String> = (1..=200).map(|place| (place * 80).to_string()).collect();
-    let lexemes: Vec<String> = (0..1000).map(|at| format!("a{at}:{}", all.join(","))).collect();
+    let lexemes: Vec<String> = (0..1000)
+        .map(|at| format!("a{at}:{}", all.join(",")))
+        .collect();
     let vector = Vector::read(&lexemes.join(" ")).expect("it is a document");
     let query = Query::read(&vec!["a:*"; 1000].join("<->")).expect("it is a question");
     let ended = || Err(SqlError::unsupported("it is to end"));

@@ -109,9 +109,13 @@ impl Vector {
     /// The value of a text that was written here.
     ///
     /// # Errors
-    /// `XX001` if it is damaged.
+    /// `XX001` if it is damaged, or not in the form in which it is written: it would be unequal to its own value.
     pub fn known(text: &str) -> Result<Vector, SqlError> {
-        Vector::read(text).map_err(|error| damaged("tsvector", &error))
+        let read = Vector::read(text).map_err(|error| damaged("tsvector", &error.message))?;
+        match read.text() == text {
+            true => Ok(read),
+            false => Err(damaged("tsvector", "it is not in the form that is written")),
+        }
     }
 
     /// The text of it.
