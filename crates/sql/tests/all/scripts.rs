@@ -260,6 +260,7 @@ scripts! {
     deferred: "deferred.sql",
     deferrable_keys: "deferrable_keys.sql",
     frameworks: "frameworks.sql",
+    array_slices: "array_slices.sql",
     hstore: "hstore.sql",
     networks: "networks.sql",
     ranges: "ranges.sql",

@@ -248,13 +248,10 @@ statement error 42883
 SELECT * FROM each('a=>1'::hstore)
 
 statement error 0A000
-CREATE EXTENSION bloom
+CREATE EXTENSION postgis
 
 statement ok
 DROP TABLE h_store
-
-statement ok
-DROP EXTENSION hstore
 
 statement error 42883
 SELECT 'a=>1'::hstore ? ARRAY['a']

@@ -218,6 +218,29 @@ pub(crate) static ELEMENT_AT: Definition = Definition::new(
     "",
 );
 
+/// Elements between bounds: behind the array, for each bound whether it is given, and its number.
+pub(crate) static SLICE: Definition = Definition::new(
+    "array_slice",
+    &[ARRAY, BOOL, INT4],
+    ARRAY,
+    |a, _| {
+        let Some(array) = a.given_text(0) else {
+            return Ok(Value::Null);
+        };
+        let mut bounds = Vec::new();
+        for at in (1..a.len()).step_by(2) {
+            let number = a.given_int(at + 1);
+            if a.is_true(at) && number.is_none() {
+                return Ok(Value::Null);
+            }
+            bounds.push(number);
+        }
+        text(arrays::slice(array, &bounds))
+    },
+    "",
+)
+.on_null();
+
 /// The numbers of the elements, as an array.
 pub(crate) static ORDINALS: Definition = Definition::new(
     "ordinals",

@@ -30,7 +30,7 @@ mod trigrams;
 mod zones;
 
 pub(crate) use arrays::no_step;
-pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
+pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
 pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER, TYPE_NUMBER};
 pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, element_number, resolve, unknown};
