@@ -285,13 +285,13 @@ fn is_number(text: &str) -> bool {
     if whole == 0 || whole > 1 && text.starts_with('0') {
         return false;
     }
-    let mut rest = &text[whole..];
+    let mut rest = text.get(whole..).unwrap_or_default();
     if let Some(fraction) = rest.strip_prefix('.') {
         let count = digits(fraction);
         if count == 0 {
             return false;
         }
-        rest = &fraction[count..];
+        rest = fraction.get(count..).unwrap_or_default();
     }
     if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
         let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
@@ -312,7 +312,7 @@ type Word = (String, bool);
 
 impl Reader<'_> {
     fn next(&self) -> Option<char> {
-        self.text[self.at..].chars().next()
+        self.text.get(self.at..)?.chars().next()
     }
 
     fn step(&mut self) {

@@ -49,16 +49,18 @@ pub(crate) fn unaccented(
             look()?;
         }
         let most = rules.longest.min(rest.len());
-        let mut ends = (1..=most).rev().filter(|end| rest.is_char_boundary(*end));
-        let found = ends.find_map(|end| Some((end, *rules.by.get(&rest[..end])?)));
+        let found = (1..=most).rev().find_map(|end| {
+            let (from, behind) = rest.split_at_checked(end)?;
+            Some((*rules.by.get(from)?, behind))
+        });
         match found {
-            Some((end, to)) => {
+            Some((to, behind)) => {
                 out.push_str(to);
-                rest = &rest[end..];
+                rest = behind;
             }
             None => {
                 out.push(first);
-                rest = &rest[first.len_utf8()..];
+                rest = rest.get(first.len_utf8()..).unwrap_or_default();
             }
         }
     }

@@ -15,7 +15,7 @@ const STRICT: &str = "pg_trgm.strict_word_similarity_threshold";
 
 pub(super) static TABLE: &[Definition] = functions! {
     show_limit() -> FLOAT4, |_, with| Ok(Value::Float(limit(SIMILAR, with)?.into())), "the least similarity for which `%` is true: pg_trgm.similarity_threshold", stable, session;
-    show_trgm(TEXT) -> TEXTS, |a, with| shown_of(a, with), "the trigrams of a text";
+    show_trgm(TEXT) -> TEXTS, shown_of, "the trigrams of a text";
     similarity(TEXT, TEXT) -> FLOAT4, |a, with| float(similar(a, with)?), "how similar two texts are, from 0 to 1: the share of their trigrams that both have";
     similarity_dist(TEXT, TEXT) -> FLOAT4, |a, with| float(1.0 - similar(a, with)?), "`text <-> text`: 1 without the similarity";
     similarity_op(TEXT, TEXT) -> BOOL, |a, with| reaches(similar(a, with)?, SIMILAR, with), "`text % text`: true if they are similar", stable, session;

@@ -517,7 +517,7 @@ impl Reader<'_> {
                 while self.next().is_some_and(|next| next.is_ascii_digit()) {
                     self.step();
                 }
-                let digits = &self.text[first..self.at];
+                let digits = self.text.get(first..self.at).unwrap_or_default();
                 if digits.is_empty() {
                     return Err(self.wrong());
                 }

@@ -43,7 +43,7 @@ pub(super) struct Reader<'t> {
 
 impl Reader<'_> {
     pub fn next(&self) -> Option<char> {
-        self.text[self.at..].chars().next()
+        self.text.get(self.at..)?.chars().next()
     }
 
     pub fn step(&mut self) {
