@@ -6,15 +6,14 @@
 //!
 //! Source: PostgreSQL 15, `contrib/hstore`.
 
-use super::arrays::Array;
-use super::json::push_text;
+mod forms;
+#[cfg(test)]
+mod tests;
+
 use super::search::damaged;
 use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::cmp::Ordering;
-
-/// The code of an error of arrays that do not fit each other.
-const ARRAY_SUBSCRIPT: &str = "2202E";
 
 /// The pairs of a value, each key once, in PostgreSQL's order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -104,73 +103,6 @@ impl Hstore {
         let pairs = self.pairs.into_iter();
         let pairs = pairs.filter(|(key, value)| keep(key, value)).collect();
         Hstore { pairs }
-    }
-
-    /// The value of an array of keys and values in turn, or of rows of two.
-    ///
-    /// # Errors
-    /// `2202E` for an array of another form, `22004` for a key that is null.
-    pub fn of_array(array: Array) -> Result<Hstore, SqlError> {
-        let wrong = |message: &str| Err(SqlError::new(ARRAY_SUBSCRIPT, message));
-        match array.bounds[..] {
-            [] => return Ok(Hstore::default()),
-            [(_, length)] if length % 2 == 1 => {
-                return wrong("array must have even number of elements");
-            }
-            [_] => {}
-            [_, (_, width)] if width != 2 => return wrong("array must have two columns"),
-            [_, _] => {}
-            _ => return wrong("wrong number of array subscripts"),
-        }
-        let mut pairs = Vec::with_capacity(array.elements.len() / 2);
-        let mut elements = array.elements.into_iter();
-        while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
-            pairs.push((key.ok_or_else(null_key)?, value));
-        }
-        Ok(Hstore::of(pairs))
-    }
-
-    /// The value of an array of keys and one of values; without the second one all values are null.
-    ///
-    /// # Errors
-    /// `2202E` for arrays of another form, `22004` for a key that is null.
-    pub fn of_arrays(keys: Array, values: Option<Array>) -> Result<Hstore, SqlError> {
-        let wrong = |message: &str| Err(SqlError::new(ARRAY_SUBSCRIPT, message));
-        let has_more = |array: &Array| array.bounds.len() > 1;
-        if has_more(&keys) || values.as_ref().is_some_and(has_more) {
-            return wrong("wrong number of array subscripts");
-        }
-        let values = match values {
-            Some(values) if values.bounds != keys.bounds => {
-                return wrong("arrays must have same bounds");
-            }
-            Some(values) => values.elements,
-            None => vec![None; keys.elements.len()],
-        };
-        let keys = keys.elements.into_iter().zip(values);
-        let pairs = keys.map(|(key, value)| Ok((key.ok_or_else(null_key)?, value)));
-        Ok(Hstore::of(pairs.collect::<Result<_, SqlError>>()?))
-    }
-
-    /// It as an object of JSON; if loosely, with booleans and numbers in place of texts that look like them.
-    pub fn json(&self, is_loose: bool) -> String {
-        let mut json = String::from("{");
-        for (at, (key, value)) in self.pairs.iter().enumerate() {
-            if at > 0 {
-                json.push_str(", ");
-            }
-            push_text(key, &mut json);
-            json.push_str(": ");
-            match value.as_deref() {
-                None => json.push_str("null"),
-                Some("t") if is_loose => json.push_str("true"),
-                Some("f") if is_loose => json.push_str("false"),
-                Some(value) if is_loose && is_number(value) => json.push_str(value),
-                Some(value) => push_text(value, &mut json),
-            }
-        }
-        json.push('}');
-        json
     }
 
     /// Bytes that are in the order of values: all keys and values in a row, then the number of pairs, then where each key and
@@ -277,30 +209,6 @@ fn push_quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// True for a number as JSON writes it.
-fn is_number(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let whole = digits(text);
-    if whole == 0 || whole > 1 && text.starts_with('0') {
-        return false;
-    }
-    let mut rest = text.get(whole..).unwrap_or_default();
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let count = digits(fraction);
-        if count == 0 {
-            return false;
-        }
-        rest = fraction.get(count..).unwrap_or_default();
-    }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let count = digits(exponent);
-        return count > 0 && count == exponent.len();
-    }
-    rest.is_empty()
-}
-
 /// A text that is being read.
 struct Reader<'t> {
     text: &'t str,
@@ -405,81 +313,4 @@ impl Reader<'_> {
 
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t'..='\r')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sardonyx_base::random::{Random, seeds};
-
-    /// Texts with everything that is written otherwise than it is, or that is read as something else without quotes.
-    const TEXTS: [&str; 10] = [
-        "",
-        "a",
-        "NULL",
-        "null",
-        "\"",
-        "\\",
-        "=>",
-        ",",
-        "a b",
-        "é\u{a0}\n",
-    ];
-
-    fn random_pairs(random: &mut Random) -> Vec<(String, Option<String>)> {
-        let text = |random: &mut Random| TEXTS[random.below(TEXTS.len() as u64) as usize];
-        let count = random.below(8);
-        let pair = |_| {
-            let key = text(random).to_string();
-            let value = (!random.chance(1, 4)).then(|| text(random).to_string());
-            (key, value)
-        };
-        (0..count).map(pair).collect()
-    }
-
-    #[test]
-    fn values_read_back() {
-        for seed in 0..seeds(400) {
-            let mut random = Random::new(seed);
-            let one = Hstore::of(random_pairs(&mut random));
-            let other = Hstore::of(random_pairs(&mut random));
-            let mut bytes = Vec::new();
-            one.send(&mut bytes);
-            let keys = Array::of(
-                other
-                    .pairs()
-                    .iter()
-                    .map(|(key, _)| Some(key.clone()))
-                    .collect(),
-            );
-            let made = [
-                Hstore::receive(&bytes).expect("it is its form"),
-                one.joined(&other),
-                one.clone().filtered(|key, _| key.len() > 1),
-                Hstore::of_arrays(keys, None).expect("keys are not null"),
-                one,
-            ];
-            for made in made {
-                assert_eq!(
-                    Hstore::known(&made.text()).ok(),
-                    Some(made.clone()),
-                    "{seed}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_damaged_value_is_an_error() {
-        // Among them texts that read, but are not the one which is written: that of an array is a key and a value.
-        for text in [
-            "\"a\"=>",
-            "a=>1",
-            "{\"a=>1\"}",
-            "\"b\"=>\"1\", \"a\"=>\"1\"",
-        ] {
-            let error = Hstore::known(text).expect_err("it is no value");
-            assert_eq!(error.code, code::DATA_CORRUPTED, "{text}");
-        }
-    }
 }
