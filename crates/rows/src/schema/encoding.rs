@@ -635,6 +635,26 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_a_form_raise_the_version_so_that_older_programs_refuse_them() {
+        // `tsvector`, `tsquery`, `hstore`, and arrays of them.
+        for kind in [3614, 3615, 3643, 3645, 13_998, 13_999] {
+            let mut forms = schema(Vec::new(), OnDelete::Restrict);
+            forms.columns[1].kind = Type::Text;
+            let of = |kind| Declared {
+                kind,
+                ..Declared::of(1)
+            };
+            forms.declared = vec![of(kind)];
+            let bytes = forms.encode();
+            assert_eq!(bytes[..2], [7, 0], "{kind}");
+            assert_eq!(Schema::decode(&bytes), Ok(forms.clone()));
+            // A schema without them stays readable by older programs.
+            forms.declared = vec![of(25)];
+            assert_eq!(forms.encode()[..2], [2, 0], "{kind}");
+        }
+    }
+
+    #[test]
     fn addresses_and_deferrable_keys_raise_the_version_so_that_older_programs_refuse_them() {
         const INET: u32 = 869;
         const CIDR: u32 = 650;
