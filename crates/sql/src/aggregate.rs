@@ -244,7 +244,10 @@ impl Aggregate {
             kind,
             AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum
         );
-        if is_distinct && !takes_all && matches!(of, SqlType::Interval | SqlType::Jsonb) {
+        if is_distinct
+            && !takes_all
+            && (of.is_form() || matches!(of, SqlType::Interval | SqlType::Jsonb))
+        {
             return Err(SqlError::unsupported(format!(
                 "{name} with DISTINCT of {} is not supported",
                 of.name()
@@ -262,7 +265,8 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
-                    && !of.is_range() =>
+                    && !of.is_range()
+                    && !of.is_form() =>
             {
                 of
             }

@@ -564,6 +564,25 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
     })
 }
 
+/// A text of a client.
+///
+/// # Errors
+/// `22021` if it is not UTF-8.
+pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
+        let shown = rest.iter().take(error.error_len().unwrap_or(rest.len()));
+        let shown: Vec<String> = shown.map(|byte| format!("0x{byte:02x}")).collect();
+        SqlError::new(
+            code::INVALID_BYTES,
+            format!(
+                "invalid byte sequence for encoding \"UTF8\": {}",
+                shown.join(" ")
+            ),
+        )
+    })
+}
+
 /// That a column must have a value.
 pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     SqlError::new(

@@ -51,6 +51,7 @@ mod define_target;
 mod error;
 mod explain;
 mod expression;
+mod extensions;
 mod followed;
 mod hashing;
 mod incoming;

@@ -7,9 +7,11 @@ pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
 use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
@@ -74,6 +76,10 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }),
         SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
+        // A text without zeros.
+        SqlType::Hstore => stored_text(text).and_then(|_| Ok(Hstore::read(text)?.value())),
+        SqlType::Tsvector => stored_text(text).and_then(|_| Ok(Vector::read(text)?.value())),
+        SqlType::Tsquery => stored_text(text).and_then(|_| Ok(Query::read(text)?.value())),
         SqlType::Bytea => match text.strip_prefix("\\x") {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),

@@ -21,6 +21,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "path",
                     "on_commit",
                     "operator_classes",
+                    "extensions",
                     "expression::trees",
                     "expression::shown",
                     "plan::figured",

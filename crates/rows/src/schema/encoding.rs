@@ -25,7 +25,10 @@ const GENERATED_VERSION: u16 = 4;
 const NETWORKS_VERSION: u16 = 5;
 /// The version of one with ranges, or arrays of them, which programs of version 5 would take for any bytes or texts. All
 /// else is as in version 5.
-const VERSION: u16 = 6;
+const RANGES_VERSION: u16 = 6;
+/// The version of one with `hstore`, `tsvector` and `tsquery`, or arrays of these, which programs of version 6 would take for
+/// any texts. All else is as in version 6.
+const VERSION: u16 = 7;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -73,8 +76,10 @@ impl Schema {
         let has_networks = declared
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
-        if declared.iter().any(Declared::is_of_ranges) {
+        if declared.iter().any(Declared::is_of_forms) {
             VERSION
+        } else if declared.iter().any(Declared::is_of_ranges) {
+            RANGES_VERSION
         } else if has_networks || self.indexes.iter().any(|index| index.deferrable) {
             NETWORKS_VERSION
         } else if declared.iter().any(|there| there.generated().is_some()) {
@@ -630,6 +635,26 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_a_form_raise_the_version_so_that_older_programs_refuse_them() {
+        // `tsvector`, `tsquery`, `hstore`, and arrays of them.
+        for kind in [3614, 3615, 3643, 3645, 13_998, 13_999] {
+            let mut forms = schema(Vec::new(), OnDelete::Restrict);
+            forms.columns[1].kind = Type::Text;
+            let of = |kind| Declared {
+                kind,
+                ..Declared::of(1)
+            };
+            forms.declared = vec![of(kind)];
+            let bytes = forms.encode();
+            assert_eq!(bytes[..2], [7, 0], "{kind}");
+            assert_eq!(Schema::decode(&bytes), Ok(forms.clone()));
+            // A schema without them stays readable by older programs.
+            forms.declared = vec![of(25)];
+            assert_eq!(forms.encode()[..2], [2, 0], "{kind}");
+        }
+    }
+
+    #[test]
     fn addresses_and_deferrable_keys_raise_the_version_so_that_older_programs_refuse_them() {
         const INET: u32 = 869;
         const CIDR: u32 = 650;
@@ -664,6 +689,22 @@ mod tests {
         assert_eq!(Schema::decode(&bytes), Ok(keys.clone()));
         keys.indexes[0].unique = true;
         assert!(Schema::decode(&keys.encode()).is_err());
+    }
+
+    #[test]
+    fn forms_of_extensions_and_of_text_search_raise_the_version_so_that_older_programs_refuse_them()
+    {
+        for kind in [3614, 3615, 3643, 3645, 13_998, 13_999] {
+            let mut forms = schema(Vec::new(), OnDelete::Restrict);
+            forms.columns[1].kind = Type::Text;
+            forms.declared = vec![Declared {
+                kind,
+                ..Declared::of(1)
+            }];
+            let bytes = forms.encode();
+            assert_eq!(bytes[..2], [6, 0], "{kind}");
+            assert_eq!(Schema::decode(&bytes), Ok(forms));
+        }
     }
 
     proptest! {

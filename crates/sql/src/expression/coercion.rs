@@ -5,8 +5,8 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    COLLATION_KEY, COLLATION_ORDER, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT,
-    TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
+    COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED,
+    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -262,7 +262,7 @@ pub(super) fn padded(typed: Typed) -> Expr {
 }
 
 /// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
-/// an array bytes, of an interval its length, of a `jsonb` bytes, of a text with a collation of ICU its key.
+/// an array bytes, of an interval its length, of a `jsonb` and an `hstore` bytes, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     let collation = typed.spec.collation.name();
     match collation.is_of_icu() && typed.kind().is_text() {
@@ -303,6 +303,8 @@ fn by_value(typed: Typed) -> Expr {
     }
     match typed.kind() {
         SqlType::Interval => return Expr::Call(Function(&LENGTH), vec![typed.expr]),
+        SqlType::Tsvector => return Expr::Call(Function(&VECTOR_KEY), vec![typed.expr]),
+        SqlType::Hstore => return Expr::Call(Function(&HSTORE_KEY), vec![typed.expr]),
         SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
         _ => {}
     }

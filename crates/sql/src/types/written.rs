@@ -124,6 +124,8 @@ impl TypeSpec {
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
+            DataType::TsVector => plain(SqlType::Tsvector),
+            DataType::TsQuery => plain(SqlType::Tsquery),
             DataType::Array(
                 ArrayElemTypeDef::SquareBracket(element, _)
                 | ArrayElemTypeDef::Qualified(element, _),
@@ -189,6 +191,12 @@ fn named(
         _ => None,
     });
     let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
+    // A type of an extension is no type of the catalogue's, which come first.
+    if text == SqlType::Hstore.name()
+        && let Ok(spec) = names.named(None, &text)
+    {
+        return of_user(spec, modifiers, whole);
+    }
     let spec = match text.as_str() {
         "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
@@ -205,10 +213,13 @@ fn named(
                 Some(kind) => TypeSpec::plain(kind),
                 None => {
                     let spec = names.named(None, &text);
-                    let spec = spec.map_err(|error| match is_multirange(&text) {
-                        true => SqlError::unsupported(format!("the type {text} is not supported")),
-                        false => error,
-                    })?;
+                    let spec =
+                        spec.map_err(|error| match is_multirange(&text) || text == "citext" {
+                            true => {
+                                SqlError::unsupported(format!("the type {text} is not supported"))
+                            }
+                            false => error,
+                        })?;
                     return of_user(spec, modifiers, whole);
                 }
             }

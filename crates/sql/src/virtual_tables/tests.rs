@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 40] = [
+const COLUMNS: [(&str, &str); 41] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -9,6 +9,10 @@ const COLUMNS: [(&str, &str); 40] = [
         "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval \
          attalign attstorage attcompression attnotnull atthasdef atthasmissing attidentity attgenerated \
          attisdropped attislocal attinhcount attcollation attacl attoptions attfdwoptions attmissingval",
+    ),
+    (
+        "pg_available_extensions",
+        "name default_version installed_version comment",
     ),
     ("pg_auth_members", "roleid member grantor admin_option"),
     (

@@ -322,7 +322,7 @@ select array['abc']::char(2)[]
 an array whose elements are character(2) is not supported
 
 statement error 0A000
-create table bad (a varchar(2)[])
+create table bad (a char(2)[])
 
 statement error 22023
 create table bad (a int) with (fillfactor = 700)
