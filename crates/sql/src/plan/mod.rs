@@ -13,6 +13,7 @@ mod expected;
 mod factoring;
 pub(crate) mod figured;
 pub(crate) mod from;
+mod frames;
 mod grouping;
 mod groups;
 pub(crate) mod insert;
