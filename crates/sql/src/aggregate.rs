@@ -520,7 +520,9 @@ impl Grouping {
         };
         let bits = |set: &Vec<usize>| {
             let bits = places.iter();
-            bits.fold(0, |bits, place| bits << 1 | i128::from(!set.contains(place)))
+            bits.fold(0, |bits, place| {
+                bits << 1 | i128::from(!set.contains(place))
+            })
         };
         let arms = of.sets.iter().enumerate().map(|(at, set)| {
             let sides = (Expr::Column(of.place), number(at as i128));

@@ -7,6 +7,7 @@ use super::compile::Compiler;
 use super::functions::{JSON_MOMENT, in_session, unknown};
 use super::order::sort_key;
 use super::ordered_sets::check_direct;
+use super::trees::parts_of_function;
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
@@ -48,7 +49,10 @@ impl Compiler<'_> {
         if list.args.len() > GROUPING_MAX {
             return Err(SqlError::new(
                 "54023",
-                format!("GROUPING must have fewer than {} arguments", GROUPING_MAX + 1),
+                format!(
+                    "GROUPING must have fewer than {} arguments",
+                    GROUPING_MAX + 1
+                ),
             ));
         }
         let mut places = Vec::with_capacity(list.args.len());
@@ -112,20 +116,18 @@ impl Compiler<'_> {
         if let AggregateKind::OrderedSet { set, .. } = named.kind {
             return self.ordered_set((named.name, set), function);
         }
-        if !function.within_group.is_empty() {
-            return Err(SqlError::new(
-                code::WRONG_OBJECT_TYPE,
-                format!(
-                    "{} is not an ordered-set aggregate, so it cannot have WITHIN GROUP",
-                    named.name
-                ),
-            ));
-        }
         let FunctionArguments::List(list) = &function.args else {
             return Err(SqlError::syntax(
                 "an aggregate needs arguments in parentheses",
             ));
         };
+        if !function.within_group.is_empty() {
+            let mut kinds = Vec::new();
+            for tree in parts_of_function(function) {
+                kinds.push(self.compile(tree)?.kind());
+            }
+            return Err(unknown(named.name, &kinds));
+        }
         let kind = named.kind;
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
         let (argument, separator) = self.aggregate_arguments(kind, function, list)?;

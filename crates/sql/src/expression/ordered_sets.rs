@@ -16,18 +16,12 @@ impl Compiler<'_> {
     /// An aggregate of an ordered set, with its arguments.
     ///
     /// # Errors
-    /// Invalid SQL; `42883` for types that it does not take; `42809` without `WITHIN GROUP`.
+    /// Invalid SQL; `42883` for types that it does not take, and without `WITHIN GROUP`.
     pub(super) fn ordered_set(
         &mut self,
         (name, set): (&'static str, OrderedSet),
         function: &ast::Function,
     ) -> Result<Aggregate, SqlError> {
-        if function.within_group.is_empty() {
-            return Err(SqlError::new(
-                code::WRONG_OBJECT_TYPE,
-                format!("WITHIN GROUP is required for ordered-set aggregate {name}"),
-            ));
-        }
         let FunctionArguments::List(list) = &function.args else {
             return Err(SqlError::syntax(
                 "an aggregate needs arguments in parentheses",
@@ -48,6 +42,7 @@ impl Compiler<'_> {
             values.push(self.compile(&by.expr)?);
         }
         let kinds = direct.iter().chain(&values).map(Typed::kind);
+        // Without WITHIN GROUP it has too few arguments.
         let refused = unknown(name, &kinds.collect::<Vec<_>>());
         let mut is_array = false;
         let wanted = match set {
@@ -143,7 +138,9 @@ pub(super) fn check_direct(aggregate: &Aggregate, grouping: &Grouping) -> Result
                 code::GROUPING,
                 "a column must appear in the GROUP BY clause or be used in an aggregate function",
             )
-            .detail("Direct arguments of an ordered-set aggregate must use only grouped columns."));
+            .detail(
+                "Direct arguments of an ordered-set aggregate must use only grouped columns.",
+            ));
         }
         if reads && grouping.sets.is_some() {
             return Err(SqlError::unsupported(

@@ -74,9 +74,7 @@ fn unquoted(token: &TokenWithSpan) -> String {
 fn bound(tokens: &[TokenWithSpan]) -> Option<(&'static str, &[TokenWithSpan])> {
     let is_said = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
     let said: Vec<&TokenWithSpan> = tokens.iter().filter(is_said).collect();
-    let words = |first, second| {
-        matches!(said.as_slice(), [a, b] if is_word(a, first) && is_word(b, second))
-    };
+    let words = |first, second| matches!(said.as_slice(), [a, b] if is_word(a, first) && is_word(b, second));
     if words("current", "row") {
         return Some(("current", &[]));
     }
@@ -93,6 +91,53 @@ fn bound(tokens: &[TokenWithSpan]) -> Option<(&'static str, &[TokenWithSpan])> {
         _ => return None,
     };
     Some((kind, tokens.get(..last)?))
+}
+
+/// The most tokens of a bound's offset that begins with a text.
+const OFFSET_TOKENS_MAX: usize = 64;
+
+/// Puts the offsets of frames that are casts of texts, `'1 day'::interval PRECEDING`, in parentheses: the parser takes a text
+/// there for a whole interval.
+pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let ends = |token: &TokenWithSpan| is_one_of(token, &["preceding", "following"]);
+    if !tokens.iter().any(ends) {
+        return tokens;
+    }
+    let mut written = Vec::with_capacity(tokens.len() + 2);
+    // True behind a word at which a bound begins.
+    let mut begins = false;
+    let mut closes = None;
+    for (at, token) in tokens.iter().enumerate() {
+        if closes == Some(at) {
+            written.push(TokenWithSpan::new(Token::RParen, token.span));
+        }
+        let is_space = matches!(token.token, Token::Whitespace(_));
+        if begins && matches!(token.token, Token::SingleQuotedString(_)) {
+            let rest = tokens
+                .iter()
+                .enumerate()
+                .skip(at + 1)
+                .take(OFFSET_TOKENS_MAX);
+            let mut said = rest.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+            let is_cast = said
+                .next()
+                .is_some_and(|(_, token)| token.token == Token::DoubleColon);
+            let end = said
+                .take_while(|(_, token)| {
+                    !matches!(token.token, Token::SemiColon | Token::SingleQuotedString(_))
+                })
+                .find(|(_, token)| ends(token));
+            if let (true, Some((end, _))) = (is_cast, end) {
+                written.push(TokenWithSpan::new(Token::LParen, token.span));
+                closes = Some(end);
+            }
+        }
+        if !is_space {
+            begins = is_one_of(token, &["range", "rows", "groups", "between", "and"]);
+        }
+        written.push(token.clone());
+    }
+    written
 }
 
 /// Writes frames with exclusions so.

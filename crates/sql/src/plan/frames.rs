@@ -124,7 +124,11 @@ impl<'f, 'e> Frames<'f, 'e> {
         };
         let mut groups = 0..0;
         if self.unit == FrameUnit::Groups {
-            while self.groups.get(self.group + 1).is_some_and(|next| *next <= place) {
+            while self
+                .groups
+                .get(self.group + 1)
+                .is_some_and(|next| *next <= place)
+            {
                 self.group += 1;
             }
             groups = self.group..self.group + 1;
@@ -234,6 +238,8 @@ enum Limit {
     /// Before, or behind, all values.
     Least,
     Greatest,
+    /// At no distance from any number: an infinity that is as far as the other one.
+    None,
 }
 
 impl Limit {
@@ -243,6 +249,15 @@ impl Limit {
             Limit::At(limit) => compared(value, limit),
             Limit::Least => std::cmp::Ordering::Greater,
             Limit::Greatest => std::cmp::Ordering::Less,
+            Limit::None => {
+                // As in PostgreSQL all numbers are within it, and NaN is where the order has it.
+                let is_nan = matches!(value, Value::Float(value) if value.is_nan());
+                return match (is_start, descending) {
+                    (true, _) => is_nan && descending,
+                    (false, true) => true,
+                    (false, false) => !is_nan,
+                };
+            }
         };
         let order = match descending {
             true => order.reverse(),
@@ -260,6 +275,11 @@ fn compared(a: &Value, b: &Value) -> std::cmp::Ordering {
         // Of intervals.
         (Value::Text(a), Value::Text(b)) => {
             (Interval::known(a).length()).cmp(&Interval::known(b).length())
+        }
+        // NaN is behind all others.
+        (Value::Float(a), Value::Float(b)) => {
+            let order = a.is_nan().cmp(&b.is_nan());
+            order.then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
         }
         // A day is its midnight.
         (Value::Date(_), Value::Timestamp(_)) => {
@@ -311,9 +331,7 @@ fn limit_of(
             let by = float_of(by.as_ref());
             let moved = if subtracts { value - by } else { value + by };
             match moved.is_nan() && !value.is_nan() {
-                // An infinity at an infinite distance from the other one: all rows are within it.
-                true if subtracts => Limit::Least,
-                true => Limit::Greatest,
+                true => Limit::None,
                 false => Limit::At(Value::Float(moved)),
             }
         }

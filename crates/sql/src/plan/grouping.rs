@@ -12,7 +12,8 @@ use crate::names::{name_of, qualified};
 use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select, SelectItem,
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select,
+    SelectItem,
 };
 
 /// The most groupings of a query.
@@ -234,7 +235,10 @@ fn named_item<'t>(scope: &Scope, select: &'t Select, tree: &'t Tree) -> Result<&
                     )),
                 };
             }
-            Ok(tree)
+            match &value.value {
+                ast::Value::Placeholder(_) => Ok(tree),
+                _ => Err(SqlError::syntax("non-integer constant in GROUP BY")),
+            }
         }
         Tree::Identifier(name) if scope.find(None, &name_of(name)).is_err() => {
             let name = name_of(name);
@@ -295,14 +299,7 @@ pub(crate) fn grouped(
     (windows, sets): Calls<'_>,
 ) -> Result<Grouped, SqlError> {
     let declared = grouping.clone();
-    match grouped_by(
-        planning,
-        select,
-        tail,
-        scope,
-        grouping,
-        (windows, sets),
-    ) {
+    match grouped_by(planning, select, tail, scope, grouping, (windows, sets)) {
         Err(error) if error.code == code::GROUPING => {
             *grouping = declared;
             (*windows, *sets) = (Windows::default(), RowCalls::default());
