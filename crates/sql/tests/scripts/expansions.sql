@@ -353,3 +353,39 @@ select * from vv where x=2
 ----
 2
 2
+
+# Moments, by steps that are not all as long.
+
+query
+select * from generate_series(timestamp '2024-01-31', '2024-05-01', '1 month') g
+----
+2024-01-31 00:00:00
+2024-02-29 00:00:00
+2024-03-29 00:00:00
+2024-04-29 00:00:00
+
+query
+select generate_series(timestamp '2024-01-02', timestamp '2024-01-01', interval '-8 hours')::time
+----
+00:00:00
+16:00:00
+08:00:00
+00:00:00
+
+statement error 22023
+select generate_series(timestamp '2024-01-02', timestamp '2024-01-01', interval '0')
+
+statement ok
+set timezone = 'Europe/Berlin'
+
+query
+select generate_series(timestamptz '2024-03-30 00:00', '2024-04-01 00:00', '1 day')
+----
+2024-03-30 00:00:00+01
+2024-03-31 00:00:00+01
+2024-04-01 00:00:00+02
+
+query
+select count(*) from generate_series(date '2024-01-01', date '2024-01-03', '1 day') d
+----
+3

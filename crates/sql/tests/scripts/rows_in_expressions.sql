@@ -33,7 +33,7 @@ select unnest(array[1, 2]) + 1
 query
 select unnest(array['[1,2)'::int4range]) && '[1,3)'
 ----
-true
+t
 
 query
 select jsonb_array_elements('[{"a": 1}]') -> 'a'
