@@ -155,7 +155,7 @@ impl<'p> Rewriting<'p> {
         let may_change_key = changes.moves || changes.may_collide;
         let own = source.schema(self.table());
         let refers = own.is_some_and(|schema| schema.foreign_keys.iter().any(refers));
-        !refers && !(may_change_key && !source.referring(self.table()).is_empty())
+        !refers && (!may_change_key || source.referring(self.table()).is_empty())
     }
 }
 
