@@ -431,7 +431,7 @@ statement ok
 insert into without_scale values (10, 10), (7.5, 7.5), (0.000000000000000001, 0)
 
 query
-select v::text, array[v, w], to_json(v), to_jsonb(v), v || '', concat(v) from without_scale order by v desc
+select v::text, array[v, w], to_json(v), to_jsonb(v), v || '', concat(v) from without_scale order by w desc
 ----
 10|{10,10.00}|10|10|10|10
 7.5|{7.5,7.50}|7.5|7.5|7.5|7.5
