@@ -47,6 +47,18 @@ pub trait ReadRows {
             .collect()
     }
 
+    /// The tables that may have an index of a name, in the order of their numbers.
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        let has_it = |number: &u16| {
+            let schema = self.row_schema(*number).into_iter();
+            let mut indexes = schema.flat_map(|schema| &schema.indexes);
+            indexes.any(|index| index.name == name)
+        };
+        (0..self.definitions().len() as u16)
+            .filter(has_it)
+            .collect()
+    }
+
     /// The schema of a table; `None` if there is no such table.
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>>;
 
@@ -130,6 +142,11 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
         (**self).referring(table)
+    }
+
+    #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        (**self).indexed(name)
     }
 
     #[inline]

@@ -3,8 +3,9 @@
 
 use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::relation::{OBJECTS, kind, objects, parsed};
+use crate::relation::{BY_KIND, OBJECTS, kind, objects, parsed, put_object, unnoted_materialized};
 use crate::sequences::{Counter, Counters, Sequence};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
@@ -109,8 +110,12 @@ impl Database {
     /// As [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
-        if !is_there {
-            tables.create_table(OBJECTS, objects_schema())?;
+        match is_there {
+            true => index_objects(&tables)?,
+            false => {
+                let schema = objects_schema().index(BY_KIND, ["kind", "name"]);
+                tables.create_table(OBJECTS, schema.ordered())?;
+            }
         }
         forget_next_contents(&tables)?;
         let database = Self::with(Store::Memory(tables.clone()));
@@ -360,6 +365,37 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
         }
     }
     Ok(())
+}
+
+/// Gives the objects of a database that was made before their index, and notes the materialized views that it has.
+///
+/// # Errors
+/// The engine's.
+fn index_objects(tables: &Tables) -> Result<(), SqlError> {
+    let schema = objects_schema().index(BY_KIND, ["kind", "name"]).ordered();
+    let schema = schema
+        .build()
+        .map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))?;
+    let (missing, unnoted) = tables.read(|view| {
+        let source = *view;
+        let number = view.table_named(OBJECTS);
+        let there = number.and_then(|number| Source::schema(view, number));
+        let is_there = there.is_some_and(|there| there.indexes == schema.indexes);
+        Ok((
+            number.filter(|_| !is_there),
+            unnoted_materialized(&source).unwrap_or_default(),
+        ))
+    })?;
+    if missing.is_none() && unnoted.is_empty() {
+        return Ok(());
+    }
+    tables.transaction().errors().run(|tx| {
+        if let (Some(number), Some(index)) = (missing, schema.indexes.first()) {
+            DefineTarget::create_index(tx, number, index.clone())?;
+        }
+        let mut unnoted = unnoted.iter();
+        unnoted.try_for_each(|number| put_object(tx, kind::MATERIALIZED, number, ""))
+    })
 }
 
 /// The table of what the engine's schemas cannot say.

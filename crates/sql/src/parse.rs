@@ -6,6 +6,8 @@ pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod fetch;
+mod frames;
+mod grouping_sets;
 mod identities;
 mod intervals;
 mod limits;
@@ -23,6 +25,8 @@ pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
+pub(crate) use frames::{Excluded, excluded};
+pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
@@ -38,8 +42,11 @@ use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use frames::{with_cast_offsets, with_exclusions};
+use grouping_sets::with_nested_sets;
 use identities::with_identities;
 use intervals::with_digits;
+pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
@@ -284,6 +291,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
+    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
@@ -543,6 +551,9 @@ mod tests {
             ("select 1 of ", "for update of a, "),
             ("create table t (", "like a including "),
             ("select ", "fetch first ("),
+            ("select exclude rows ", "range 1 exclude ties) "),
+            ("select preceding ", "and '1'::"),
+            ("select ", "grouping sets ("),
         ] {
             let text = format!("{begin}{}", repeated.repeat(50_000));
             // Most are refused; all end.

@@ -24,6 +24,12 @@ pub(crate) trait Source {
     /// The tables, and what else there is, by number.
     fn definitions(&self) -> &Definitions;
 
+    /// The tables that refer to one, in the order of their numbers.
+    fn referring(&self, number: u16) -> Vec<u16>;
+
+    /// The tables that may have an index of a name, in the order of their numbers.
+    fn indexed(&self, name: &str) -> Vec<u16>;
+
     /// What the rows of a table are.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
@@ -109,6 +115,14 @@ pub(crate) trait Source {
 impl<S: ReadRows> Source for S {
     fn definitions(&self) -> &Definitions {
         ReadRows::definitions(self)
+    }
+
+    fn referring(&self, number: u16) -> Vec<u16> {
+        ReadRows::referring(self, number)
+    }
+
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        ReadRows::indexed(self, name)
     }
 
     fn schema(&self, number: u16) -> Option<Arc<Schema>> {

@@ -6,7 +6,8 @@ mod moments;
 pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
-use crate::types::SqlType;
+use crate::types::{FREE_SCALE, SqlType};
+use crate::values::arithmetic::without_zeros;
 use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
@@ -440,6 +441,14 @@ pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
         return None;
     }
     let mut text = String::new();
+    let value = match (kind, value) {
+        // Of a column without a scale, whose zeros fill it.
+        (SqlType::Numeric, ValueRef::Decimal(units, FREE_SCALE)) => {
+            let (units, scale) = without_zeros(units, FREE_SCALE);
+            ValueRef::Decimal(units, scale)
+        }
+        (_, value) => value,
+    };
     encode_text(kind, &value, &mut text);
     Some(text)
 }

@@ -40,6 +40,7 @@ pub mod changes;
 mod followed;
 pub mod hash;
 pub mod index;
+mod index_names;
 mod index_run;
 pub mod index_store;
 mod index_view;

@@ -380,7 +380,7 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
         let message = format!("window functions are not allowed in {all}");
         return Err(SqlError::new(code::WINDOWING, message));
     }
-    match Aggregate::named(&function_name(function)?) {
+    match Aggregate::called(function, &function_name(function)?) {
         None => Ok(()),
         Some(_) => {
             let message = format!("aggregate functions are not allowed in {all}");

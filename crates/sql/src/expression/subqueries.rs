@@ -164,10 +164,11 @@ impl Compiler<'_> {
             let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
             return self.element(&name, rest);
         }
-        let array = self.compile(root)?;
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
-            return expanded(array, &field.value);
+            let field = expanded(self.whole(root)?, &field.value)?;
+            return self.placed_rows(field, "_pg_expandarray");
         }
+        let array = self.compile(root)?;
         if array.kind() == SqlType::Jsonb {
             return self.part_of_json(array, chain);
         }

@@ -38,6 +38,11 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.snapshot.index_names.tables(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         self.snapshot.schema_of(table)
     }

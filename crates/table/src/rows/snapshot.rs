@@ -128,6 +128,11 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.index_names.tables(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.frozen(table).ok()?.state.schema)
     }

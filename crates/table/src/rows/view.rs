@@ -93,6 +93,11 @@ impl<'a> ReadRows for View<'a> {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.space().tables.index_names().tables(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.state_of(table)?.schema)
     }
@@ -164,6 +169,11 @@ impl ReadRows for Transaction<'_> {
     #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
         self.space.tables.references().to(table).to_vec()
+    }
+
+    #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.space.tables.index_names().tables(name)
     }
 
     #[inline]

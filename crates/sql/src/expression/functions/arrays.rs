@@ -4,11 +4,14 @@ use super::definition::*;
 use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::Comparison;
+use crate::text::text_of;
 use crate::types::SqlType;
-use crate::values::arithmetic::decimal_of;
+use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
+use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
 use sardonyx::schema::Value;
+use sardonyx_rows::condition::compare;
 use std::collections::HashSet;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -37,6 +40,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     generate_series(INT8, INT8, INT8) -> INT8, series, "rows of the numbers from one to another by steps", rows;
     generate_series(NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another", rows;
     generate_series(NUMERIC, NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another by steps", rows;
+    generate_series(TIMESTAMP, TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, with| moment_series(a, SqlType::Timestamp, with), "rows of the moments from one to another by steps", rows;
+    generate_series(TIMESTAMPTZ, TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, with| moment_series(a, SqlType::Timestamptz, with), "rows of the moments from one to another by steps in the session's time zone", stable, rows;
     string_to_array(TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators", on_null;
     string_to_array(TEXT, TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators; those that are the last text are null", on_null;
     string_to_table(TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators", on_null, rows;
@@ -193,6 +198,37 @@ fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -
         now = next;
     }
     array_of(numbers)
+}
+
+fn moment_series(
+    a: Arguments<'_>,
+    kind: SqlType,
+    with: &crate::expression::Environment<'_>,
+) -> Answer {
+    let step = Interval::known(a.text(2));
+    let length = step.length();
+    if length == 0 {
+        return Err(no_step());
+    }
+    let (mut now, to) = (a.value(0).to_value(), a.value(1).to_value());
+    let mut moments = String::new();
+    loop {
+        let order = compare(now.as_ref(), to.as_ref());
+        let is_within = order.is_some_and(|order| match length > 0 {
+            true => order.is_le(),
+            false => order.is_ge(),
+        });
+        if !is_within {
+            return array_of(moments);
+        }
+        with.context.look_at_row()?;
+        let text = text_of(kind, now.as_ref()).unwrap_or_default();
+        append(&mut moments, &format!("\"{text}\""))?;
+        now = match kind {
+            SqlType::Timestamptz => shift_in(now.as_ref(), &step, with.context.zone())?,
+            kind => shift(now.as_ref(), &step, kind)?,
+        };
+    }
 }
 
 /// `ARRAY[…]`: the number of the elements' type, and the elements.

@@ -101,8 +101,3 @@ fn named(name: &str) -> &'static [Function] {
 pub(crate) fn function_number(place: usize) -> u32 {
     14_000 + place as u32
 }
-
-/// The first function of a name, of those that are in the tables.
-pub(crate) fn first_named(name: &str) -> Option<Function> {
-    named(name).first().copied()
-}
