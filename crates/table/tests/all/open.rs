@@ -191,7 +191,7 @@ impl Step {
                 let Ok(index) = rows.index(PRIMARY) else {
                     return "no order".into();
                 };
-                let range = index.range((*from,)..(*to,)).expect("a range");
+                let range = index.range_or_none((*from,)..(*to,)).expect("a range");
                 let found: Vec<String> = match from_back {
                     true => (range.rev().take(*most))
                         .map(|row| shown(&row.expect("a row")))
@@ -219,7 +219,7 @@ impl Step {
             }
             Step::CountAmounts(from, to) => {
                 let index = rows.index("by_amount").expect("an index");
-                told(index.count_range((*from,)..(*to,)))
+                told(index.count_range_or_none((*from,)..(*to,)))
             }
             Step::Count => rows.count().to_string(),
             Step::Scan => {
