@@ -1,162 +1,33 @@
-//! Tables as SQL sees them: the engine's schema, and what it cannot say, which stands in a table of SQL's own.
+//! Tables as SQL sees them: the engine's schema, and properties that it does not have, which are in a table of SQL's own.
 //!
-//! The table is `sql.objects`: a kind, a name and a body each, which change with the transaction that changes what they
-//! speak of. Of tables they have what the engine's schema cannot say: lengths of `varchar`, whether a time has a zone,
-//! defaults that are computed, a key that nobody sees, columns that may not be null although they could.
+//! `objects` has that table; `notes` has its bodies about tables: lengths of `varchar`, time zones of times, computed
+//! defaults, a hidden key, columns that may not be null although the engine's columns may.
 
-use crate::define_target::DefineTarget;
+mod notes;
+mod objects;
+
+pub(crate) use notes::{ColumnNotes, ReferenceNotes, TableNotes, UpdateAction, store_notes};
+pub(crate) use objects::{
+    BODY, OBJECTS, delete_object, kind, object, objects, parsed, printed, put_object,
+};
+
 use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, comment_name, name_of_primary};
-use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, local, schema_of, split, written};
 use crate::source::Source;
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
+use notes::notes_of;
+use objects::objects_with;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The table of what the engine's schemas cannot say.
-pub(crate) const OBJECTS: &str = "sql.objects";
-/// The column of it that has the bodies.
-pub(crate) const BODY: usize = 2;
 /// What names of SQL's own tables begin with.
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
-
-/// Kinds of objects.
-pub(crate) mod kind {
-    pub const TABLE: &str = "table";
-    pub const SEQUENCE: &str = "sequence";
-    pub const PROCEDURE: &str = "procedure";
-    pub const VIEW: &str = "view";
-    pub const COMMENT: &str = "comment";
-    pub const SCHEMA: &str = "schema";
-    pub const TYPES: &str = "types";
-    pub const EXTENSION: &str = "extension";
-}
-
-/// What the engine's schema does not say of a table.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TableNotes {
-    /// Its name when this was written: of another table of the number nothing is known.
-    pub table: String,
-    /// True if rows are found by a hidden number.
-    #[serde(default)]
-    pub hidden_key: bool,
-    /// The name of the primary key's constraint.
-    #[serde(default)]
-    pub primary_name: Option<String>,
-    /// The unique index that is the primary key, where the engine's is hidden.
-    #[serde(default)]
-    pub primary_index: Option<String>,
-    /// Unique indexes that are constraints.
-    #[serde(default)]
-    pub constraints: Vec<String>,
-    /// Foreign keys by name, where there is more to say of them than the engine's schema does.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub references: BTreeMap<String, ReferenceNotes>,
-    /// `COMMENT ON TABLE`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// Comments of constraints, by their names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub constraint_comments: BTreeMap<String, String>,
-    /// Comments of indexes, by their names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub index_comments: BTreeMap<String, String>,
-    /// The columns that `INCLUDE` names, by the indexes' names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub included: BTreeMap<String, Vec<usize>>,
-    /// The operator classes of indexes that are not those of their columns' types, by the indexes' names and the columns' numbers.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
-    /// The query of a materialized view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub materialized: Option<String>,
-    /// It has no rows until it is refreshed, and cannot be read.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unpopulated: bool,
-    /// What a commit does to a temporary table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_commit: Option<OnCommit>,
-    /// By the columns' numbers.
-    #[serde(default)]
-    pub columns: BTreeMap<usize, ColumnNotes>,
-}
-
-/// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ReferenceNotes {
-    /// `DEFERRABLE`.
-    #[serde(default)]
-    pub deferrable: bool,
-    /// `INITIALLY DEFERRED`.
-    #[serde(default)]
-    pub deferred: bool,
-    /// `ON DELETE RESTRICT`, rather than `NO ACTION`.
-    #[serde(default)]
-    pub delete_restricts: bool,
-    /// `ON UPDATE RESTRICT`.
-    #[serde(default)]
-    pub update_restricts: bool,
-    /// `MATCH FULL`.
-    #[serde(default)]
-    pub full: bool,
-    /// `ON UPDATE` with an action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_update: Option<UpdateAction>,
-}
-
-/// What becomes of rows whose referenced row gets another key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UpdateAction {
-    /// They get it, too.
-    Cascade,
-    /// Their columns become null.
-    SetNull,
-    /// Their columns get their defaults.
-    SetDefault,
-}
-
-/// What the engine's schema does not say of a column.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ColumnNotes {
-    /// The type's number in PostgreSQL's catalogue.
-    pub kind: u32,
-    pub modifier: i32,
-    /// It may not be null, although the engine's column may.
-    #[serde(default)]
-    pub not_null: bool,
-    /// An expression.
-    #[serde(default)]
-    pub default: Option<String>,
-    /// `generated … as identity`: `a` always, `d` by default.
-    #[serde(default)]
-    pub identity: Option<char>,
-    /// The sequence of which the column draws its numbers, and that goes with it.
-    #[serde(default)]
-    pub sequence: Option<String>,
-    /// Other sequences that go with it: `OWNED BY`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owned: Vec<String>,
-    /// `COMMENT ON COLUMN`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// The number of the domain that it was declared with; the type is the domain's base.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub domain: Option<u32>,
-    /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<usize>,
-    /// The collation that it was declared with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collation: Option<String>,
-}
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -424,103 +295,6 @@ pub(crate) fn is_own(name: &str) -> bool {
     name.starts_with(OWN) || name.starts_with("sardonyx.") || name.starts_with('.')
 }
 
-/// The body of an object.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn object(
-    source: &dyn Source,
-    kind: &str,
-    name: &str,
-) -> Result<Option<String>, SqlError> {
-    let Some(number) = source.table_named(OBJECTS) else {
-        return Ok(None);
-    };
-    let mut found = None;
-    let key = [Value::from(kind), Value::from(name)];
-    source.point(number, &key, &mut |row| {
-        if let ValueRef::Text(body) = row.value(2)? {
-            found = Some(body.to_string());
-        }
-        Ok(false)
-    })?;
-    Ok(found)
-}
-
-/// All objects of a kind, by name.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
-    objects_with(source, kind, &|_| true)
-}
-
-/// The objects of a kind of which this is true, by name.
-fn objects_with(
-    source: &dyn Source,
-    kind: &str,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<(String, String)>, SqlError> {
-    let mut found = Vec::new();
-    let Some(number) = source.table_named(OBJECTS) else {
-        return Ok(found);
-    };
-    source.scan(number, &mut |row| {
-        if let (ValueRef::Text(of), ValueRef::Text(name), ValueRef::Text(body)) =
-            (row.value(0)?, row.value(1)?, row.value(2)?)
-            && of == kind
-            && is_wanted(body)
-        {
-            found.push((name.to_string(), body.to_string()));
-        }
-        Ok(true)
-    })?;
-    found.sort();
-    Ok(found)
-}
-
-/// Stores an object.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn put_object(
-    tx: &mut dyn DefineTarget,
-    kind: &str,
-    name: &str,
-    body: &str,
-) -> Result<(), SqlError> {
-    let values = [
-        ("kind", Value::from(kind)),
-        ("name", Value::from(name)),
-        ("body", Value::from(body)),
-    ];
-    Ok(tx.put_named(OBJECTS, &values)?)
-}
-
-/// Removes an object. Returns whether there was one.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn delete_object(
-    tx: &mut dyn DefineTarget,
-    kind: &str,
-    name: &str,
-) -> Result<bool, SqlError> {
-    let key = [Value::from(kind), Value::from(name)];
-    Ok(tx.delete_named(OBJECTS, &key)?)
-}
-
-fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes, SqlError> {
-    let body = object(source, kind::TABLE, &number.to_string())?;
-    let notes: Option<TableNotes> = match body {
-        Some(body) => Some(parsed(&body)?),
-        None => None,
-    };
-    Ok(notes
-        .filter(|notes| notes.table == table)
-        .unwrap_or_default())
-}
-
 /// The materialized views. The notes of other tables are not parsed: each definition looks for these.
 ///
 /// # Errors
@@ -539,39 +313,6 @@ pub(crate) fn materialized(source: &dyn Source) -> Result<Vec<Relation>, SqlErro
     }
     found.sort_by_key(|relation| relation.number);
     Ok(found)
-}
-
-/// Reads what stands in an object.
-///
-/// # Errors
-/// `XX001` if it cannot be read.
-pub(crate) fn parsed<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, SqlError> {
-    serde_json::from_str(body).map_err(|error| {
-        SqlError::new(
-            code::DATA_CORRUPTED,
-            format!("what stands in {OBJECTS} cannot be read: {error}"),
-        )
-    })
-}
-
-/// Writes what is to stand in an object.
-///
-/// # Errors
-/// `XX000`, if it cannot be written.
-pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
-    serde_json::to_string(value).map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))
-}
-
-/// Stores the notes of a table.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn store_notes(
-    tx: &mut dyn DefineTarget,
-    number: u16,
-    notes: &TableNotes,
-) -> Result<(), SqlError> {
-    put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
 }
 
 /// The number that a table has in `pg_class`.
