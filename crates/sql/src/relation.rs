@@ -20,7 +20,7 @@ use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use notes::notes_of;
 use objects::objects_with;
-use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
+use sardonyx::schema::{DeclaredDefault, Schema, Type, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
