@@ -5,7 +5,6 @@ use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::on_commit::OnCommit;
 use crate::source::Source;
-use crate::types::{Collation, NamedCollation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 mod model;
 
 use crate::common::{Fresh, flight, lines, query, run, wait};
-use model::{Model, NAMES, Say, says};
+use model::{Model, NAMES, says};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use sardonyx_sql::{Outcome, Session, SessionOptions, SqlError, code};
