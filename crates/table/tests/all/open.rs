@@ -8,7 +8,7 @@ use sardonyx_rows::constraints::Due;
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::{Rows, TableError};
 use sardonyx_table::OpenRows;
-use stock::{Step, Stock, code, told};
+use stock::{Step, Stock};
 
 /// An open transaction, its steps, and its results.
 struct Running {

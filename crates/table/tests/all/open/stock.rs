@@ -1,6 +1,7 @@
 //! A stock of items and parts, and steps on it that an open transaction and a closure run alike.
 
 use crate::support::{STORE_BYTES, World};
+use sardonyx_base::error::Error;
 use sardonyx_base::random::Random;
 use sardonyx_rows::CountedRows;
 use sardonyx_rows::Rows;
@@ -128,7 +129,7 @@ pub fn shown(row: &dyn ReadRow) -> String {
     format!("({} {} {})", value(0), value(1), value(2))
 }
 
-pub fn told<T: std::fmt::Debug>(result: Result<T, sardonyx_base::error::Error>) -> String {
+pub fn told<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
         Err(error) => format!("{error}"),
