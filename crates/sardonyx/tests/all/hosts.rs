@@ -13,7 +13,7 @@ use sardonyx::hosts::{
 use sardonyx::{Error, Options, Tables, record};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{KeepInStore, StorageOptions, delete_past, follow_store, take_lock};
-use sardonyx_storage::remote_log::store::Register;
+use sardonyx_storage::remote_log::store::{Register, RemoteStore};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
