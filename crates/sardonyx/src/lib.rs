@@ -206,12 +206,13 @@ pub mod reports {
 /// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
 pub mod rows {
     pub use sardonyx_rows::{
-        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows, RecordMut,
-        RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows, ScanRows, WriteRows,
+        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows,
+        RecordIndex, RecordMut, RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows,
+        ScanRows, WriteRows,
     };
     pub use sardonyx_table::{
-        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, RecordIndex,
-        Row, SpaceSnapshot, Walk,
+        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Row,
+        SpaceSnapshot, Walk,
     };
 }
 

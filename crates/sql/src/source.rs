@@ -190,7 +190,7 @@ impl<S: ReadRows> Source for S {
     ) -> Result<(), SqlError> {
         let rows = self
             .row_index(number, index)?
-            .range::<&Vec<Value>>(bounds_of(range))?;
+            .range_or_none::<&Vec<Value>>(bounds_of(range))?;
         match range.backward {
             true => give(rows.rev(), each)?,
             false => give(rows, each)?,
@@ -200,7 +200,7 @@ impl<S: ReadRows> Source for S {
 
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError> {
         let index = self.row_index(number, index)?;
-        Ok(index.count_range::<&Vec<Value>>(bounds_of(range))?)
+        Ok(index.count_range_or_none::<&Vec<Value>>(bounds_of(range))?)
     }
 }
 

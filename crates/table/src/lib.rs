@@ -71,7 +71,7 @@ pub use index_run::IndexRun;
 pub use index_view::{Index, IndexRange};
 pub use open::{
     LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
-    OwnRow, RecordIndex,
+    OwnRow,
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;

@@ -201,7 +201,7 @@ impl<S: State> Data<'_, S> {
         each: &mut dyn FnMut(&[u8], f64) -> bool,
     ) -> Result<(), Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, index)?;
-        let mut range = index.range((of_id(id, from), of_id(id, to)))?;
+        let mut range = index.range_or_none((of_id(id, from), of_id(id, to)))?;
         loop {
             let row = if reverse {
                 range.next_back()
@@ -225,7 +225,7 @@ impl<S: State> Data<'_, S> {
     ) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, BY_SCORE)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range(range)?)
+        Ok(index.count_range_or_none(range)?)
     }
 
     /// The same in the order of members.
@@ -236,7 +236,7 @@ impl<S: State> Data<'_, S> {
     ) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, PRIMARY)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range(range)?)
+        Ok(index.count_range_or_none(range)?)
     }
 }
 

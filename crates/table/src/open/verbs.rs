@@ -133,7 +133,7 @@ impl OpenRows {
                 continue;
             }
             let index = self.index_named(table, &index.name)?;
-            let mut range = index.beginning(&values[..])?;
+            let mut range = index.rows_beginning(&values[..])?;
             while let Some((other, _)) = range.step(false)? {
                 if *other != *key {
                     return Err(known.format.duplicate_value(number, bytes));

@@ -216,7 +216,7 @@ impl<S: State> Data<'_, S> {
             return Ok(());
         }
         let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
-        let mut range = index.range((id, from.ms, from.seq)..=(id, to.ms, to.seq))?;
+        let mut range = index.range_or_none((id, from.ms, from.seq)..=(id, to.ms, to.seq))?;
         loop {
             let row = if reverse {
                 range.next_back()
