@@ -18,7 +18,7 @@
 mod cells;
 mod classes;
 
-pub use cells::{Cell, CellStore, Replacement, cells_for};
+pub use cells::{Cell, CellStore, Replacement, alone, cells_for, put_alone};
 pub use classes::{CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
 
 use crate::error::TableError;

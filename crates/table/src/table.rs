@@ -305,7 +305,8 @@ impl TableState {
         index.find(indexes, hash, |at| self.key().plain(bytes, at) == key)
     }
 
-    /// The row with this key of this hash, whose bytes are made of its columns.
+    /// The row with this key of this hash, whose bytes are made of its columns. `plain` is the key's value, if that is
+    /// bytes and nothing else: these are compared where they stand.
     #[inline]
     pub fn find_by_columns(
         &self,
@@ -313,9 +314,12 @@ impl TableState {
         indexes: &IndexStore,
         bytes: &[u8],
         hash: u64,
-        key: &[u8],
+        (key, plain): (&[u8], Option<&[u8]>),
     ) -> Option<Address> {
-        let is_it = |at| shape.shares(bytes, at, key).unwrap_or(false);
+        let is_it = |at| {
+            let is_plain = plain.and_then(|plain| shape.is_bytes(bytes, at, plain));
+            is_plain.unwrap_or_else(|| shape.shares(bytes, at, key).unwrap_or(false))
+        };
         self.index.find(indexes, hash, is_it)
     }
 

@@ -87,9 +87,17 @@ impl Kind {
     }
 
     /// The kind with this name.
-    pub fn named(name: &str) -> Option<Kind> {
-        let mut known = Kind::KNOWN.into_iter();
-        known.find(|kind| kind.name() == name)
+    #[inline]
+    pub fn named(name: &[u8]) -> Option<Kind> {
+        Some(match name {
+            b"string" => Kind::String,
+            b"hash" => Kind::Hash,
+            b"set" => Kind::Set,
+            b"zset" => Kind::SortedSet,
+            b"list" => Kind::List,
+            b"stream" => Kind::Stream,
+            _ => return None,
+        })
     }
 }
 

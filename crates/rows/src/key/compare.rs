@@ -12,6 +12,33 @@ use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
 impl KeyShape {
+    /// The key's one column, if it has no other.
+    #[inline]
+    pub(super) fn bytes_alone(&self) -> Option<&Part> {
+        match &*self.parts {
+            [part] => Some(part),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a row's key is these bytes, which are not encoded. `None` if the key is not of one such column, or
+    /// the row's bytes are not borrowed in one piece; then use [`KeyShape::shares`].
+    #[inline]
+    pub fn is_bytes(&self, pages: &[u8], row: Address, bytes: &[u8]) -> Option<bool> {
+        let part = self.bytes_alone().filter(|part| part.is_plain_bytes())?;
+        if part.since_shape > 0 {
+            return None;
+        }
+        let reference = Reference::at(pages, row.0 as usize + part.offset);
+        if reference.len() != bytes.len() || !bytes.starts_with(reference.start()) {
+            return Some(false);
+        }
+        match reference.cell() {
+            None => Some(true),
+            Some(_) => Some(borrow_value(pages, &reference, "").ok()?? == bytes),
+        }
+    }
+
     /// Returns true if a row's key begins with these bytes, or is this whole key: all columns are looked at.
     #[inline]
     pub fn shares<P: PageRead + ?Sized>(
@@ -168,8 +195,14 @@ impl Part {
 
     /// Returns true if a row's key has the [short bytes](Part::short) of the column's integer, and no others.
     #[inline]
-    fn is_short_and_ascending(&self) -> bool {
+    pub(super) fn is_short_and_ascending(&self) -> bool {
         self.is_short && self.null.is_none() && !self.descending && self.since_shape == 0
+    }
+
+    /// Returns true if a row's key has the column's bytes, escaped.
+    #[inline]
+    pub(super) fn is_plain_bytes(&self) -> bool {
+        self.kind == Type::Bytes && self.null.is_none() && !self.descending
     }
 
     /// The number of bytes that an integer of the column has in a key, given its first byte; `None` if that byte is no

@@ -140,9 +140,9 @@ pub(crate) fn find_row(
     key: &(impl KeyValues + ?Sized),
 ) -> Result<Option<Address>, TableError> {
     if let Some(shape) = &state.hashed_key {
-        let key = columns_key(shape, &state.schema, table, key)?;
-        let hash = state.hash.of(&key);
-        return Ok(state.find_by_columns(shape, indexes, bytes, hash, &key));
+        let encoded = columns_key(shape, &state.schema, table, key)?;
+        let hash = state.hash.of(&encoded);
+        return Ok(state.find_by_columns(shape, indexes, bytes, hash, (&encoded, key.as_bytes())));
     }
     let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
         check_key(&state.schema, table, key)?;

@@ -95,6 +95,16 @@ impl WriteRows for Transaction<'_> {
     }
 
     #[inline]
+    fn set_columns(
+        &mut self,
+        table: u16,
+        at: Address,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), TableError> {
+        self.set_columns_at(table, at, columns)
+    }
+
+    #[inline]
     fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
         self.delete_row_at(table, at)
     }

@@ -76,10 +76,8 @@ impl Transaction<'_> {
         row.check(&schema, &name)?;
         let shape = first.map(|first| &first.shape);
         let (schema, row) = (&*schema, &row);
-        let encoded = shape.and_then(|shape| {
-            let key = shape.of_values(&NewKey { schema, row }).ok()?.bytes;
-            shape.check_length(&key).is_ok().then_some(key)
-        });
+        let encoded =
+            shape.and_then(|shape| shape.of_columns(|column| row.get(column).unwrap_or_default()));
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
         let vacant = match (encoded, state.secondary.first()) {
@@ -193,7 +191,8 @@ impl Transaction<'_> {
             Some(shape) => {
                 let encoded = columns_key(shape, schema, name, &key)?;
                 let hash = state.hash.of(&encoded);
-                let there = state.find_by_columns(shape, indexes, bytes, hash, &encoded);
+                let there =
+                    state.find_by_columns(shape, indexes, bytes, hash, (&encoded, key.as_bytes()));
                 (Some(hash), there)
             }
             None => (None, find_row(indexes, bytes, state, name, &key)?),
