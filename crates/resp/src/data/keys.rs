@@ -76,7 +76,9 @@ impl<S: State> Data<'_, S> {
     pub(super) fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
         match self.pair {
-            Some(KeyTables { kv: table, .. }) => Ok(self.state.row_by_key(table, key)?),
+            Some(KeyTables { kv: table, .. }) => {
+                self.state.key_row(table, self.hash_of(table, key), key)
+            }
             None => Ok(None),
         }
     }
@@ -331,7 +333,11 @@ impl Live<'_, '_> {
         row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
         row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
         row.set(kv::EXPIRES, timestamp(entry.expires));
-        engine(self.state.insert_row(pair.kv, row))
+        match self.hash_of(pair.kv, key) {
+            // No row has the key: the command has looked for it, or deleted its row.
+            Some(hash) => engine(self.state.insert_row_of_hash(pair.kv, hash, row)),
+            None => engine(self.state.insert_row(pair.kv, row)),
+        }
     }
 
     /// A key came for which clients may wait, or a stream went.

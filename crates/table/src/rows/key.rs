@@ -131,6 +131,27 @@ pub(crate) fn columns_key(
     Ok(encoded.map_err(bad)?.bytes)
 }
 
+/// The row whose primary key is these bytes, of a hash that is known ([`TableSpace::hash_of`](crate::TableSpace::hash_of)).
+pub(crate) fn find_hashed(
+    indexes: &IndexStore,
+    bytes: &[u8],
+    state: &TableState,
+    hash: u64,
+    key: &[u8],
+) -> Result<Option<Address>, TableError> {
+    let Some(shape) = &state.hashed_key else {
+        return find_row(indexes, bytes, state, &state.name, key);
+    };
+    let is_it = |at| {
+        let by_encoding = || {
+            let encoded = columns_key(shape, &state.schema, &state.name, key);
+            encoded.is_ok_and(|encoded| shape.shares(bytes, at, &encoded).unwrap_or(false))
+        };
+        shape.is_bytes(bytes, at, key).unwrap_or_else(by_encoding)
+    };
+    Ok(state.index.find(indexes, hash, is_it))
+}
+
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
     indexes: &IndexStore,

@@ -30,10 +30,10 @@ impl Transaction<'_> {
 
     #[inline]
     pub(crate) fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
-        let state = self.space.tables.get(usize::from(number));
-        state
-            .and_then(Option::as_ref)
-            .ok_or(TableError::UnknownHandle { number })
+        match self.space.tables.get(usize::from(number)) {
+            Some(Some(state)) => Ok(state),
+            _ => Err(TableError::UnknownHandle { number }),
+        }
     }
 
     /// The row whose key columns have these values.
