@@ -134,7 +134,10 @@ fn build_one_by_one(
         if index.find(store, hash, is_it).is_some() {
             return Err(BuildError::SecondRecord(address));
         }
-        let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
+        let (hash_of, ask) = (
+            |at| key.hash(bytes, at),
+            |at, what| key.ask(bytes, at, what),
+        );
         index.make_room(store, hash, hash_of, ask)?;
         index.insert(store, hash, address);
     }

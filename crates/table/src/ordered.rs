@@ -46,7 +46,7 @@ use std::cmp::Ordering;
 use std::convert::Infallible;
 use zerocopy::IntoBytes;
 
-/// More levels than a tree can have: a root is split only when it is full, so that 12 take 42 to the power of 11
+/// More levels than a tree can have: a root is split only when it is full, so that 12 take 21 to the power of 11
 /// insertions. Places on the way down are passed on by value, so that each level costs.
 const LEVELS_MAX: usize = 12;
 

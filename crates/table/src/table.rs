@@ -3,7 +3,7 @@
 use crate::addresses::Addresses;
 use crate::changes::Feed;
 use crate::hash::KeyHash;
-use crate::index::HashIndex;
+use crate::index::{Ahead, HashIndex};
 use crate::index_store::IndexStore;
 use crate::made_beside::MadeBeside;
 use crate::ordered::{Leaving, Tree};
@@ -129,6 +129,18 @@ impl HashedKey<'_> {
         prefetch(bytes, at.0 as usize + self.offset);
     }
 
+    /// Asks the processor for a record, or what its key has outside of it.
+    #[inline]
+    pub fn ask(self, bytes: &[u8], at: Address, what: Ahead) {
+        match (what, self.shape) {
+            (Ahead::Row, _) => self.prefetch(bytes, at),
+            (Ahead::Value, Some(shape)) => shape.each_cell(bytes, at, |cell| {
+                prefetch(bytes, cell.0 as usize);
+            }),
+            (Ahead::Value, None) => {}
+        }
+    }
+
     /// The hash of a record's key.
     #[inline]
     pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
@@ -140,6 +152,10 @@ impl HashedKey<'_> {
 
     #[inline(never)]
     fn hash_of_columns(self, shape: &KeyShape, bytes: &[u8], at: Address) -> u64 {
+        let plain = shape.bytes_of(bytes, at);
+        if let Some(key) = plain.and_then(|plain| shape.of_bytes(plain)) {
+            return self.hash.of(&key);
+        }
         let mut key = KeyBytes::default();
         // Opening found that the rows' values are sound.
         match shape.of_row(bytes, at, &mut key) {
@@ -599,7 +615,10 @@ pub(crate) fn make_index_room(
         return Ok(());
     }
     let (key, index) = state.key_and_index();
-    let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
+    let (hash_of, ask) = (
+        |at| key.hash(bytes, at),
+        |at, what| key.ask(bytes, at, what),
+    );
     index.make_room(indexes, hash, hash_of, ask)
 }
 
