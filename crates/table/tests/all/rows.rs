@@ -401,7 +401,7 @@ fn what_does_not_fit_is_refused_with_table_column_and_value() {
     assert!(matches!(
         error,
         RowError::Count {
-            wanted: 23,
+            wanted: 26,
             given: 1,
             ..
         }
