@@ -174,15 +174,17 @@ proptest! {
             prop_assert_eq!(&*of_row, &*key.bytes);
             let of_columns = shape.of_columns(|column| values[column].as_ref());
             prop_assert_eq!(of_columns.as_deref(), Some(&*key.bytes));
-            if let [Value::Bytes(bytes)] = &values[..] && let Some(is_it) = shape.is_bytes(&row, Address(0), bytes) {
+            if let [Value::Bytes(bytes)] = &values[..]
+                && let Some(is_it) = shape.is_bytes(row, Address(0), bytes)
+            {
                 prop_assert!(is_it && !schema.columns[0].is_nullable());
                 let mut longer = bytes.clone();
                 longer.push(0);
-                prop_assert_eq!(shape.is_bytes(&row, Address(0), &longer), Some(false));
+                prop_assert_eq!(shape.is_bytes(row, Address(0), &longer), Some(false));
                 if let Some(last) = longer.len().checked_sub(2) {
                     longer.pop();
                     longer[last] ^= 1;
-                    prop_assert_eq!(shape.is_bytes(&row, Address(0), &longer), Some(false));
+                    prop_assert_eq!(shape.is_bytes(row, Address(0), &longer), Some(false));
                 }
             }
             prop_assert!(key.is_whole && has_null == values.contains(&Value::Null));
