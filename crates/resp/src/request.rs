@@ -11,9 +11,9 @@
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE, READ, popping, streams};
+use crate::command::{CALLS, Command, FAST, MORE, READ, SHORT, popping, streams};
 use crate::data::databases::KeyTables;
-use crate::data::{Data, Seen, State};
+use crate::data::{Data, Hashed, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -202,7 +202,12 @@ impl Procedure for Commands {
         }
     }
 
-    fn locate(&self, _: &Request, _: &TableSpace) {}
+    /// Prefetches the values outside of the first key's row, which has been prefetched.
+    fn locate(&self, request: &Request, space: &TableSpace) {
+        if let Some((table, hash)) = request.hashed.get() {
+            space.prefetch_values(table, hash);
+        }
+    }
 
     fn execute(
         &self,
@@ -248,6 +253,10 @@ impl Commands {
         let database = request.database.get();
         let mut data = Data::new(state, &self.shared, at, &room, database);
         data.beside = beside;
+        if let (What::One(call), Some((table, hash))) = (&request.what, request.hashed.get()) {
+            let key = call.line.part(1);
+            data.hashed = Some(Hashed { key, table, hash });
+        }
         let ran = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched, _) => run_all(&mut data, steps, watched.as_ref()),
@@ -407,7 +416,7 @@ impl Call {
         data.caller = self.caller.as_deref();
         data.only_reads = self.command.is(READ);
         let slower_than = data.shared.slow.slower_than();
-        if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST) {
+        if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST | SHORT) {
             return self.run_now(data);
         }
         let began = Instant::now();

@@ -202,6 +202,13 @@ pub trait ReadRow {
     /// [`TableError::DamagedTable`]; [`TableError::SnapshotEnded`] of a snapshot.
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError>;
 
+    /// The bytes of a column where they stand: a value of a fixed width as a row has it, or a whole text or bytes. `None` if
+    /// it is null, or not borrowed in one piece; then use [`ReadRow::value_at`].
+    #[inline]
+    fn bytes_at(&self, _column: usize) -> Option<&[u8]> {
+        None
+    }
+
     /// The value of the column with this name.
     ///
     /// # Errors
@@ -222,6 +229,11 @@ where
     #[inline]
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
         self.get_at(column)
+    }
+
+    #[inline]
+    fn bytes_at(&self, column: usize) -> Option<&[u8]> {
+        self.borrowed_at(column)
     }
 
     #[inline]

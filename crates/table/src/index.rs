@@ -35,6 +35,15 @@ const DEPTH_SKEW_MAX: u64 = 64;
 /// Keys that are asked for ahead when a shard is made anew.
 const AHEAD: usize = 16;
 
+/// The memory that is asked for ahead of a key's hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// Of the row.
+    Row,
+    /// Of the key's value, if the row, which was asked for before, has it outside.
+    Value,
+}
+
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
 /// The index of one table. Its places are in an [`IndexStore`], always the same one, so that snapshots see them
@@ -249,7 +258,8 @@ impl HashIndex {
     }
 
     /// Makes sure that a key with this hash can be inserted. `hash_of` returns the hash of the key at an address, for
-    /// when keys must move. `ask` is called with an address some time before, to prefetch its bytes.
+    /// when keys must move. `ask` is called with an address some time before, to prefetch first its row, then what the
+    /// row's key has outside of it.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; all keys are still present.
@@ -259,7 +269,7 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: impl Fn(Address) -> u64,
-        ask: impl Fn(Address),
+        ask: impl Fn(Address, Ahead),
     ) -> Result<(), StoreError> {
         while self.is_full(self.shards.number(hash)) {
             self.enlarge(store, hash, &hash_of, &ask)?;
@@ -321,7 +331,7 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: &impl Fn(Address) -> u64,
-        ask: &impl Fn(Address),
+        ask: &impl Fn(Address, Ahead),
     ) -> Result<(), StoreError> {
         let number = self.shards.number(hash);
         let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
@@ -331,11 +341,17 @@ impl HashIndex {
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
         // Keys are in the rows, each in a cache line of its own.
         let addresses: Vec<Address> = before.entries(store).collect();
-        addresses.iter().take(AHEAD).for_each(|at| ask(*at));
-        let ahead = addresses.iter().skip(AHEAD).map(Some);
-        let hashed = addresses.iter().zip(ahead.chain(std::iter::repeat(None)));
-        let hashed = hashed.map(|(&address, ahead)| {
-            ahead.into_iter().for_each(|at| ask(*at));
+        let ask_for = |place: usize, ahead| {
+            addresses
+                .get(place)
+                .into_iter()
+                .for_each(|at| ask(*at, ahead));
+        };
+        (0..2 * AHEAD).for_each(|place| ask_for(place, Ahead::Row));
+        (0..AHEAD).for_each(|place| ask_for(place, Ahead::Value));
+        let hashed = addresses.iter().enumerate().map(|(place, &address)| {
+            ask_for(place + 2 * AHEAD, Ahead::Row);
+            ask_for(place + AHEAD, Ahead::Value);
             (hash_of(address), address)
         });
         if places < SHARD_PLACES_MAX || skewed {

@@ -293,10 +293,9 @@ impl Live<'_, '_> {
         let value = ValueRef::Bytes(value);
         let (at, is_new) = self.insert_or_find(Kind::Hash, id, field, Some(value))?;
         if !is_new {
-            let mut row = RowWriter::new(VALUE + 1);
-            row.set(VALUE, value);
             // The row was found in this transaction.
-            engine(self.state.update_row(self.shared.numbers.hash, at, &row))?;
+            let table = self.shared.numbers.hash;
+            engine(self.state.set_columns(table, at, &[(VALUE, value)]))?;
         }
         Ok(is_new)
     }

@@ -21,7 +21,7 @@ proptest! {
         for (n, insert) in steps {
             let address = Address(n * 8);
             if insert && !model.contains_key(&n) {
-                index.make_room(&mut store, hash_of(address), hash_of, |_| ()).expect("memory");
+                index.make_room(&mut store, hash_of(address), hash_of, |_, _| ()).expect("memory");
                 index.insert(&mut store, hash_of(address), address);
                 model.insert(n, ());
             } else if !insert {
@@ -45,7 +45,7 @@ fn hashes_that_agree_in_their_upper_bits_do_not_double_the_directory_without_end
     let hash_of = |address: Address| address.0 / 8 * 3;
     for n in 0..100_000u64 {
         index
-            .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
+            .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_, _| ())
             .expect("memory");
         index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
     }
@@ -69,7 +69,7 @@ fn shards_split_and_everything_is_found_again() {
     let hash_of = |address: Address| hash.of(&address.0.to_le_bytes());
     for n in 0..300_000u64 {
         index
-            .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
+            .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_, _| ())
             .expect("memory");
         index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
     }

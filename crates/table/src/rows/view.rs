@@ -53,8 +53,10 @@ impl<'a> View<'a> {
 
     #[inline]
     fn table_state(&self, number: u16) -> Result<&'a TableState, TableError> {
-        let state = self.state_of(number);
-        state.ok_or(TableError::UnknownHandle { number })
+        match self.state_of(number) {
+            Some(state) => Ok(state),
+            None => Err(TableError::UnknownHandle { number }),
+        }
     }
 
     #[inline]
