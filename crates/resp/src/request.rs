@@ -411,12 +411,18 @@ impl Call {
         })
     }
 
+    /// True if it takes a short time, however much data there is, so that no clock is read for it.
+    #[inline]
+    fn is_fast(&self) -> bool {
+        self.command.is(FAST) || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
+    }
+
     #[inline]
     fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         data.caller = self.caller.as_deref();
         data.only_reads = self.command.is(READ);
         let slower_than = data.shared.slow.slower_than();
-        if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST | SHORT) {
+        if slower_than < 0 || slower_than >= SLOWER_THAN && self.is_fast() {
             return self.run_now(data);
         }
         let began = Instant::now();

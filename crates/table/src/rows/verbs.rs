@@ -44,12 +44,14 @@ impl<'a> Transaction<'a> {
 }
 
 /// Rows whose primary key is bytes of a hash that the caller knows, since it had them prefetched
-/// ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process).
+/// ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash of another key a row
+/// is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs without a hash.
 impl Transaction<'_> {
     /// The row with this key.
     ///
     /// # Errors
     /// As [`ReadRows::row_by_key`](sardonyx_rows::read::ReadRows::row_by_key).
+    #[doc(hidden)]
     #[inline]
     pub fn row_by_hash(
         &self,
@@ -65,10 +67,11 @@ impl Transaction<'_> {
         }
     }
 
-    /// Inserts a row whose key the caller has looked for, and no row has.
+    /// Inserts a row whose key the caller has looked for, and no row has: a second row of the key would be stored.
     ///
     /// # Errors
     /// The errors of [`WriteRows::insert_row`].
+    #[doc(hidden)]
     pub fn insert_row_of_hash(
         &mut self,
         table: u16,

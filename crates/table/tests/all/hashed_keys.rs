@@ -399,10 +399,18 @@ fn a_key_of_bytes_alone_is_found_by_its_hash_and_by_its_bytes_where_they_stand()
         assert_eq!(there(by_hash.as_ref()), there(by_key.as_ref()), "{number}");
         there(by_hash.as_ref())
     };
+    let mut before_hash = 0;
     for number in 0..40 {
         let hash = hash(&world, number);
         world.commit(|tx| {
             assert_eq!(found(tx, hash, number), None);
+            if let Some(before) = number.checked_sub(1) {
+                // Keys are compared: the hash of a row that is there does not find it under another key.
+                let other = tx
+                    .row_by_hash(table, before_hash, &name(number))
+                    .expect("read");
+                assert!(other.is_none(), "{before} has not the key of {number}");
+            }
             let name = name(number);
             let row = RowWriter::of(&[
                 (0, ValueRef::Bytes(&name)),
@@ -411,6 +419,7 @@ fn a_key_of_bytes_alone_is_found_by_its_hash_and_by_its_bytes_where_they_stand()
             tx.insert_row_of_hash(table, hash, row).expect("insert");
             assert_eq!(found(tx, hash, number), Some(number.into()));
         });
+        before_hash = hash;
     }
     world.redo();
     world.reopen(1);
