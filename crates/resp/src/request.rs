@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
+/// A command that copies its line takes a short time, if that has so many bytes at most.
+const SHORT_LINE_BYTES: usize = 4096;
+
 /// A command on data, and its caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
