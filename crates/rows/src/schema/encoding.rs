@@ -316,22 +316,6 @@ mod tests {
         assert!(Schema::decode(&keys.encode()).is_err());
     }
 
-    #[test]
-    fn forms_of_extensions_and_of_text_search_raise_the_version_so_that_older_programs_refuse_them()
-    {
-        for kind in [3614, 3615, 3643, 3645, 13_998, 13_999] {
-            let mut forms = schema(Vec::new(), OnDelete::Restrict);
-            forms.columns[1].kind = Type::Text;
-            forms.declared = vec![Declared {
-                kind,
-                ..Declared::of(1)
-            }];
-            let bytes = forms.encode();
-            assert_eq!(bytes[..2], [6, 0], "{kind}");
-            assert_eq!(Schema::decode(&bytes), Ok(forms));
-        }
-    }
-
     proptest! {
         #[test]
         fn what_is_declared_reads_as_it_was_written(

@@ -183,8 +183,14 @@ fn named(
     let (schema, text) = qualified(name)?;
     let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
     if schema.is_some() {
-        let spec = names.named(schema.as_deref(), &text)?;
-        return of_user(spec, modifiers, whole);
+        // Extensions are in `public`.
+        let is_of_extension = schema.as_deref() == Some("public") && text == SqlType::Hstore.name();
+        return match names.named(schema.as_deref(), &text) {
+            Err(_) if is_of_extension => {
+                without_modifiers(TypeSpec::plain(SqlType::Hstore), modifiers, whole)
+            }
+            spec => of_user(spec?, modifiers, whole),
+        };
     }
     let number = modifiers.first().and_then(|modifier| match modifier {
         TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
