@@ -288,3 +288,73 @@ impl Locker {
         self.locks.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AdvisoryLocks, Key, Mode};
+    use std::sync::Arc;
+
+    const EXCLUSIVE: Mode = Mode {
+        is_shared: false,
+        of_transaction: false,
+    };
+    const SHARED: Mode = Mode {
+        is_shared: true,
+        ..EXCLUSIVE
+    };
+
+    #[test]
+    fn a_shared_lock_does_not_overtake_an_exclusive_one_that_waits() {
+        let locks = Arc::new(AdvisoryLocks::default());
+        let [first, second, third] = [(); 3].map(|()| locks.enter());
+        let key = Key::One(1);
+        assert!(first.try_take(key, SHARED).expect("there is room"));
+        let lock = |waits: &[(u64, bool)]| {
+            let mut state = locks.state();
+            state.locks.entry(key).or_default().waiting = waits.to_vec();
+        };
+        lock(&[(second.session, false)]);
+        assert!(!third.try_take(key, SHARED).expect("there is room"));
+        assert!(first.try_take(key, SHARED).expect("it has it already"));
+        lock(&[]);
+        assert!(third.try_take(key, SHARED).expect("there is room"));
+    }
+
+    #[test]
+    fn a_circle_of_sessions_that_wait_is_found() {
+        let locks = Arc::new(AdvisoryLocks::default());
+        let sessions = [(); 3].map(|()| locks.enter());
+        for (number, session) in (0..).zip(&sessions) {
+            let taken = session.try_take(Key::Two(0, number), EXCLUSIVE);
+            assert!(taken.expect("there is room"));
+        }
+        for number in 0..3 {
+            let session = sessions[number].session;
+            let awaited = Key::Two(0, (number as i32 + 1) % 3);
+            let mut state = locks.state();
+            let lock = state.locks.entry(awaited).or_default();
+            lock.waiting.push((session, false));
+            assert_eq!(state.is_circle(session), number == 2, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_ends_leaves_nothing_behind() {
+        let locks = Arc::new(AdvisoryLocks::default());
+        let session = locks.enter();
+        let of_transaction = Mode {
+            of_transaction: true,
+            ..EXCLUSIVE
+        };
+        for number in 0..10 {
+            let taken = session.try_take(Key::One(number), EXCLUSIVE);
+            assert!(taken.expect("there is room"));
+            let again = session.try_take(Key::One(number), of_transaction);
+            assert!(again.expect("it has it"));
+        }
+        session.release_session();
+        assert_eq!(locks.state().locks.len(), 10);
+        session.end_transaction();
+        assert!(locks.state().locks.is_empty());
+    }
+}

@@ -156,6 +156,8 @@ impl Function {
                 return format!("'{value}'::{kind}");
             }
             ("hstore", _, "text[]") => "array['a', '1']",
+            (_, _, "oidvector") => "'23 25'::oidvector",
+            ("pg_sleep", _, _) => "0::float8",
             (_, _, "hstore") => "hstore 'a=>1'",
             (_, _, "tsvector") => "tsvector 'a:1'",
             (_, _, "tsquery") => "tsquery 'a'",

@@ -177,6 +177,8 @@ const NOT_ON_NODES: &[&str] = &[
     "large_reads.sql",
     // Sequences, serial and identity columns.
     "altered_sequences.sql",
+    // Nodes have no advisory locks.
+    "advisory_locks.sql",
     "blocks.sql",
     "comments.sql",
     "identities.sql",
@@ -315,6 +317,7 @@ scripts! {
     altered_sequences: "altered_sequences.sql",
     altered_views: "altered_views.sql",
     arrays: "arrays.sql",
+    advisory_locks: "advisory_locks.sql",
     blocks_of_do: "blocks.sql",
     characters: "characters.sql",
     conflicts: "conflicts.sql",

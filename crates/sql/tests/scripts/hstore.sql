@@ -298,12 +298,22 @@ DROP DOMAIN hstore
 statement ok
 CREATE EXTENSION hstore
 
-# Rows within an expression are refused; their array would be taken for a value.
-statement error 0A000
-SELECT unnest(ARRAY['a=>1'::hstore]) || 'b=>2'
+# Each row within an expression is a value.
+query
+SELECT unnest(ARRAY['a=>1'::hstore, 'c=>3']) || 'b=>2'
+----
+"a"=>"1", "b"=>"2"
+"b"=>"2", "c"=>"3"
 
-statement error 0A000
+query
 SELECT skeys('a=>1'::hstore) || 'x'
+----
+ax
+
+query
+SELECT 'a=>1'::public.hstore
+----
+"a"=>"1"
 
 # Extensions of index methods and types that are refused where they are named.
 statement ok
