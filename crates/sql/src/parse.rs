@@ -134,7 +134,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
-            false if is_do(&parser) => Parsed::Do(parse_do(text, &mut parser)?),
+            false if is_do(&parser) => Parsed::Do(parse_do(&mut parser)?),
             false if is_type_command(&parser) => {
                 Parsed::Type(Box::new(parse_type_command(text, &mut parser)?))
             }

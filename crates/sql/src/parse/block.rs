@@ -4,7 +4,6 @@
 //! of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and blocks within. It has no variables and no loops, so
 //! that its length bounds its work; those are refused by name.
 
-use super::syntax;
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -72,7 +71,7 @@ pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
 ///
 /// # Errors
 /// `42601`; `0A000` for another language, and for what blocks do not have.
-pub(crate) fn parse_do(text: &str, parser: &mut Parser<'_>) -> Result<Block, SqlError> {
+pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
     parser.next_token();
     let (mut body, mut language) = (None, None);
     loop {
@@ -91,7 +90,7 @@ pub(crate) fn parse_do(text: &str, parser: &mut Parser<'_>) -> Result<Block, Sql
             None => {
                 let name = parser.parse_identifier();
                 language
-                    .replace(name.map_err(|error| syntax(text, error))?)
+                    .replace(name.map_err(|error| SqlError::syntax(error.to_string()))?)
                     .is_some()
             }
         };
