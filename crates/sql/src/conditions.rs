@@ -18,7 +18,9 @@ impl Caught {
         match self {
             Caught::Others => of != "57014" && of != "P0004",
             Caught::Code(code) => {
-                code == of || code.ends_with("000") && code[..2] == of[..2.min(of.len())]
+                code == of
+                    || code.ends_with("000")
+                        && code.get(..2).is_some_and(|class| of.starts_with(class))
             }
         }
     }

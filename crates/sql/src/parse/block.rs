@@ -203,7 +203,7 @@ impl Reader<'_> {
     fn wrong(&self) -> SqlError {
         match self.tokens.get(self.at) {
             Some((_, from, to)) => {
-                let found = &self.body[*from..*to];
+                let found = self.body.get(*from..*to).unwrap_or_default();
                 SqlError::syntax(format!("syntax error at or near \"{found}\""))
             }
             None => SqlError::syntax("syntax error at end of input"),
@@ -250,7 +250,7 @@ impl Reader<'_> {
             self.at += 1;
         }
         match (from, to) {
-            (Some(from), Some(to)) => Ok(self.body[from..to].to_string()),
+            (Some(from), Some(to)) => Ok(self.body.get(from..to).unwrap_or_default().to_string()),
             _ => Err(self.wrong()),
         }
     }

@@ -184,3 +184,6 @@ DROP TABLE b, "made here"
 
 statement ok
 DROP TYPE mood
+
+statement error 22012
+DO $$ BEGIN PERFORM 1/0; EXCEPTION WHEN SQLSTATE 'é000' THEN NULL; END $$
