@@ -328,9 +328,9 @@ mod tests {
             let taken = session.try_take(Key::Two(0, number), EXCLUSIVE);
             assert!(taken.expect("there is room"));
         }
-        for number in 0..3 {
-            let session = sessions[number].session;
-            let awaited = Key::Two(0, (number as i32 + 1) % 3);
+        for (number, session) in (0..).zip(&sessions) {
+            let session = session.session;
+            let awaited = Key::Two(0, (number + 1) % 3);
             let mut state = locks.state();
             let lock = state.locks.entry(awaited).or_default();
             lock.waiting.push((session, false));

@@ -85,9 +85,10 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
         assert_eq!(by_key.count_range(6_u64..=18)?, 4);
         assert_eq!(by_key.prefix(9_u64)?.count(), 1);
         assert_eq!(by_key.get_by(9_u64)?.map(|found| found.id), Some(9));
-        let refused = by_key.range(18_u64..6).map(drop).unwrap_err();
+        let (begin, end) = (18_u64, 6);
+        let refused = by_key.range(begin..end).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Refused(_)), "{refused}");
-        let refused = by_key.count_range(18_u64..6).unwrap_err();
+        let refused = by_key.count_range(begin..end).unwrap_err();
         assert!(matches!(refused, Error::Refused(_)), "{refused}");
         Ok::<(), NodeError>(())
     })?;
