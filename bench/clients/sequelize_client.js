@@ -47,7 +47,7 @@ async function main(dsn) {
   assert.strictEqual(await Author.count({ where: { tags: { [Op.overlap]: ['b"c'] } } }), 1);
   assert.strictEqual(await Author.count({ where: { name: { [Op.iLike]: 'a%' } } }), 1);
   assert.strictEqual(await Author.count({ where: { 'meta.a': { [Op.ne]: null } } }), 1);
-  const [row, created] = await Author.findOrCreate({ where: { name: 'Bob' }, defaults: { score: 1 } });
+  const [row, created] = await Author.findCreateFind({ where: { name: 'Bob' }, defaults: { score: 1 } });
   assert(created && row.kind === 'poet');
   await Author.upsert({ id: row.id, name: 'Bob', score: 7 });
   await Author.increment({ score: 1 }, { where: { name: 'Bob' } });

@@ -18,6 +18,8 @@ use sqlparser::ast::{
 
 /// The most groupings of a query.
 const SETS_MAX: usize = 4096;
+/// The most keys of all groupings together: each is compiled, and compared with the others.
+const KEYS_MAX: usize = 32_768;
 /// The most keys of a `CUBE`.
 const CUBE_MAX: usize = 12;
 
@@ -94,9 +96,13 @@ fn key_sets(trees: &[Tree]) -> Result<Vec<Vec<&Tree>>, SqlError> {
     let mut sets: Vec<Vec<&Tree>> = vec![Vec::new()];
     for tree in trees {
         let of_item = sets_of(tree)?;
-        if sets.len().saturating_mul(of_item.len()) > SETS_MAX {
-            return Err(too_many_sets());
-        }
+        let keys = |sets: &[Vec<&Tree>]| sets.iter().map(Vec::len).sum::<usize>();
+        let (before, more) = (keys(&sets), keys(&of_item));
+        let count = sets.len().saturating_mul(of_item.len());
+        let all = before
+            .saturating_mul(of_item.len())
+            .saturating_add(more.saturating_mul(sets.len()));
+        check_sets(count, all)?;
         let mut combined = Vec::with_capacity(sets.len() * of_item.len());
         for set in &sets {
             for more in &of_item {
@@ -108,27 +114,35 @@ fn key_sets(trees: &[Tree]) -> Result<Vec<Vec<&Tree>>, SqlError> {
     Ok(sets)
 }
 
-fn too_many_sets() -> SqlError {
-    SqlError::new(
-        code::TOO_COMPLEX,
-        format!("too many grouping sets present (maximum {SETS_MAX})"),
-    )
+/// Checks the bounds before so many groupings, with so many keys, are made.
+fn check_sets(sets: usize, keys: usize) -> Result<(), SqlError> {
+    let text = match (sets > SETS_MAX, keys > KEYS_MAX) {
+        (true, _) => format!("too many grouping sets present (maximum {SETS_MAX})"),
+        (false, true) => format!("too many keys in grouping sets (maximum {KEYS_MAX})"),
+        (false, false) => return Ok(()),
+    };
+    Err(SqlError::new(code::TOO_COMPLEX, text))
+}
+
+/// Groupings that are added to others, within the bounds.
+fn add_sets<'t>(to: &mut Vec<Vec<&'t Tree>>, more: Vec<Vec<&'t Tree>>) -> Result<(), SqlError> {
+    let keys = |sets: &[Vec<&Tree>]| sets.iter().map(Vec::len).sum::<usize>();
+    check_sets(to.len() + more.len(), keys(&more))?;
+    to.extend(more);
+    Ok(())
 }
 
 /// The groupings of an item of `GROUP BY`.
 fn sets_of(tree: &Tree) -> Result<Vec<Vec<&Tree>>, SqlError> {
     Ok(match tree {
-        Tree::Rollup(parts) => rolled_up(parts.iter().map(|part| part.iter().collect()).collect()),
+        Tree::Rollup(parts) => rolled_up(parts.iter().map(|part| part.iter().collect()).collect())?,
         Tree::Cube(parts) => cubed(parts.iter().map(|part| part.iter().collect()).collect())?,
         Tree::GroupingSets(parts) => {
             let mut sets = Vec::new();
             for part in parts {
                 match part.as_slice() {
-                    [one] => sets.extend(sets_of(one)?),
-                    several => sets.push(several.iter().collect()),
-                }
-                if sets.len() > SETS_MAX {
-                    return Err(too_many_sets());
+                    [one] => add_sets(&mut sets, sets_of(one)?)?,
+                    several => add_sets(&mut sets, vec![several.iter().collect()])?,
                 }
             }
             sets
@@ -136,14 +150,14 @@ fn sets_of(tree: &Tree) -> Result<Vec<Vec<&Tree>>, SqlError> {
         Tree::Tuple(parts) => vec![parts.iter().collect()],
         // The parser takes those inside of GROUPING SETS for functions.
         Tree::Function(function) => match nested_sets(function) {
-            Some((NestedSets::Rollup, parts)) => rolled_up(parts),
+            Some((NestedSets::Rollup, parts)) => rolled_up(parts)?,
             Some((NestedSets::Cube, parts)) => cubed(parts)?,
             Some((NestedSets::Sets, parts)) => {
                 let mut sets = Vec::new();
                 for part in parts {
                     match part.as_slice() {
-                        [one] => sets.extend(sets_of(one)?),
-                        _ => sets.push(part),
+                        [one] => add_sets(&mut sets, sets_of(one)?)?,
+                        _ => add_sets(&mut sets, vec![part])?,
                     }
                 }
                 sets
@@ -190,11 +204,18 @@ fn nested_sets(function: &ast::Function) -> Option<(NestedSets, Vec<Vec<&Tree>>)
 }
 
 /// `ROLLUP`: all parts, then without the last one, and so on.
-fn rolled_up(parts: Vec<Vec<&Tree>>) -> Vec<Vec<&Tree>> {
+///
+/// # Errors
+/// `54001` beyond the bounds.
+fn rolled_up(parts: Vec<Vec<&Tree>>) -> Result<Vec<Vec<&Tree>>, SqlError> {
+    // The first part is in as many sets as there are parts, the last one in one.
+    let sets = parts.iter().rev().zip(1_usize..);
+    let keys = sets.map(|(part, sets)| part.len().saturating_mul(sets));
+    check_sets(parts.len() + 1, keys.fold(0, usize::saturating_add))?;
     let counts = (0..=parts.len()).rev();
-    counts
+    Ok(counts
         .map(|count| parts.iter().take(count).flatten().copied().collect())
-        .collect()
+        .collect())
 }
 
 /// `CUBE`: all subsets of the parts.
@@ -208,6 +229,11 @@ fn cubed(parts: Vec<Vec<&Tree>>) -> Result<Vec<Vec<&Tree>>, SqlError> {
             format!("CUBE is limited to {CUBE_MAX} elements"),
         ));
     }
+    let keys: usize = parts.iter().map(Vec::len).sum();
+    check_sets(
+        1 << parts.len(),
+        keys.saturating_mul((1 << parts.len()) / 2),
+    )?;
     let subsets = (0..1_usize << parts.len()).rev();
     let chosen = |subset: usize| {
         let parts = parts.iter().enumerate();
