@@ -381,21 +381,24 @@ fn index_objects(tables: &Tables) -> Result<(), SqlError> {
         let number = view.table_named(OBJECTS);
         let there = number.and_then(|number| Source::schema(view, number));
         let is_there = there.is_some_and(|there| there.indexes == schema.indexes);
-        Ok((
-            number.filter(|_| !is_there),
-            unnoted_materialized(&source).unwrap_or_default(),
-        ))
+        Ok((number.filter(|_| !is_there), unnoted_materialized(&source)))
     })?;
+    let unnoted = unnoted?;
     if missing.is_none() && unnoted.is_empty() {
         return Ok(());
     }
-    tables.transaction().errors().run(|tx| {
+    let indexed = tables.transaction().errors().run(|tx| {
         if let (Some(number), Some(index)) = (missing, schema.indexes.first()) {
             DefineTarget::create_index(tx, number, index.clone())?;
         }
         let mut unnoted = unnoted.iter();
         unnoted.try_for_each(|number| put_object(tx, kind::MATERIALIZED, number, ""))
-    })
+    });
+    match indexed {
+        // A full database is to be read all the same: objects are found one by one, and a later opening adds the index.
+        Err(error) if error.code.starts_with("53") || error.code.starts_with("54") => Ok(()),
+        indexed => indexed,
+    }
 }
 
 /// The table of what the engine's schemas cannot say.
