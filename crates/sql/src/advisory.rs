@@ -14,14 +14,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// The most locks that sessions of a database have, each with 200 bytes or so.
 const LOCKS_MAX: usize = 100_000;
 
-/// What is locked: one number, or two.
+/// The key of a lock: one number, or two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
     One(i64),
     Two(i32, i32),
 }
 
-/// How a lock is had.
+/// The mode of a lock, and when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mode {
     pub is_shared: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Mode {
     pub of_transaction: bool,
 }
 
-/// How often a session has a lock.
+/// The count of a session's holds on a lock, by mode.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Held {
     exclusive: u32,

@@ -13,7 +13,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast;
 use std::cmp::Ordering;
 
-/// What is computed of an ordered set.
+/// An aggregate of an ordered set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OrderedSet {
     PercentileContinuous,

@@ -10,7 +10,7 @@ impl Compiler<'_> {
     /// The call that an operator of similar texts is; none if it is another operator.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the function that is called.
     pub(super) fn of_similarity(
         &mut self,
         operator: &BinaryOperator,

@@ -107,7 +107,7 @@ pub(crate) struct Frame {
     pub range: Option<RangeKey>,
 }
 
-/// What the offsets of a frame count.
+/// The unit of a frame's offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FrameUnit {
     Rows,

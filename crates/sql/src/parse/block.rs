@@ -10,7 +10,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-/// How deep blocks and `IF` may be nested.
+/// The limit of nested blocks and `IF`.
 const NESTING_MAX: usize = 32;
 /// The most lines of a block.
 const LINES_MAX: usize = 10_000;

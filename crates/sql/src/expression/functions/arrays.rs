@@ -49,7 +49,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     unnest(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements", rows;
 };
 
-/// Bytes by which the elements of an argument are told apart; none for a null, which equals nothing.
+/// Keys of an argument's elements: equal elements have equal keys. A null equals nothing and has none.
 fn element_keys(a: Arguments<'_>, at: usize) -> Result<Vec<Option<Vec<u8>>>, SqlError> {
     let element = a.kind(2);
     check_comparable(element, "equality")?;
