@@ -8,7 +8,7 @@
 
 use crate::error::{SqlError, code};
 use sardonyx_base::waiting::BETWEEN_LOOKS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The most locks that sessions of a database have, each with 200 bytes or so.
@@ -86,6 +86,10 @@ impl Lock {
 #[derive(Default, Debug)]
 struct State {
     locks: BTreeMap<Key, Lock>,
+    /// The keys of the locks that a session has.
+    keys: BTreeMap<u64, BTreeSet<Key>>,
+    /// The lock that a session waits for, and whether it waits for a shared one.
+    waits: BTreeMap<u64, (Key, bool)>,
     sessions: u64,
 }
 
@@ -102,6 +106,7 @@ impl State {
                 return Err(SqlError::new(code::OUT_OF_MEMORY, text));
             }
             lock.held.entry(session).or_default().add(mode);
+            self.keys.entry(session).or_default().insert(key);
         }
         self.forget_unused(key);
         Ok(is_free)
@@ -118,17 +123,12 @@ impl State {
 
     /// True if a session that waits for a lock waits for itself: each that is in its way waits in turn.
     fn is_circle(&self, session: u64) -> bool {
-        let awaited_by = |waits: u64| {
-            self.locks.values().find_map(|lock| {
-                lock.waiting
-                    .iter()
-                    .find(|(of, _)| *of == waits)
-                    .map(|one| (lock, one.1))
-            })
-        };
-        let (mut open, mut seen) = (vec![session], Vec::new());
+        let (mut open, mut seen) = (vec![session], BTreeSet::new());
         while let Some(waits) = open.pop() {
-            let Some((lock, is_shared)) = awaited_by(waits) else {
+            let Some(&(key, is_shared)) = self.waits.get(&waits) else {
+                continue;
+            };
+            let Some(lock) = self.locks.get(&key) else {
                 continue;
             };
             let holders = lock
@@ -144,8 +144,7 @@ impl State {
                 if other == session {
                     return true;
                 }
-                if !seen.contains(&other) {
-                    seen.push(other);
+                if seen.insert(other) {
                     open.push(other);
                 }
             }
@@ -155,15 +154,44 @@ impl State {
 
     /// Changes what a session has of each lock.
     fn change(&mut self, session: u64, change: impl Fn(&mut Held)) {
-        self.locks.retain(|_, lock| {
-            if let Some(held) = lock.held.get_mut(&session) {
-                change(held);
-                if held.is_none() {
-                    lock.held.remove(&session);
+        for key in self.keys.get(&session).cloned().unwrap_or_default() {
+            self.change_one(session, key, &change);
+        }
+    }
+
+    /// Changes what a session has of a lock that it has.
+    fn change_one(&mut self, session: u64, key: Key, change: impl FnOnce(&mut Held)) {
+        let Some(lock) = self.locks.get_mut(&key) else {
+            return;
+        };
+        let Some(held) = lock.held.get_mut(&session) else {
+            return;
+        };
+        change(held);
+        if held.is_none() {
+            lock.held.remove(&session);
+            if let Some(keys) = self.keys.get_mut(&session) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.keys.remove(&session);
                 }
             }
-            !lock.held.is_empty() || !lock.waiting.is_empty()
-        });
+        }
+        self.forget_unused(key);
+    }
+
+    fn wait_for(&mut self, session: u64, key: Key, is_shared: bool) {
+        let lock = self.locks.entry(key).or_default();
+        lock.waiting.push((session, is_shared));
+        self.waits.insert(session, (key, is_shared));
+    }
+
+    fn wait_no_more(&mut self, session: u64, key: Key) {
+        self.waits.remove(&session);
+        if let Some(lock) = self.locks.get_mut(&key) {
+            lock.waiting.retain(|(of, _)| *of != session);
+        }
+        self.forget_unused(key);
     }
 }
 
@@ -220,8 +248,7 @@ impl Locker {
         if state.try_take(self.session, key, mode)? {
             return Ok(());
         }
-        let lock = state.locks.entry(key).or_default();
-        lock.waiting.push((self.session, mode.is_shared));
+        state.wait_for(self.session, key, mode.is_shared);
         let taken = loop {
             if state.is_circle(self.session) {
                 let text =
@@ -239,10 +266,7 @@ impl Locker {
                 break Err(error);
             }
         };
-        if let Some(lock) = state.locks.get_mut(&key) {
-            lock.waiting.retain(|(of, _)| *of != self.session);
-        }
-        state.forget_unused(key);
+        state.wait_no_more(self.session, key);
         drop(state);
         self.locks.changed.notify_all();
         taken
@@ -250,24 +274,15 @@ impl Locker {
 
     /// Gives a lock of the session back, once. False if it does not have it.
     pub fn release(&self, key: Key, is_shared: bool) -> bool {
-        let mut state = self.locks.state();
-        let Some(lock) = state.locks.get_mut(&key) else {
-            return false;
-        };
-        let Some(held) = lock.held.get_mut(&self.session) else {
-            return false;
-        };
-        let count = match is_shared {
-            true => &mut held.shared,
-            false => &mut held.exclusive,
-        };
-        let has = *count > 0;
-        *count = count.saturating_sub(1);
-        if held.is_none() {
-            lock.held.remove(&self.session);
-        }
-        state.forget_unused(key);
-        drop(state);
+        let mut has = false;
+        self.locks.state().change_one(self.session, key, |held| {
+            let count = match is_shared {
+                true => &mut held.shared,
+                false => &mut held.exclusive,
+            };
+            has = *count > 0;
+            *count = count.saturating_sub(1);
+        });
         self.locks.changed.notify_all();
         has
     }
@@ -309,14 +324,10 @@ mod tests {
         let [first, second, third] = [(); 3].map(|()| locks.enter());
         let key = Key::One(1);
         assert!(first.try_take(key, SHARED).expect("there is room"));
-        let lock = |waits: &[(u64, bool)]| {
-            let mut state = locks.state();
-            state.locks.entry(key).or_default().waiting = waits.to_vec();
-        };
-        lock(&[(second.session, false)]);
+        locks.state().wait_for(second.session, key, false);
         assert!(!third.try_take(key, SHARED).expect("there is room"));
         assert!(first.try_take(key, SHARED).expect("it has it already"));
-        lock(&[]);
+        locks.state().wait_no_more(second.session, key);
         assert!(third.try_take(key, SHARED).expect("there is room"));
     }
 
@@ -332,8 +343,7 @@ mod tests {
             let session = session.session;
             let awaited = Key::Two(0, (number + 1) % 3);
             let mut state = locks.state();
-            let lock = state.locks.entry(awaited).or_default();
-            lock.waiting.push((session, false));
+            state.wait_for(session, awaited, false);
             assert_eq!(state.is_circle(session), number == 2, "{number}");
         }
     }
@@ -355,6 +365,6 @@ mod tests {
         session.release_session();
         assert_eq!(locks.state().locks.len(), 10);
         session.end_transaction();
-        assert!(locks.state().locks.is_empty());
+        assert!(locks.state().locks.is_empty() && locks.state().keys.is_empty());
     }
 }

@@ -22,7 +22,10 @@ use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 
-/// Whether the block goes on behind a line.
+/// The most bytes of a block's messages, which wait in memory for its end.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// The way on behind a line.
 #[derive(PartialEq, Eq)]
 enum Flow {
     On,
@@ -33,6 +36,8 @@ enum Flow {
 struct Running<'r, 'g> {
     given: &'r Given<'g>,
     notices: Vec<Notice>,
+    /// Bytes of the messages.
+    told: usize,
     /// What the lines drew from sequences so far.
     drawn: Done,
     /// The error that is handled.
@@ -54,6 +59,7 @@ impl Call<'_> {
         let mut running = Running {
             given,
             notices: Vec::new(),
+            told: 0,
             drawn: Done::default(),
             handled: None,
         };
@@ -320,6 +326,11 @@ impl Call<'_> {
             let fields: &mut ErrorFields = &mut error;
             (fields.detail, fields.hint) = (detail, hint);
             return Err(error);
+        }
+        running.told = running.told.saturating_add(message.len());
+        if running.told > MESSAGE_BYTES_MAX {
+            let text = format!("the messages of a block have at most {MESSAGE_BYTES_MAX} bytes");
+            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
         }
         let is_warning = raise.level == "WARNING";
         running.notices.push(Notice {

@@ -187,3 +187,7 @@ DROP TYPE mood
 
 statement error 22012
 DO $$ BEGIN PERFORM 1/0; EXCEPTION WHEN SQLSTATE 'é000' THEN NULL; END $$
+
+# Messages wait for the end of the block, so their bytes are bounded.
+statement error 54000
+DO $$ BEGIN RAISE NOTICE '%', repeat('x', 2000000); END $$
