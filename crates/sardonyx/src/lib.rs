@@ -263,7 +263,8 @@ pub mod declared {
     pub use sardonyx_storage::store::PageRead;
 }
 
-/// The programs of README and of the guides are compiled with the tests of the documentation.
+/// The programs of README and of the guides are compiled with the tests of the documentation. Each is named after its
+/// file, since `Tables` and others are names of this crate.
 #[cfg(doctest)]
 macro_rules! guides {
     ($($guide:ident: $file:literal,)*) => {
@@ -282,14 +283,14 @@ macro_rules! guides {
     feature = "nodes"
 ))]
 guides! {
-    Readme: "../../../README.md",
-    Tables: "../../../docs/tables.md",
-    Nodes: "../../../docs/nodes.md",
-    Memory: "../../../docs/mapped.md",
-    Operations: "../../../docs/multilevel.md",
+    ReadmeMd: "../../../README.md",
+    TablesMd: "../../../docs/tables.md",
+    NodesMd: "../../../docs/nodes.md",
+    MappedMd: "../../../docs/mapped.md",
+    MultilevelMd: "../../../docs/multilevel.md",
 }
 
 #[cfg(all(doctest, not(shuttle), feature = "hosts"))]
 guides! {
-    Followers: "../../../docs/followers.md",
+    FollowersMd: "../../../docs/followers.md",
 }
