@@ -1,25 +1,29 @@
 //! One table in memory: its layout, extents, free places and index.
 
+mod fingerprint;
+mod hashed_key;
+
+pub(crate) use fingerprint::{fingerprint, fingerprint_of, fingerprint_of_table};
+use fingerprint::{fingerprint_of_definition, without_records};
+pub(crate) use hashed_key::HashedKey;
+
 use crate::addresses::Addresses;
 use crate::changes::Feed;
 use crate::hash::KeyHash;
-use crate::index::{Ahead, HashIndex};
+use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::made_beside::MadeBeside;
 use crate::ordered::{Leaving, Tree};
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
-use sardonyx_base::hash::Fnv1a;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::Generated;
-use sardonyx_rows::key::{KeyBytes, KeyShape};
+use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
-use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{KeyValues, TableError};
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
-use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::store::StoreError;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -104,76 +108,6 @@ struct ShapeBefore {
     old_layouts: Vec<PageLayout>,
     free: Vec<Address>,
     fresh: Slot,
-}
-
-/// The hashing of a record's primary key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HashedKey<'s> {
-    hash: KeyHash,
-    offset: usize,
-    length: usize,
-    /// `None` if its bytes stand in the record.
-    shape: Option<&'s KeyShape>,
-}
-
-impl HashedKey<'_> {
-    /// The bytes of a record's key, which stand there.
-    #[inline]
-    fn plain(self, bytes: &[u8], at: Address) -> &[u8] {
-        &bytes[at.0 as usize + self.offset..][..self.length]
-    }
-
-    /// Asks the processor for a record's key.
-    #[inline]
-    pub fn prefetch(self, bytes: &[u8], at: Address) {
-        prefetch(bytes, at.0 as usize + self.offset);
-    }
-
-    /// Asks the processor for a record, or what its key has outside of it.
-    #[inline]
-    pub fn ask(self, bytes: &[u8], at: Address, what: Ahead) {
-        match (what, self.shape) {
-            (Ahead::Row, _) => self.prefetch(bytes, at),
-            (Ahead::Value, Some(shape)) => shape.each_cell(bytes, at, |cell| {
-                prefetch(bytes, cell.0 as usize);
-            }),
-            (Ahead::Value, None) => {}
-        }
-    }
-
-    /// The hash of a record's key.
-    #[inline]
-    pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
-        match self.shape {
-            None => self.hash.of(self.plain(bytes, at)),
-            Some(shape) => self.hash_of_columns(shape, bytes, at),
-        }
-    }
-
-    #[inline(never)]
-    fn hash_of_columns(self, shape: &KeyShape, bytes: &[u8], at: Address) -> u64 {
-        let plain = shape.bytes_of(bytes, at);
-        if let Some(key) = plain.and_then(|plain| shape.of_bytes(plain)) {
-            return self.hash.of(&key);
-        }
-        let mut key = KeyBytes::default();
-        // Opening found that the rows' values are sound.
-        match shape.of_row(bytes, at, &mut key) {
-            Ok(_) => self.hash.of(&key),
-            Err(_) => 0,
-        }
-    }
-
-    /// True if two records have one key.
-    #[inline]
-    pub fn is_same(self, bytes: &[u8], one: Address, other: Address) -> bool {
-        let Some(shape) = self.shape else {
-            return self.plain(bytes, one) == self.plain(bytes, other);
-        };
-        let mut key = KeyBytes::default();
-        let read = shape.of_row(bytes, other, &mut key);
-        read.is_ok() && shape.shares(bytes, one, &key).unwrap_or(false)
-    }
 }
 
 /// The place for a new record.
@@ -649,59 +583,4 @@ pub(crate) fn remove_from_index(
     let hash = key.hash(bytes, address);
     let removed = index.remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
-}
-
-/// The fingerprint of a table with this definition and schema.
-pub(crate) fn fingerprint_of_table(definition: &Definition, schema: &Schema) -> u64 {
-    let fingerprint = fingerprint_of_definition(definition);
-    match schema.begins_with_records() {
-        true => fingerprint,
-        false => without_records(fingerprint),
-    }
-}
-
-/// The fingerprint of a table whose rows do not begin with a record of any type.
-fn without_records(fingerprint: u64) -> u64 {
-    fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The fingerprint of a table's definition.
-fn fingerprint_of_definition(definition: &Definition) -> u64 {
-    let (key_offset, key_bytes) = match definition.kind {
-        Kind::Table {
-            key_offset,
-            key_bytes,
-        } => (key_offset, key_bytes),
-        Kind::Journal | Kind::Area | Kind::Dropped => (0, 0),
-    };
-    fingerprint(
-        &definition.name,
-        definition.record_bytes,
-        key_offset,
-        key_bytes,
-    )
-}
-
-/// The fingerprint of a plain record type's table.
-#[inline]
-pub(crate) fn fingerprint_of<R: Record>() -> u64 {
-    const {
-        match R::PLAIN {
-            Some(plain) => fingerprint(R::TABLE, plain.bytes, plain.key_offset, plain.key_bytes),
-            None => 0,
-        }
-    }
-}
-
-/// Distinguishes tables of different names or layouts, in one comparison; for record types at compile time (FNV-1a of
-/// 64 bits).
-pub(crate) const fn fingerprint(
-    name: &str,
-    record_bytes: usize,
-    key_offset: usize,
-    key_bytes: usize,
-) -> u64 {
-    let name = Fnv1a(Fnv1a::of(name.as_bytes()));
-    let layout = name.with(record_bytes as u64).with(key_offset as u64);
-    layout.with(key_bytes as u64).0
 }
