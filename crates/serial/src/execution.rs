@@ -54,7 +54,9 @@ impl<'h> Execution<'h> {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline(always)]
     pub fn admit(&mut self) -> Result<(), SerialError> {
-        Ok(self.log.admit(Admission::Measured)?)
+        let space = &mut *self.space;
+        let freeze = || Ok(Some(space.freeze_pages()?));
+        Ok(self.log.admit_lending(Admission::Measured, freeze)?)
     }
 
     /// The last group with a transaction.

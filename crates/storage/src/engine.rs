@@ -109,6 +109,9 @@ impl Engine {
             }
             None => {}
         }
+        if options.checkpoint == CheckpointPlace::Followers {
+            options.refuse_snapshots("of a database whose checkpoints are left to followers")?;
+        }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
         options.kept = options.kept.map(|kept| Arc::new(kept.of_one_opening()));

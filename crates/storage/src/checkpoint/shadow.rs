@@ -28,7 +28,8 @@ pub(crate) enum Applied<'a> {
 }
 
 impl<'a> Applied<'a> {
-    fn payload(&self) -> &'a [u8] {
+    /// The group's payload.
+    pub(super) fn payload(&self) -> &'a [u8] {
         match self {
             Applied::Alone(payload) => payload,
             Applied::Shared(group) => group.payload(),

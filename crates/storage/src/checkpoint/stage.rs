@@ -12,10 +12,14 @@
 //! any other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way
 //! transactions go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!
+//! Without DB', a stripe follows the groups, and copies each block from frozen pages before it writes it ([`source`](super::source)).
+//! It never waits long for the pen, since threads that have the pen may wait for the buffers of the groups.
+//!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, RecordsStore, Waiting};
+use super::source::{Freezer, FreezesPages, FrozenPages};
 use super::{CheckpointError, Checkpointer, Progress};
 use crate::disk::DiskError;
 use crate::drive::Drive;
@@ -45,6 +49,8 @@ pub struct CheckpointStage {
     feeds: Vec<Arc<Feed>>,
     interval: CheckpointInterval,
     ledger: Arc<Ledger>,
+    /// If there is no DB'.
+    freezer: Option<Freezer>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
     drive: Drive,
@@ -117,7 +123,9 @@ impl CheckpointStage {
             try_again_at: None,
             checkpointer,
         };
+        let reads_snapshots = checkpointers.iter().any(|c| c.shadow().is_none());
         CheckpointStage {
+            freezer: reads_snapshots.then(Freezer::default),
             stripes: checkpointers
                 .into_iter()
                 .map(|c| Mutex::new(stripe(c)))
@@ -160,6 +168,32 @@ impl CheckpointStage {
     #[inline]
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         self.ledger.is_unrecorded(error);
+    }
+
+    /// Sets the holder of the live pages, if the blocks are read from snapshots of them.
+    pub fn set_pages(&self, by: Weak<dyn FreezesPages>) {
+        if let Some(freezer) = &self.freezer {
+            freezer.set(by);
+        }
+    }
+
+    /// True if the blocks are read from snapshots of the live pages.
+    pub fn reads_snapshots(&self) -> bool {
+        self.freezer.is_some()
+    }
+
+    /// Has these pages for the blocks of all stripes until the result is dropped: for a thread that has the pen, and
+    /// waits for a checkpoint.
+    pub(crate) fn lend(&self, frozen: FrozenPages) -> Lent<'_> {
+        self.set_lent(Some(frozen));
+        self.feeds.iter().for_each(|feed| feed.nudge());
+        Lent(self)
+    }
+
+    fn set_lent(&self, frozen: Option<FrozenPages>) {
+        if let Some(freezer) = &self.freezer {
+            freezer.lend(frozen);
+        }
     }
 
     /// The number of stripes, and so of threads.
@@ -303,7 +337,7 @@ impl CheckpointStage {
             if tries_again {
                 self.found_room(number, state);
             }
-            if !self.checkpoint_is_due(number, state) {
+            if !self.checkpoint_is_due(number, state) || !self.see_pages(state)? {
                 return Ok(());
             }
             state.checkpointer.begin()?;
@@ -311,7 +345,11 @@ impl CheckpointStage {
             self.writing.fetch_add(1, Ordering::Relaxed);
             state.writeout_began = Some(Instant::now());
         }
-        if !quiet && !tries_again && !self.block_is_due(number, state) {
+        let copied = state.checkpointer.is_writing() && state.checkpointer.has_copied();
+        if !quiet && !tries_again && !copied && !self.block_is_due(number, state) {
+            return Ok(());
+        }
+        if !self.copy_block(state)? {
             return Ok(());
         }
         let progress = state.checkpointer.write_next_block()?;
@@ -330,12 +368,55 @@ impl CheckpointStage {
         Ok(())
     }
 
+    /// Without DB': looks at the number of pages, which decides the number of blocks. Returns false if the pen was not to be
+    /// had.
+    fn see_pages(&self, state: &mut Stripe) -> Result<bool, CheckpointError> {
+        let Some(freezer) = &self.freezer else {
+            return Ok(true);
+        };
+        let frozen = freezer.freeze(&mut |_| ())?;
+        Ok(frozen.is_some_and(|frozen| {
+            state.checkpointer.see(frozen.pages.pages());
+            true
+        }))
+    }
+
+    /// Without DB': copies the next block, if it was not copied. Returns false if it cannot be written yet.
+    fn copy_block(&self, state: &mut Stripe) -> Result<bool, CheckpointError> {
+        let Some(freezer) = &self.freezer else {
+            return Ok(true);
+        };
+        let checkpointer = &mut state.checkpointer;
+        if checkpointer.needs_copy() {
+            let under_pen = checkpointer.copies_under_pen();
+            let mut copied = false;
+            let frozen = freezer.freeze(&mut |frozen| {
+                copied = under_pen && checkpointer.copy_block(frozen);
+            })?;
+            match frozen {
+                Some(frozen) if !copied => copied = checkpointer.copy_block(&frozen),
+                _ => {}
+            }
+            if !copied {
+                return Ok(false);
+            }
+        }
+        if checkpointer.waits_for_group() {
+            freezer.check()?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
     /// The next act of a stripe's thread after its work. A request meanwhile nudges the feed.
     fn next(&self, number: usize, state: &Stripe) -> Next {
         if let Some(at) = state.try_again_at {
             return Next::TryAgainAt(at);
         }
         let writing = state.checkpointer.is_writing();
+        if writing && state.checkpointer.waits_for_group() {
+            return Next::Pause;
+        }
         let due = match writing {
             true => self.block_is_due(number, state),
             // One may have been asked for that the one just completed does not serve.
@@ -359,7 +440,7 @@ impl CheckpointStage {
 
     /// The distance of checkpoints of the present sizes of a stripe and of those beside it.
     fn interval_of(&self, state: &Stripe) -> CheckpointInterval {
-        let bytes = state.checkpointer.shadow().stored_bytes();
+        let bytes = state.checkpointer.stored_bytes();
         let stripes = self.stripes.len() as u64;
         self.interval.for_stored(bytes.saturating_mul(stripes))
     }
@@ -482,13 +563,18 @@ impl CheckpointStage {
         self.ledger.complete_from()
     }
 
-    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if the checkpoints are left to
-    /// followers.
+    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if there is none: the blocks are read from snapshots, or
+    /// the checkpoints are left to followers.
     pub fn copy_bytes(&self) -> u64 {
-        let bytes = |stripe: &Mutex<Stripe>| {
-            let stripe = stripe.lock();
-            stripe.checkpointer.shadow().store().bytes().len() as u64
-        };
+        match self.reads_snapshots() {
+            true => 0,
+            false => self.stored_bytes(),
+        }
+    }
+
+    /// Bytes of all blocks of a checkpoint; 0 if the checkpoints are left to followers.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        let bytes = |stripe: &Mutex<Stripe>| stripe.lock().checkpointer.stored_bytes();
         self.stripes.iter().map(bytes).sum()
     }
 
@@ -540,5 +626,22 @@ impl FreesLog for CheckpointStage {
 
     fn work_off(&self) {
         CheckpointStage::work_off(self);
+    }
+
+    fn refusal_inside(&self) -> Option<Arc<str>> {
+        let reason = "the log has no room for so large a transaction beside the log that the last checkpoint needs, and \
+                      a checkpoint from snapshots cannot be taken while the transaction runs; it is taken now: run the \
+                      transaction again, or raise the log's limit";
+        self.reads_snapshots().then(|| reason.into())
+    }
+}
+
+/// Pages that are lent to the checkpoints, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lent<'s>(&'s CheckpointStage);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.set_lent(None);
     }
 }

@@ -39,7 +39,7 @@ pub struct SegmentSupply {
     drive: Drive,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
-    /// The consumer that frees log while a transaction runs, without threads.
+    /// The consumer that frees log while a transaction runs.
     freeing: OnceLock<Weak<dyn FreesLog>>,
 }
 
@@ -54,6 +54,11 @@ pub trait FreesLog: Send + Sync {
 
     /// Without threads: does the possible part of the requested work.
     fn work_off(&self) {}
+
+    /// The reason why nothing can be freed while a transaction runs that waits for it, and the remedy.
+    fn refusal_inside(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// The kind of work that asks for admission.
@@ -182,7 +187,7 @@ impl SegmentSupply {
         }
     }
 
-    /// Sets the consumer that frees log for a transaction that needs more of it while it runs, without threads.
+    /// Sets the consumer that frees log for a transaction that needs more of it while it runs.
     pub(crate) fn set_freeing(&self, by: Weak<dyn FreesLog>) {
         // It is the same for all pens of a log.
         let _ = self.freeing.set(by);
@@ -287,7 +292,8 @@ impl SegmentSupply {
 
     /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it. The log is
     /// being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its limit, a
-    /// checkpoint of its durable part frees some of it meanwhile.
+    /// checkpoint of its durable part frees some of it meanwhile, unless that needs the pen
+    /// ([`FreesLog::refusal_inside`]).
     ///
     /// # Errors
     /// As [`SegmentSupply::prepare_for_group`].
@@ -298,12 +304,20 @@ impl SegmentSupply {
         if !error.is_want_of_room() {
             return Err(error);
         }
+        let freeing = self.freeing.get().and_then(Weak::upgrade);
+        if let Some(by) = &freeing
+            && let Some(reason) = by.refusal_inside()
+        {
+            // Taken when the transaction has ended, so that the next attempt finds room.
+            let at = self.state.lock().at;
+            by.want(at);
+            return Err(LogError::Full { reason });
+        }
         let mut state = self.state.lock();
         let before = state.waited_for;
         state.waited_for = before.max(needed);
         state.forget_want_of_room();
         self.signal(state);
-        let freeing = self.freeing.get().and_then(Weak::upgrade);
         let outcome = match freeing {
             _ if self.drive.has_threads() => self.wait_until_prepared(needed),
             Some(by) => self.make_room_here(needed, &*by, || {

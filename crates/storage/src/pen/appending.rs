@@ -1,12 +1,15 @@
 //! The acts of the pen's holder: it asks for room, appends records, ends transactions.
 
-use crate::checkpoint::CheckpointStage;
+use crate::checkpoint::{CheckpointStage, FrozenPages, Lent};
 use crate::log::open_group::OpenGroup;
 use crate::log::seal::GroupBuilder;
 use crate::log::supply::Admission;
 use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogPosition};
+use crate::store::{PageSnapshot, StoreError};
+use sardonyx_base::events;
 use sardonyx_base::process::Process;
+use std::sync::Arc;
 
 /// The open group in the hands of the pen's holder.
 #[derive(Debug)]
@@ -25,9 +28,23 @@ impl<'h> Appending<'h> {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&mut self, admission: Admission) -> Result<(), LogError> {
+        self.admit_lending(admission, || Ok(None))
+    }
+
+    /// The same between transactions, by a caller that can freeze its pages. If checkpoints are taken from snapshots, it
+    /// lends them while it waits, since the checkpoint that makes room cannot have the pen meanwhile.
+    ///
+    /// # Errors
+    /// As [`Appending::admit`]. If there is no memory for a snapshot, the log may stay full.
+    #[inline(always)]
+    pub fn admit_lending(
+        &mut self,
+        admission: Admission,
+        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<(), LogError> {
         match self.is_admitted(admission) {
             true => Ok(()),
-            false => self.wait_for_room(admission),
+            false => self.wait_for_room(admission, freeze),
         }
     }
 
@@ -38,8 +55,18 @@ impl<'h> Appending<'h> {
     }
 
     #[cold]
-    fn wait_for_room(&mut self, admission: Admission) -> Result<(), LogError> {
+    fn wait_for_room(
+        &mut self,
+        admission: Admission,
+        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<(), LogError> {
         let (log, checkpoint) = (self.log, self.checkpoint);
+        log.check()?;
+        log.hand_over(self.open);
+        let _lent = match checkpoint.reads_snapshots() {
+            true => self.lend(freeze),
+            false => None,
+        };
         // The group handed over moves the log's place on, maybe into a segment of its own.
         while !self.is_admitted(admission) {
             log.check()?;
@@ -54,6 +81,19 @@ impl<'h> Appending<'h> {
             })?;
         }
         Ok(())
+    }
+
+    /// Lends the pages to the checkpoints. They do not change before the result is dropped, since the caller has the pen.
+    fn lend(
+        &mut self,
+        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Option<Lent<'h>> {
+        let pages = freeze().unwrap_or_else(|error| {
+            events::warn!(%error, "no pages for the checkpoint that makes room in the log");
+            None
+        })?;
+        let position = self.open.next();
+        Some(self.checkpoint.lend(FrozenPages { pages, position }))
     }
 
     /// The builder to which records are appended.
