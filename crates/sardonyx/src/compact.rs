@@ -5,6 +5,7 @@
 
 use crate::{Error, Options};
 use sardonyx_base::error::CrateError;
+use sardonyx_storage::checkpoint::Checkpoints;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{CompactionError, Engine, OpenError};
 use sardonyx_storage::remote_log::known::Known;
@@ -93,6 +94,8 @@ impl Options {
         options.check_not_in_store(Some(&*disk))?;
         options.check_on(&*disk)?;
         options.storage.threaded = false;
+        // No table's stage is there to freeze the pages, and a compaction has them twice anyway.
+        options.storage.checkpoints = Checkpoints::FromCopy;
         let workers = options.storage.workers;
         let open = |store| {
             let hash = options

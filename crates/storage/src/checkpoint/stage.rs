@@ -629,9 +629,9 @@ impl FreesLog for CheckpointStage {
     }
 
     fn refusal_inside(&self) -> Option<Arc<str>> {
-        let reason = "the log has no room for so large a transaction beside the log that the last checkpoint needs, and \
-                      a checkpoint from snapshots cannot be taken while the transaction runs; it is taken now: run the \
-                      transaction again, or raise the log's limit";
+        let reason = "so large a transaction has no room beside the log that is kept for the last checkpoint, and no \
+                      checkpoint can be taken from snapshots while it runs; take one now and run the transaction \
+                      again, raise the log's limit, or take checkpoints from the second copy";
         self.reads_snapshots().then(|| reason.into())
     }
 }
