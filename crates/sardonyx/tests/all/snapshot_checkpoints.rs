@@ -38,12 +38,17 @@ struct Bank {
     shape: Shape,
     stripes: u32,
     mixed: bool,
+    /// A checkpoint is asked for before one of so many steps; else they come by themselves, spread over many changes.
+    asks: u64,
     checkpoints: u64,
 }
 
 impl Bank {
     fn options(&mut self) -> Options {
-        let options = from_snapshots(self.shape).stripes(self.stripes);
+        // A log that is used again and again: what is freed too early is missing.
+        let options = from_snapshots(self.shape)
+            .stripes(self.stripes)
+            .log_bytes_max(4 * SEGMENT_BYTES);
         match self.mixed && self.random.chance(1, 2) {
             true => options.checkpoints(Checkpoints::FromCopy),
             false => options,
@@ -96,18 +101,20 @@ impl Subject for Bank {
     }
 
     fn submit(&mut self, open: &mut Opened, history: &mut History<Change>) -> Result<(), Stopped> {
-        if self.random.chance(1, 9) {
+        if self.random.chance(1, self.asks) {
             open.database.checkpoint()?;
         }
-        let change = self.change();
-        let durability = match self.random.chance(1, 3) {
-            true => Durability::Deferred,
-            false => Durability::Durable,
-        };
-        history.submit(change.clone());
-        put_all(open, durability, change)?;
-        if durability == Durability::Durable {
-            history.acknowledge();
+        for _ in 0..1 + self.random.below(4) {
+            let change = self.change();
+            let durability = match self.random.chance(1, 3) {
+                true => Durability::Deferred,
+                false => Durability::Durable,
+            };
+            history.submit(change.clone());
+            put_all(open, durability, change)?;
+            if durability == Durability::Durable {
+                history.acknowledge();
+            }
         }
         self.checkpoints = self
             .checkpoints
@@ -132,6 +139,7 @@ fn world(what: &str, shape: Shape, seed: u64, end: End) -> World<Bank> {
         shape,
         stripes: 1 + (seed % 3) as u32,
         mixed: seed % 2 == 1,
+        asks: 9,
         checkpoints: 0,
     };
     let disk = SimulatedDisk::new(seed, End::Cut.faults());
@@ -143,6 +151,7 @@ fn world(what: &str, shape: Shape, seed: u64, end: End) -> World<Bank> {
     // A life with checkpoints, so that the next one overwrites older versions of blocks.
     world.must_live(60);
     assert!(world.subject.checkpoints > 2, "{:?}", world.subject);
+    world.subject.asks = 60;
     world.restart(end);
     world
 }
