@@ -228,8 +228,9 @@ impl Options {
     /// The source of the checkpoints: a second copy of the pages in memory (the default), or snapshots of the pages.
     ///
     /// Without the second copy, the database takes about half of the memory. A checkpoint then needs the serial stage for
-    /// some microseconds for each block of the backup ([`Options::block_bytes`]), and pages that change while a block is
-    /// copied are kept as for a [`Snapshot`](crate::Snapshot). A transaction whose redo records need room that only a
+    /// about a tenth of a millisecond for each block of the backup. With [`Options::block_bytes`] of more than 1 MiB it is
+    /// some microseconds, and pages that change while a block is copied are kept as for a [`Snapshot`](crate::Snapshot). A
+    /// transaction whose redo records need room that only a
     /// checkpoint can free gets [`Error::Full`]: that checkpoint is taken when the transaction has ended, so run it again.
     /// For tables; memory, operations, nodes, and [`checkpoints_at_followers`](Options::checkpoints_at_followers) refuse
     /// it. It may differ from one opening to the next, since the files are the same.

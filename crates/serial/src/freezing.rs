@@ -4,8 +4,8 @@
 //! log before the place behind that group, and nothing else.
 
 use crate::kernel::Shared;
-use sardonyx_storage::checkpoint::{CheckpointError, FreezesPages, FrozenPages};
-use sardonyx_storage::log::LogError;
+use sardonyx_storage::checkpoint::{CheckpointError, FreezesPages, Freezing, FrozenPages};
+use sardonyx_storage::log::{LogError, LogPosition};
 use std::time::Duration;
 
 /// The time for which the checkpoints wait for the stage at once. Then they look at the log's groups, whose buffers the
@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_millis(1);
 impl FreezesPages for Shared {
     fn freeze(
         &self,
-        held: &mut dyn FnMut(&FrozenPages),
-    ) -> Result<Option<FrozenPages>, CheckpointError> {
+        live: &mut dyn FnMut(&[u8], LogPosition) -> bool,
+    ) -> Result<Freezing, CheckpointError> {
         self.log().check()?;
         let wait = match self.log().drive().has_threads() {
             true => PATIENCE,
@@ -24,18 +24,19 @@ impl FreezesPages for Shared {
             false => Duration::ZERO,
         };
         let Some(mut stage) = self.pen.take_inside_within(wait)? else {
-            return Ok(None);
+            return Ok(Freezing::Later);
         };
         let (space, mut appending) = stage.split();
         // Beginning undoes a transaction that was leaked.
         space.begin(appending.builder()).abort();
         let Some(position) = stage.try_hand_over_group() else {
-            return Ok(None);
+            return Ok(Freezing::Later);
         };
+        if live(stage.pages(), position) {
+            return Ok(Freezing::Done);
+        }
         let pages = stage.freeze_pages().map_err(CheckpointError::Snapshot)?;
-        let frozen = FrozenPages { pages, position };
-        held(&frozen);
-        Ok(Some(frozen))
+        Ok(Freezing::Frozen(FrozenPages { pages, position }))
     }
 
     fn check(&self) -> Result<(), LogError> {

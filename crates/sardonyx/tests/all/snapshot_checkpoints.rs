@@ -20,6 +20,9 @@ fn from_snapshots(shape: Shape) -> Options {
         .checkpoint_interval_bytes(24 << 10)
 }
 
+/// Such a block is copied from a page snapshot, and a smaller one in the serial stage.
+const LARGE_BLOCK: u32 = 2 << 20;
+
 /// Items that are put, all in one transaction.
 type Change = Vec<(u64, u64)>;
 
@@ -38,6 +41,7 @@ struct Bank {
     shape: Shape,
     stripes: u32,
     mixed: bool,
+    large_blocks: bool,
     /// A checkpoint is asked for before one of so many steps; else they come by themselves, spread over many changes.
     asks: u64,
     checkpoints: u64,
@@ -49,6 +53,10 @@ impl Bank {
         let options = from_snapshots(self.shape)
             .stripes(self.stripes)
             .log_bytes_max(4 * SEGMENT_BYTES);
+        let options = match self.large_blocks {
+            true => options.block_bytes(LARGE_BLOCK),
+            false => options,
+        };
         match self.mixed && self.random.chance(1, 2) {
             true => options.checkpoints(Checkpoints::FromCopy),
             false => options,
@@ -139,6 +147,7 @@ fn world(what: &str, shape: Shape, seed: u64, end: End) -> World<Bank> {
         shape,
         stripes: 1 + (seed % 3) as u32,
         mixed: seed % 2 == 1,
+        large_blocks: seed % 4 >= 2,
         asks: 9,
         checkpoints: 0,
     };
@@ -284,7 +293,7 @@ fn a_checkpoint_ends_although_its_snapshots_are_ended() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let large_blocks = || {
             from_snapshots(shape)
-                .block_bytes(1 << 20)
+                .block_bytes(LARGE_BLOCK)
                 .snapshot_bytes_max(1)
         };
         let opened = Opened::on(&disk, large_blocks()).unwrap();

@@ -501,13 +501,28 @@ impl Checkpointer {
 
     /// Copies the next block from frozen pages. Returns false if their snapshot was ended.
     pub(super) fn copy_block(&mut self, frozen: &FrozenPages) -> bool {
+        self.copy_by(|blocks, block, last, buffer| blocks.read(block, last, frozen, buffer))
+    }
+
+    /// Copies the next block from the live pages, as they are at this place of the log, while the pen is held.
+    pub(super) fn copy_live(&mut self, pages: &[u8], position: LogPosition) -> bool {
+        self.copy_by(|blocks, block, last, buffer| {
+            blocks.read_live(block, last, (pages, position), buffer);
+            true
+        })
+    }
+
+    fn copy_by(
+        &mut self,
+        read: impl FnOnce(&mut SnapshotBlocks, u64, bool, &mut AlignedBuffer) -> bool,
+    ) -> bool {
         let (Source::Snapshots(blocks), Some(writeout)) = (&mut self.source, self.writeout) else {
             return false;
         };
         self.buffer.clear();
         self.buffer.extend_zeroed(SLOT_HEADER_BYTES);
         let (block, last) = (writeout.next_block, writeout.is_at_last());
-        blocks.read(block, last, frozen, &mut self.buffer)
+        read(blocks, block, last, &mut self.buffer)
     }
 
     /// The counts since this checkpointer was made.

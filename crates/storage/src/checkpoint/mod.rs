@@ -46,7 +46,7 @@ pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
 pub use ledger::{CheckpointTotals, RecordsStore, Waiting};
 pub use place::CheckpointPlace;
-pub use source::{Checkpoints, FreezesPages, FrozenPages};
+pub use source::{Checkpoints, FreezesPages, Freezing, FrozenPages};
 pub use stage::CheckpointStage;
 
 pub(crate) use stage::Lent;

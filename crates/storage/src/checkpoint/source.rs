@@ -1,10 +1,15 @@
 //! The source of a checkpoint's blocks: DB', or the live pages, which a [`Freezer`] reads through snapshots.
 //!
 //! DB' is a second copy of all pages, so it takes as much memory as they do, and a thread to apply the log to it. With
-//! snapshots, there is no second copy. Each block is read from a page snapshot of its own, which is taken when the block
-//! is due and dropped when the block has been copied into the slot's buffer. So a snapshot lives for a fraction of a
-//! millisecond, few pages change meanwhile, and their copies take little memory. A snapshot of all blocks at once would
-//! live as long as the checkpoint, and keep a copy of each page that changes in that time.
+//! snapshots, there is no second copy. Each block has a snapshot of its own, which is taken when the block is due:
+//! - A block of at most [`AT_ONCE_BYTES_MAX`] is copied into the slot's buffer while the pen is held, in about a tenth of a
+//!   millisecond. With a page snapshot, changes during the copying would take several times as long: each first one of a
+//!   page copies that page into fresh memory.
+//! - A larger block is copied from a page snapshot, which is dropped right after. So the pen is held for microseconds, and
+//!   few pages change meanwhile.
+//!
+//! A snapshot of all blocks at once would live as long as the checkpoint, and keep a copy of each page that changes in that
+//! time.
 //!
 //! Invariants:
 //! - A snapshot is taken between transactions, and a commit group ends with it. So a block's content is exactly that
@@ -36,6 +41,9 @@ pub enum Checkpoints {
     FromSnapshots,
 }
 
+/// Bytes of a block that is copied while the pen is held.
+const AT_ONCE_BYTES_MAX: u32 = 1 << 20;
+
 /// So many snapshots of a block may be ended before it is copied under the pen, where nothing ends one.
 const ENDED_MAX: u32 = 3;
 
@@ -51,18 +59,29 @@ pub struct FrozenPages {
     pub position: LogPosition,
 }
 
+/// The result of an attempt to freeze the pages.
+#[derive(Debug)]
+pub enum Freezing {
+    /// The pen, or a buffer for the next group, was not to be had soon.
+    Later,
+    /// The live pages were enough.
+    Done,
+    /// Frozen pages.
+    Frozen(FrozenPages),
+}
+
 /// The holder of the live pages: implemented by each way of running transactions whose checkpoints can be made from
 /// snapshots.
 pub trait FreezesPages: Send + Sync + Debug {
-    /// Takes the pen if it can be had soon, ends a commit group, and freezes the pages. Calls `held` with them while it
-    /// has the pen. Returns `None` if the pen, or room for the group, was not to be had.
+    /// Takes the pen if it can be had soon, and ends a commit group. While it has the pen, it calls `live` with all bytes
+    /// of all pages and the place behind the group. If that returns false, it freezes the pages.
     ///
     /// # Errors
     /// The error that closed the log; want of memory for a snapshot.
     fn freeze(
         &self,
-        held: &mut dyn FnMut(&FrozenPages),
-    ) -> Result<Option<FrozenPages>, CheckpointError>;
+        live: &mut dyn FnMut(&[u8], LogPosition) -> bool,
+    ) -> Result<Freezing, CheckpointError>;
 
     /// Checks that groups still become durable.
     ///
@@ -91,16 +110,17 @@ impl Freezer {
         *self.lent.lock() = frozen;
     }
 
-    /// Frozen pages, if they can be had soon. The closure is called while nothing changes.
+    /// Shows the live pages, or freezes them, if that can be soon: see [`FreezesPages::freeze`].
     pub fn freeze(
         &self,
-        held: &mut dyn FnMut(&FrozenPages),
-    ) -> Result<Option<FrozenPages>, CheckpointError> {
+        live: &mut dyn FnMut(&[u8], LogPosition) -> bool,
+    ) -> Result<Freezing, CheckpointError> {
         let lent = self.lent.lock().clone();
         if let Some(frozen) = lent {
-            return Ok(Some(frozen));
+            return Ok(Freezing::Frozen(frozen));
         }
-        self.holder()?.map_or(Ok(None), |by| by.freeze(held))
+        self.holder()?
+            .map_or(Ok(Freezing::Later), |by| by.freeze(live))
     }
 
     /// Checks that a frozen block's group still becomes durable.
@@ -187,7 +207,26 @@ impl SnapshotBlocks {
 
     /// True if the block is to be copied while the pen is held.
     pub fn copies_under_pen(&self) -> bool {
-        self.ended >= ENDED_MAX
+        self.layout.block_bytes <= AT_ONCE_BYTES_MAX || self.ended >= ENDED_MAX
+    }
+
+    /// As [`SnapshotBlocks::read`], from the live pages, while the pen is held.
+    pub fn read_live(
+        &mut self,
+        block: u64,
+        last: bool,
+        (pages, position): (&[u8], LogPosition),
+        buffer: &mut AlignedBuffer,
+    ) {
+        self.see((pages.len() / PAGE_SIZE) as u64);
+        let (start, end) = self.range(block);
+        let bytes = &pages[start as usize..end as usize];
+        let used = match last {
+            true => bytes.len(),
+            false => used_bytes(bytes),
+        };
+        buffer.extend_from_slice(&bytes[..used]);
+        (self.ended, self.ready) = (0, Some(position));
     }
 
     /// Copies a block behind the bytes of the buffer: up to the last page that holds anything, or, if it is the `last`,
@@ -210,12 +249,18 @@ impl SnapshotBlocks {
             }
         }
         if !last {
-            let used = buffer[before..].chunks(PAGE_SIZE).rposition(holds_anything);
-            buffer.truncate(before + used.map_or(0, |last| (last + 1) * PAGE_SIZE));
+            let used = used_bytes(&buffer[before..]);
+            buffer.truncate(before + used);
         }
         (self.ended, self.ready) = (0, Some(frozen.position));
         true
     }
+}
+
+/// The bytes up to the last page that holds anything.
+pub(super) fn used_bytes(bytes: &[u8]) -> usize {
+    let last = bytes.chunks(PAGE_SIZE).rposition(holds_anything);
+    last.map_or(0, |last| (last + 1) * PAGE_SIZE)
 }
 
 /// Copies bytes of whole pages behind those of the buffer.
@@ -269,6 +314,9 @@ mod tests {
                         prop_assert!(blocks.read(block, last, &frozen, &mut buffer));
                         let of_copy = if last { copy.block(block) } else { copy.used_part(block) };
                         prop_assert_eq!(&buffer[..], of_copy);
+                        buffer.clear();
+                        blocks.read_live(block, last, (store.bytes(), LogPosition::START), &mut buffer);
+                        prop_assert_eq!(&buffer[..], of_copy);
                     }
                 }
             }
@@ -284,12 +332,12 @@ mod tests {
             identity: 1,
             stripe: 0,
             stripes: 1,
-            block_bytes: 8 * PAGE_SIZE as u32,
+            block_bytes: AT_ONCE_BYTES_MAX + PAGE_SIZE as u32,
             compaction: 0,
         };
         let mut blocks = SnapshotBlocks::new(layout, 8);
         let mut buffer = AlignedBuffer::with_capacity(8 * PAGE_SIZE);
-        let mut freeze = |store: &mut PageStore| FrozenPages {
+        let freeze = |store: &mut PageStore| FrozenPages {
             pages: store.snapshot().unwrap(),
             position: LogPosition::START,
         };

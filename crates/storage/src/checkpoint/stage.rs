@@ -19,7 +19,7 @@
 
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, RecordsStore, Waiting};
-use super::source::{Freezer, FreezesPages, FrozenPages};
+use super::source::{Freezer, FreezesPages, Freezing, FrozenPages};
 use super::{CheckpointError, Checkpointer, Progress};
 use crate::disk::DiskError;
 use crate::drive::Drive;
@@ -27,6 +27,7 @@ use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogPosition};
+use crate::page::PAGE_SIZE;
 use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -374,11 +375,16 @@ impl CheckpointStage {
         let Some(freezer) = &self.freezer else {
             return Ok(true);
         };
-        let frozen = freezer.freeze(&mut |_| ())?;
-        Ok(frozen.is_some_and(|frozen| {
-            state.checkpointer.see(frozen.pages.pages());
+        let mut pages = None;
+        let frozen = freezer.freeze(&mut |live, _| {
+            pages = Some((live.len() / PAGE_SIZE) as u64);
             true
-        }))
+        })?;
+        if let Freezing::Frozen(frozen) = frozen {
+            pages = Some(frozen.pages.pages());
+        }
+        let seen = pages.map(|pages| state.checkpointer.see(pages));
+        Ok(seen.is_some())
     }
 
     /// Without DB': copies the next block, if it was not copied. Returns false if it cannot be written yet.
@@ -389,14 +395,14 @@ impl CheckpointStage {
         let checkpointer = &mut state.checkpointer;
         if checkpointer.needs_copy() {
             let under_pen = checkpointer.copies_under_pen();
-            let mut copied = false;
-            let frozen = freezer.freeze(&mut |frozen| {
-                copied = under_pen && checkpointer.copy_block(frozen);
+            let frozen = freezer.freeze(&mut |pages, position| {
+                under_pen && checkpointer.copy_live(pages, position)
             })?;
-            match frozen {
-                Some(frozen) if !copied => copied = checkpointer.copy_block(&frozen),
-                _ => {}
-            }
+            let copied = match frozen {
+                Freezing::Later => false,
+                Freezing::Done => true,
+                Freezing::Frozen(frozen) => checkpointer.copy_block(&frozen),
+            };
             if !copied {
                 return Ok(false);
             }
