@@ -38,7 +38,8 @@ impl Options {
     /// tables and earlier shapes, and the log before its end.
     ///
     /// The database is read and rebuilt, packed in memory beside the old one, and written whole. That takes the memory
-    /// of an opening and that of the rows once more, and for a while disk for both. A crash at any step leaves it
+    /// of an opening, with the second copy of the pages ([`Options::checkpoints`] has no effect here), and that of the rows
+    /// once more. For a while it also takes disk for both. A crash at any step leaves it
     /// unchanged or compacted, with the same rows.
     ///
     /// A database whose files would not be smaller stays unchanged ([`Compaction::changed`]): one that was never used,
@@ -94,7 +95,7 @@ impl Options {
         options.check_not_in_store(Some(&*disk))?;
         options.check_on(&*disk)?;
         options.storage.threaded = false;
-        // No table's stage is there to freeze the pages, and a compaction has them twice anyway.
+        // No table's stage exists to freeze the pages.
         options.storage.checkpoints = Checkpoints::FromCopy;
         let workers = options.storage.workers;
         let open = |store| {

@@ -12,6 +12,7 @@ use crate::procedure::Procedure;
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
 use sardonyx_base::user_code::{discard, discard_all, message_of};
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::pen::{Appending, Held};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
@@ -55,7 +56,11 @@ impl<'h> Execution<'h> {
     #[inline(always)]
     pub fn admit(&mut self) -> Result<(), SerialError> {
         let space = &mut *self.space;
-        let freeze = || Ok(Some(space.freeze_pages()?));
+        let freeze = |log: &mut GroupBuilder| {
+            // Beginning undoes a transaction that was leaked.
+            space.begin(log).abort();
+            Ok(Some(space.freeze_pages()?))
+        };
         Ok(self.log.admit_lending(Admission::Measured, freeze)?)
     }
 

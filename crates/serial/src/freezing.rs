@@ -18,12 +18,7 @@ impl FreezesPages for Shared {
         live: &mut dyn FnMut(&[u8], LogPosition) -> bool,
     ) -> Result<Freezing, CheckpointError> {
         self.log().check()?;
-        let wait = match self.log().drive().has_threads() {
-            true => PATIENCE,
-            // It is a caller's time, and that caller may have the stage.
-            false => Duration::ZERO,
-        };
-        let Some(mut stage) = self.pen.take_inside_within(wait)? else {
+        let Some(mut stage) = self.pen.take_inside_within(PATIENCE)? else {
             return Ok(Freezing::Later);
         };
         let (space, mut appending) = stage.split();
@@ -35,8 +30,10 @@ impl FreezesPages for Shared {
         if live(stage.pages(), position) {
             return Ok(Freezing::Done);
         }
-        let pages = stage.freeze_pages().map_err(CheckpointError::Snapshot)?;
-        Ok(Freezing::Frozen(FrozenPages { pages, position }))
+        Ok(match stage.freeze_pages() {
+            Ok(pages) => Freezing::Frozen(FrozenPages { pages, position }),
+            Err(error) => Freezing::Refused(error),
+        })
     }
 
     fn check(&self) -> Result<(), LogError> {

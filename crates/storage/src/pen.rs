@@ -161,7 +161,8 @@ impl<A> Pen<A> {
         Ok(Held::new(self, self.log.open.lock()))
     }
 
-    /// As [`Pen::take_inside`], for work that can be put off: waits for at most so long.
+    /// As [`Pen::take_inside`], for work that can be put off: waits for at most so long, and not at all if the calling
+    /// thread has the pen.
     ///
     /// # Errors
     /// [`LogError::Forked`].
@@ -171,7 +172,7 @@ impl<A> Pen<A> {
         if let Some(open) = self.log.open.try_lock() {
             return Ok(Some(held(open)));
         }
-        if time.is_zero() {
+        if time.is_zero() || self.log.holder.is_this_thread() {
             return Ok(None);
         }
         let _waits = self.waits.enter();

@@ -402,6 +402,37 @@ fn i10_a_transaction_that_needs_a_checkpoint_while_it_runs_is_refused_and_runs_a
     }
 }
 
+/// Both have an engine of their own, with the second copy.
+#[test]
+fn a_compaction_and_a_backup_are_those_of_a_database_with_the_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, copy) = (directory.path().join("bank"), directory.path().join("copy"));
+    let options = || from_snapshots(Shape::Coalesced);
+    let opened = Opened::on_real(&path, options()).unwrap();
+    for n in 0..600 {
+        opened.put(n, n).unwrap();
+    }
+    let removed = opened.database.run(|tx| {
+        for id in 0..500 {
+            tx.delete(opened.items, id)?;
+        }
+        Ok::<_, Error>(())
+    });
+    removed.unwrap();
+    let model = opened.contents().unwrap();
+    opened.database.backup(&copy).unwrap();
+    opened.database.close().unwrap();
+    let compaction = options().compact(&path).unwrap();
+    assert!(compaction.pages < compaction.pages_before, "{compaction:?}");
+    for place in [path, copy] {
+        let opened = Opened::on_real(&place, options()).unwrap();
+        assert_eq!(opened.contents().unwrap(), model);
+        opened.put(1, 7).unwrap();
+        opened.database.checkpoint().unwrap();
+        assert_eq!(opened.database.engine().checkpoint().copy_bytes(), 0);
+    }
+}
+
 #[test]
 fn i16_what_has_no_snapshots_for_checkpoints_says_so() {
     let refused = |error: Error| match error.downcast_ref() {
@@ -421,6 +452,25 @@ fn i16_what_has_no_snapshots_for_checkpoints_says_so() {
         refused(options().open_operations(&path).unwrap_err()),
         "of operations"
     );
+    #[cfg(feature = "nodes")]
+    {
+        use sardonyx::nodes::{NodeOptions, Nodes, PageServer, StorageOptions};
+        let storage = || StorageOptions {
+            checkpoints: Checkpoints::FromSnapshots,
+            ..StorageOptions::default()
+        };
+        let server = PageServer::open(&path, 16, storage()).map(drop);
+        assert_eq!(refused(server.unwrap_err().into()), "of nodes");
+        let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+        let nodes = NodeOptions {
+            shared_memory: memory.path().into(),
+            storage: storage(),
+            ..NodeOptions::default()
+        };
+        let nodes = Nodes::open(&path, nodes).map(drop);
+        let of = refused(nodes.unwrap_err().into());
+        assert!(of.contains("several processes"), "{of}");
+    }
     #[cfg(feature = "hosts")]
     {
         use sardonyx::hosts::{MemoryStore, RemoteLog};

@@ -59,7 +59,7 @@ pub struct CheckpointStatistics {
     pub groups: u64,
     /// Transactions in them.
     pub transactions: u64,
-    /// Writes installed in this stripe.
+    /// Writes installed in this stripe's DB'; 0 if it has none.
     pub writes: u64,
     /// Checkpoints completed.
     pub checkpoints: u64,
@@ -386,9 +386,10 @@ impl Checkpointer {
     }
 
     /// This checkpointer for another stage, if it has everything before `end` and nothing stopped it; one of an empty stripe
-    /// is left in its place. A checkpoint that was begun is given up: its blocks are whole versions, as after a crash.
+    /// is left in its place. A checkpoint that was begun is given up: its blocks are whole versions, as after a crash. `None`
+    /// also without DB', which is what an opening takes over.
     pub(super) fn take(&mut self, end: LogPosition) -> Option<Checkpointer> {
-        if self.poisoned.is_some() || self.position != end {
+        if self.poisoned.is_some() || self.position != end || self.shadow().is_none() {
             return None;
         }
         let empty = Shadow::reserve(self.layout, PAGE_SIZE as u64).ok()?;
@@ -483,6 +484,13 @@ impl Checkpointer {
     /// True if the next block is to be copied while the pen is held.
     pub(super) fn copies_under_pen(&self) -> bool {
         matches!(&self.source, Source::Snapshots(blocks) if blocks.copies_under_pen())
+    }
+
+    /// The next block is to be copied while the pen is held.
+    pub(super) fn copy_under_pen(&mut self) {
+        if let Source::Snapshots(blocks) = &mut self.source {
+            blocks.copy_under_pen();
+        }
     }
 
     /// True if the next block was copied, and is to be written as soon as that may be.

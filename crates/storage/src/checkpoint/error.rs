@@ -84,9 +84,6 @@ pub enum CheckpointError {
     /// The log is closed, so the group behind which a block was copied never becomes durable.
     #[error("the log is closed ({0}): no checkpoint can be taken from snapshots of the pages")]
     Log(#[from] LogError),
-    /// There is no memory for a snapshot of the pages. It is tried again until there is.
-    #[error("no snapshot of the pages can be taken: {0}")]
-    Snapshot(#[source] StoreError),
     /// The engine was opened for checkpoints from snapshots, by a way of running transactions that has none.
     #[error(
         "checkpoints can be taken from snapshots for tables only: take them from the second copy"
@@ -113,7 +110,6 @@ impl CheckpointError {
         match self {
             CheckpointError::Disk(error) => error.may_be_tried_again(),
             CheckpointError::Journal(error) => error.may_be_tried_again(),
-            CheckpointError::Snapshot(_) => true,
             _ => false,
         }
     }

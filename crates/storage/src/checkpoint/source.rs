@@ -18,14 +18,14 @@
 //!
 //! A checkpoint needs the pen for a moment, for each block. So it cannot go on while a transaction runs. A thread that
 //! waits for room in the log between transactions lends its pages ([`Freezer::lend`]), since it has the pen meanwhile. A
-//! transaction that needs room while it runs is refused (`CheckpointStage::refusal_inside`), and the checkpoint that makes
-//! some is taken when it has ended.
+//! transaction that needs room while it runs is refused (`FreesLog::frees_inside`), and the checkpoint that makes some is
+//! taken when it has ended.
 
 use super::{CheckpointError, StripeLayout};
 use crate::disk::AlignedBuffer;
 use crate::log::{LogError, LogPosition};
 use crate::page::{Address, PAGE_SIZE, holds_anything};
-use crate::store::{PageRead, PageSnapshot, SnapshotEnded};
+use crate::store::{PageRead, PageSnapshot, SnapshotEnded, StoreError};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::waiting::let_others_run;
 use std::fmt::Debug;
@@ -44,7 +44,8 @@ pub enum Checkpoints {
 /// Bytes of a block that is copied while the pen is held.
 const AT_ONCE_BYTES_MAX: u32 = 1 << 20;
 
-/// So many snapshots of a block may be ended before it is copied under the pen, where nothing ends one.
+/// So many snapshots of a block may be ended before it is copied under the pen, where nothing ends one, and which needs no
+/// memory.
 const ENDED_MAX: u32 = 3;
 
 /// Pages that are read between two looks at other threads.
@@ -68,6 +69,8 @@ pub enum Freezing {
     Done,
     /// Frozen pages.
     Frozen(FrozenPages),
+    /// The live pages were not enough, and there is no memory for a snapshot of them.
+    Refused(StoreError),
 }
 
 /// The holder of the live pages: implemented by each way of running transactions whose checkpoints can be made from
@@ -77,7 +80,7 @@ pub trait FreezesPages: Send + Sync + Debug {
     /// of all pages and the place behind the group. If that returns false, it freezes the pages.
     ///
     /// # Errors
-    /// The error that closed the log; want of memory for a snapshot.
+    /// The error that closed the log.
     fn freeze(
         &self,
         live: &mut dyn FnMut(&[u8], LogPosition) -> bool,
@@ -208,6 +211,11 @@ impl SnapshotBlocks {
     /// True if the block is to be copied while the pen is held.
     pub fn copies_under_pen(&self) -> bool {
         self.layout.block_bytes <= AT_ONCE_BYTES_MAX || self.ended >= ENDED_MAX
+    }
+
+    /// There is no memory for a snapshot: the block is copied while the pen is held.
+    pub fn copy_under_pen(&mut self) {
+        self.ended = ENDED_MAX;
     }
 
     /// As [`SnapshotBlocks::read`], from the live pages, while the pen is held.

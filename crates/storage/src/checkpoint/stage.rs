@@ -17,9 +17,13 @@
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
+mod live;
+
+pub(crate) use live::Lent;
+
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, RecordsStore, Waiting};
-use super::source::{Freezer, FreezesPages, Freezing, FrozenPages};
+use super::source::Freezer;
 use super::{CheckpointError, Checkpointer, Progress};
 use crate::disk::DiskError;
 use crate::drive::Drive;
@@ -27,7 +31,6 @@ use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogPosition};
-use crate::page::PAGE_SIZE;
 use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -68,13 +71,15 @@ struct Stripe {
     writeout_began: Option<Instant>,
     /// The last attempt to write found no room; the next one is due then.
     try_again_at: Option<Instant>,
+    /// Without DB': the pages were not to be had at the last attempt.
+    put_off: bool,
 }
 
 /// The next act of a stripe's thread.
 enum Next {
     /// Sleep until groups come or a checkpoint is wanted.
     Sleep,
-    /// A checkpoint is being written; its next block is due only after more log.
+    /// A checkpoint is being written; its next block is due only after more log, or cannot be copied yet.
     Pause,
     /// Its next block is due.
     GoOn,
@@ -122,6 +127,7 @@ impl CheckpointStage {
             began_at: checkpointer.last_complete().redo_start,
             writeout_began: None,
             try_again_at: None,
+            put_off: false,
             checkpointer,
         };
         let reads_snapshots = checkpointers.iter().any(|c| c.shadow().is_none());
@@ -169,32 +175,6 @@ impl CheckpointStage {
     #[inline]
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         self.ledger.is_unrecorded(error);
-    }
-
-    /// Sets the holder of the live pages, if the blocks are read from snapshots of them.
-    pub fn set_pages(&self, by: Weak<dyn FreezesPages>) {
-        if let Some(freezer) = &self.freezer {
-            freezer.set(by);
-        }
-    }
-
-    /// True if the blocks are read from snapshots of the live pages.
-    pub fn reads_snapshots(&self) -> bool {
-        self.freezer.is_some()
-    }
-
-    /// Has these pages for the blocks of all stripes until the result is dropped: for a thread that has the pen, and
-    /// waits for a checkpoint.
-    pub(crate) fn lend(&self, frozen: FrozenPages) -> Lent<'_> {
-        self.set_lent(Some(frozen));
-        self.feeds.iter().for_each(|feed| feed.nudge());
-        Lent(self)
-    }
-
-    fn set_lent(&self, frozen: Option<FrozenPages>) {
-        if let Some(freezer) = &self.freezer {
-            freezer.lend(frozen);
-        }
     }
 
     /// The number of stripes, and so of threads.
@@ -312,6 +292,7 @@ impl CheckpointStage {
         state: &mut Stripe,
         quiet: bool,
     ) -> Result<(), CheckpointError> {
+        state.put_off = false;
         while let Some(group) = state.waiting.pop_front() {
             state.checkpointer.apply_shared(&group)?;
             if self.drive.has_threads() {
@@ -351,6 +332,10 @@ impl CheckpointStage {
             return Ok(());
         }
         if !self.copy_block(state)? {
+            if tries_again {
+                // The step that had found no room was the archive's: a block is written after it was copied.
+                self.found_room(number, state);
+            }
             return Ok(());
         }
         let progress = state.checkpointer.write_next_block()?;
@@ -369,58 +354,13 @@ impl CheckpointStage {
         Ok(())
     }
 
-    /// Without DB': looks at the number of pages, which decides the number of blocks. Returns false if the pen was not to be
-    /// had.
-    fn see_pages(&self, state: &mut Stripe) -> Result<bool, CheckpointError> {
-        let Some(freezer) = &self.freezer else {
-            return Ok(true);
-        };
-        let mut pages = None;
-        let frozen = freezer.freeze(&mut |live, _| {
-            pages = Some((live.len() / PAGE_SIZE) as u64);
-            true
-        })?;
-        if let Freezing::Frozen(frozen) = frozen {
-            pages = Some(frozen.pages.pages());
-        }
-        let seen = pages.map(|pages| state.checkpointer.see(pages));
-        Ok(seen.is_some())
-    }
-
-    /// Without DB': copies the next block, if it was not copied. Returns false if it cannot be written yet.
-    fn copy_block(&self, state: &mut Stripe) -> Result<bool, CheckpointError> {
-        let Some(freezer) = &self.freezer else {
-            return Ok(true);
-        };
-        let checkpointer = &mut state.checkpointer;
-        if checkpointer.needs_copy() {
-            let under_pen = checkpointer.copies_under_pen();
-            let frozen = freezer.freeze(&mut |pages, position| {
-                under_pen && checkpointer.copy_live(pages, position)
-            })?;
-            let copied = match frozen {
-                Freezing::Later => false,
-                Freezing::Done => true,
-                Freezing::Frozen(frozen) => checkpointer.copy_block(&frozen),
-            };
-            if !copied {
-                return Ok(false);
-            }
-        }
-        if checkpointer.waits_for_group() {
-            freezer.check()?;
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
     /// The next act of a stripe's thread after its work. A request meanwhile nudges the feed.
     fn next(&self, number: usize, state: &Stripe) -> Next {
         if let Some(at) = state.try_again_at {
             return Next::TryAgainAt(at);
         }
         let writing = state.checkpointer.is_writing();
-        if writing && state.checkpointer.waits_for_group() {
+        if state.put_off || writing && state.checkpointer.waits_for_group() {
             return Next::Pause;
         }
         let due = match writing {
@@ -634,20 +574,8 @@ impl FreesLog for CheckpointStage {
         CheckpointStage::work_off(self);
     }
 
-    fn refusal_inside(&self) -> Option<Arc<str>> {
-        let reason = "so large a transaction has no room beside the log that is kept for the last checkpoint, and no \
-                      checkpoint can be taken from snapshots while it runs; take one now and run the transaction \
-                      again, raise the log's limit, or take checkpoints from the second copy";
-        self.reads_snapshots().then(|| reason.into())
-    }
-}
-
-/// Pages that are lent to the checkpoints, until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Lent<'s>(&'s CheckpointStage);
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        self.0.set_lent(None);
+    fn frees_inside(&self) -> bool {
+        // A checkpoint from snapshots needs the pen.
+        !self.reads_snapshots()
     }
 }

@@ -62,7 +62,7 @@ pub struct StorageOptions {
     /// The place of the checkpoints.
     pub checkpoint: CheckpointPlace,
     /// The source of the checkpoints here. Snapshots need an appender that freezes its pages
-    /// ([`CheckpointStage::set_pages`](crate::checkpoint::CheckpointStage::set_pages)).
+    /// ([`Engine::open_to_freeze`](super::Engine::open_to_freeze)).
     pub checkpoints: Checkpoints,
     /// The store that has the log, too.
     pub remote: Option<RemoteLog>,

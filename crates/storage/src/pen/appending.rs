@@ -7,7 +7,6 @@ use crate::log::supply::Admission;
 use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogPosition};
 use crate::store::{PageSnapshot, StoreError};
-use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 
@@ -28,19 +27,20 @@ impl<'h> Appending<'h> {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&mut self, admission: Admission) -> Result<(), LogError> {
-        self.admit_lending(admission, || Ok(None))
+        self.admit_lending(admission, |_| Ok(None))
     }
 
     /// The same between transactions, by a caller that can freeze its pages. If checkpoints are taken from snapshots, it
-    /// lends them while it waits, since the checkpoint that makes room cannot have the pen meanwhile.
+    /// lends them while it waits for one, since that cannot have the pen meanwhile.
     ///
     /// # Errors
-    /// As [`Appending::admit`]. If there is no memory for a snapshot, the log may stay full.
+    /// As [`Appending::admit`]. [`LogError::Full`] also if a checkpoint must make room, and `freeze` fails or gives no
+    /// pages: that checkpoint is taken when the caller has released the pen.
     #[inline(always)]
     pub fn admit_lending(
         &mut self,
         admission: Admission,
-        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+        freeze: impl FnMut(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
     ) -> Result<(), LogError> {
         match self.is_admitted(admission) {
             true => Ok(()),
@@ -58,15 +58,12 @@ impl<'h> Appending<'h> {
     fn wait_for_room(
         &mut self,
         admission: Admission,
-        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+        mut freeze: impl FnMut(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
     ) -> Result<(), LogError> {
         let (log, checkpoint) = (self.log, self.checkpoint);
         log.check()?;
         log.hand_over(self.open);
-        let _lent = match checkpoint.reads_snapshots() {
-            true => self.lend(freeze),
-            false => None,
-        };
+        let mut lent = None;
         // The group handed over moves the log's place on, maybe into a segment of its own.
         while !self.is_admitted(admission) {
             log.check()?;
@@ -74,6 +71,12 @@ impl<'h> Appending<'h> {
             log.hand_over(self.open);
             let (next, last) = (self.open.next(), self.open.last_group());
             log.room().wait_for_room(admission, next, checkpoint, || {
+                if lent.is_none() && checkpoint.reads_snapshots() {
+                    lent = Some(self.lend(&mut freeze)?);
+                }
+                if log.drive().has_threads() {
+                    return Ok(());
+                }
                 // A checkpoint has only the durable log; another client may be writing the rest.
                 log.wait(last)?;
                 checkpoint.work_off();
@@ -83,17 +86,25 @@ impl<'h> Appending<'h> {
         Ok(())
     }
 
-    /// Lends the pages to the checkpoints. They do not change before the result is dropped, since the caller has the pen.
+    /// Lends the pages to the checkpoints. They do not change before the result is dropped, since the caller has the pen,
+    /// and all records are handed over.
     fn lend(
         &mut self,
-        freeze: impl FnOnce() -> Result<Option<Arc<PageSnapshot>>, StoreError>,
-    ) -> Option<Lent<'h>> {
-        let pages = freeze().unwrap_or_else(|error| {
-            events::warn!(%error, "no pages for the checkpoint that makes room in the log");
-            None
-        })?;
+        freeze: impl FnOnce(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<Lent<'h>, LogError> {
+        let refused = |reason: &str| {
+            LogError::Full {
+            reason: format!(
+                "a checkpoint makes some, and the caller that waits for it cannot lend it the pages ({reason}): it is \
+                 taken now, so try again"
+            )
+            .into(),
+        }
+        };
+        let pages = freeze(self.open.builder()).map_err(|error| refused(&error.to_string()))?;
+        let pages = pages.ok_or_else(|| refused("it has no snapshots of them"))?;
         let position = self.open.next();
-        Some(self.checkpoint.lend(FrozenPages { pages, position }))
+        Ok(self.checkpoint.lend(FrozenPages { pages, position }))
     }
 
     /// The builder to which records are appended.
