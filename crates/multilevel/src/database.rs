@@ -91,6 +91,7 @@ impl Database {
         disk: Arc<dyn Disk>,
         options: Options,
     ) -> Result<Database, DatabaseError> {
+        options.storage.refuse_snapshots("of operations")?;
         let mut opened = Engine::open(disk, options.storage)?;
         if let Some(bytes) = options.snapshot_bytes_max {
             opened.store.set_snapshot_bytes_max(bytes);

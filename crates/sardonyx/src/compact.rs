@@ -5,6 +5,7 @@
 
 use crate::{Error, Options};
 use sardonyx_base::error::CrateError;
+use sardonyx_storage::checkpoint::Checkpoints;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{CompactionError, Engine, OpenError};
 use sardonyx_storage::remote_log::known::Known;
@@ -37,7 +38,8 @@ impl Options {
     /// tables and earlier shapes, and the log before its end.
     ///
     /// The database is read and rebuilt, packed in memory beside the old one, and written whole. That takes the memory
-    /// of an opening and that of the rows once more, and for a while disk for both. A crash at any step leaves it
+    /// of an opening, with the second copy of the pages ([`Options::checkpoints`] has no effect here), and that of the rows
+    /// once more. For a while it also takes disk for both. A crash at any step leaves it
     /// unchanged or compacted, with the same rows.
     ///
     /// A database whose files would not be smaller stays unchanged ([`Compaction::changed`]): one that was never used,
@@ -93,6 +95,8 @@ impl Options {
         options.check_not_in_store(Some(&*disk))?;
         options.check_on(&*disk)?;
         options.storage.threaded = false;
+        // No table's stage exists to freeze the pages.
+        options.storage.checkpoints = Checkpoints::FromCopy;
         let workers = options.storage.workers;
         let open = |store| {
             let hash = options

@@ -160,6 +160,7 @@ pub use ticket::Ticket;
 pub use sardonyx_derive::Record;
 pub use sardonyx_rows::{Field, Journal, Record, Table, field};
 pub use sardonyx_serial::{Durability, Shape};
+pub use sardonyx_storage::checkpoint::Checkpoints;
 pub use sardonyx_table::{Transaction, View};
 
 /// Disks, where a database's files are on them, and the groups in which its log is written. With the feature

@@ -68,7 +68,7 @@ impl Tables {
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Tables, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let seeded = options.hash_seed.map(KeyHash::from_seed);
-        let opened = Engine::open(disk, options.storage)?;
+        let opened = Engine::open_to_freeze(disk, options.storage)?;
         let stored = opened.closed.and_then(|closed| {
             let rows_max = TableSpace::rows_max(&opened.store);
             StoredIndexes::take(&**opened.engine.disk(), closed, rows_max, seeded, workers)

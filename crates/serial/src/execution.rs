@@ -12,6 +12,7 @@ use crate::procedure::Procedure;
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
 use sardonyx_base::user_code::{discard, discard_all, message_of};
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::pen::{Appending, Held};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
@@ -54,7 +55,13 @@ impl<'h> Execution<'h> {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline(always)]
     pub fn admit(&mut self) -> Result<(), SerialError> {
-        Ok(self.log.admit(Admission::Measured)?)
+        let space = &mut *self.space;
+        let freeze = |log: &mut GroupBuilder| {
+            // Beginning undoes a transaction that was leaked.
+            space.begin(log).abort();
+            Ok(Some(space.freeze_pages()?))
+        };
+        Ok(self.log.admit_lending(Admission::Measured, freeze)?)
     }
 
     /// The last group with a transaction.

@@ -24,7 +24,7 @@ use sardonyx_storage::supervisor::Supervisor;
 use sardonyx_table::{SpaceSnapshot, TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// When a call returns.
@@ -206,6 +206,8 @@ impl Kernel {
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
+        let pages: Weak<Shared> = Arc::downgrade(&shared);
+        engine.checkpoint().set_pages(pages);
         engine.start();
         let (mut lanes, mut threads) = (Lanes::default(), Vec::new());
         if let Shape::Pipelined {

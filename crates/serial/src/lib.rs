@@ -41,6 +41,7 @@ mod deaths;
 mod error;
 mod exchange;
 mod execution;
+mod freezing;
 mod input;
 mod kernel;
 mod output;

@@ -101,13 +101,31 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the database on a disk, or makes it.
-    pub fn open(disk: Arc<dyn Disk>, mut options: StorageOptions) -> Result<Opened, OpenError> {
+    ///
+    /// # Errors
+    /// [`OpenError::NoSnapshots`] if the checkpoints are to be taken from snapshots.
+    #[inline]
+    pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
+        options.refuse_snapshots("of pages that change in other ways")?;
+        Self::open_to_freeze(disk, options)
+    }
+
+    /// The same for a caller that can freeze its pages: before it starts the engine, it calls
+    /// [`CheckpointStage::set_pages`], and it appends by
+    /// [`Appending::admit_lending`](crate::pen::Appending::admit_lending).
+    pub fn open_to_freeze(
+        disk: Arc<dyn Disk>,
+        mut options: StorageOptions,
+    ) -> Result<Opened, OpenError> {
         match &options.remote {
             Some(remote) => remote.check(&*disk, &options)?,
             None if options.checkpoint == CheckpointPlace::Followers => {
                 return Err(OpenError::FollowersWithoutStore);
             }
             None => {}
+        }
+        if options.checkpoint == CheckpointPlace::Followers {
+            options.refuse_snapshots("of a database whose checkpoints are left to followers")?;
         }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;

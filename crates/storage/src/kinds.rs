@@ -244,6 +244,7 @@ impl CrateError for OpenError {
             OpenError::Option { .. }
             | OpenError::FollowersWithoutStore
             | OpenError::FollowersWhileShared
+            | OpenError::NoSnapshots { .. }
             | OpenError::FollowersWithPlaces
             | OpenError::StoreBehind
             | OpenError::StoreForked { .. }

@@ -161,6 +161,24 @@ impl<A> Pen<A> {
         Ok(Held::new(self, self.log.open.lock()))
     }
 
+    /// As [`Pen::take_inside`], for work that can be put off: waits for at most so long, and not at all if the calling
+    /// thread has the pen.
+    ///
+    /// # Errors
+    /// [`LogError::Forked`].
+    pub fn take_inside_within(&self, time: Duration) -> Result<Option<Held<'_, A>>, LogError> {
+        self.log.process().check()?;
+        let held = |open| Held::new(self, open);
+        if let Some(open) = self.log.open.try_lock() {
+            return Ok(Some(held(open)));
+        }
+        if time.is_zero() || self.log.holder.is_this_thread() {
+            return Ok(None);
+        }
+        let _waits = self.waits.enter();
+        Ok(self.log.open.lock_within(time).map(held))
+    }
+
     /// Waits until a group and all before it are durable.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_storage::catalogue::{Catalogue, Definitions, Extent};
-use sardonyx_storage::store::{KeptPages, PageSnapshot};
+use sardonyx_storage::store::{KeptPages, PageSnapshot, StoreError};
 use std::sync::{Arc, OnceLock};
 
 /// The state of all tables at one commit.
@@ -215,6 +215,23 @@ impl TableSpace {
         });
         self.newest_snapshot = Arc::downgrade(&snapshot);
         Ok(snapshot)
+    }
+
+    /// The pages of rows, frozen: for a checkpoint, which needs neither indexes nor definitions.
+    ///
+    /// # Errors
+    /// As [`TableSpace::snapshot`].
+    ///
+    /// # Panics
+    /// As [`TableSpace::snapshot`].
+    pub fn freeze_pages(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
+        assert!(
+            self.undo.is_empty(),
+            "pages are frozen between transactions"
+        );
+        // Together: other snapshots have both.
+        let (rows, _) = self.store.snapshot_with(self.indexes.pages_mut())?;
+        Ok(rows)
     }
 
     /// Sets the bound on memory for pages that snapshots keep, in bytes, rows and indexes together. The default is 1

@@ -127,7 +127,14 @@ pub(super) const CRATES: &[Rooms] = &[
         rooms: &[
             (
                 "parts",
-                &["directories", "durable_at", "ending", "exit", "output"],
+                &[
+                    "checkpoints",
+                    "directories",
+                    "durable_at",
+                    "ending",
+                    "exit",
+                    "output",
+                ],
             ),
             ("program", &["completions", "help", "manual", "program"]),
         ],

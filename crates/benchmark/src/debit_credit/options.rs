@@ -8,6 +8,7 @@ use super::{measurement, show, terminals};
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use crate::remote_store::StoreOptions;
 use clap::ValueEnum;
+use sardonyx_command::checkpoints::CheckpointSource;
 use sardonyx_command::directories::Directories;
 use sardonyx_results::Findings;
 use sardonyx_results::units::{parse_bytes, parse_rate, parse_time};
@@ -93,6 +94,9 @@ pub struct Options {
     /// Bytes of log between the beginnings of two checkpoints [default: three eighths of the log]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Engine")]
     pub(super) checkpoint_interval: Option<u64>,
+    /// The source of the checkpoints' blocks, in configuration a or b [default: copy]
+    #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Engine")]
+    pub(super) checkpoints: Option<CheckpointSource>,
     /// The most bytes of log on disk [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Engine")]
     pub(super) log_bytes: Option<u64>,
@@ -169,7 +173,7 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
     #[arg(conflicts_with_all = [
         "preset", "accounts", "tellers", "branches", "configuration", "transactions_per_group", "time_per_group",
-        "input_threads", "output_threads", "checkpoint_interval", "log_bytes", "stripes", "one_at_a_time",
+        "input_threads", "output_threads", "checkpoint_interval", "checkpoints", "log_bytes", "stripes", "one_at_a_time",
         "durability", "directory", "keep", "floor", "store",
     ])]
     pub(super) connect: Option<Address>,

@@ -10,7 +10,7 @@ use crate::BenchmarkError;
 use crate::engine_options::{self, LOG_BYTES, LOG_BYTES_MIN};
 use crate::remote_store::StoreOptions;
 use sardonyx::disk::GroupPolicy;
-use sardonyx::{Durability, Options as EngineOptions, Shape};
+use sardonyx::{Checkpoints, Durability, Options as EngineOptions, Shape};
 use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,6 +105,8 @@ pub struct Plan {
     pub checkpoint_interval_bytes: Option<u64>,
     /// Transactions between two checkpoints, if chosen.
     pub checkpoint_interval_transactions: Option<u64>,
+    /// The source of the checkpoints.
+    pub checkpoints: Checkpoints,
     /// Files of the backup.
     pub stripes: u32,
     /// The directory of the database.
@@ -150,6 +152,14 @@ impl Plan {
         if options.checkpoint_interval == Some(0) {
             return refuse("--checkpoint-interval 0: at least 1 byte of log");
         }
+        let checkpoints = options
+            .checkpoints
+            .map_or(Checkpoints::default(), Into::into);
+        if checkpoints == Checkpoints::FromSnapshots && configurations.contains(&Configuration::C) {
+            return refuse(
+                "--checkpoints snapshot: configuration c leaves the checkpoints to another host",
+            );
+        }
         let places = options.directories.places();
         let stripes = options.stripes.unwrap_or(places.backup.len().max(1) as u32);
         (places.check(stripes)).map_err(|error| BenchmarkError::Usage(error.to_string()))?;
@@ -194,6 +204,7 @@ impl Plan {
             checkpoint_interval_bytes: options.checkpoint_interval,
             checkpoint_interval_transactions: (paper && options.checkpoint_interval.is_none())
                 .then_some(PAPER_CHECKPOINT_TRANSACTIONS),
+            checkpoints,
             stripes,
             places,
             directory: options
@@ -213,6 +224,7 @@ impl Plan {
         let options = engine_options::with_log(self.log_bytes)
             .shape(self.shape(configuration))
             .group_policy(self.policy)
+            .checkpoints(self.checkpoints)
             .stripes(self.stripes);
         let options = match &self.places.log {
             Some(directory) => options.log_directory(directory),

@@ -23,9 +23,10 @@ use logging::LogLevel;
 use notify::notify;
 use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use sardonyx::Follower;
 use sardonyx::Options as DatabaseOptions;
 use sardonyx::hosts::HostOptions;
+use sardonyx::{Checkpoints, Follower};
+use sardonyx_command::checkpoints::CheckpointSource;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -129,6 +130,15 @@ pub struct Arguments {
         env = "SARDONYX_TLS_KEY"
     )]
     tls_key: Option<PathBuf>,
+    /// The source of the checkpoints of tables: snapshot takes half of the memory (docs/operating.md) [default: copy]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SOURCE",
+        env = "SARDONYX_CHECKPOINTS",
+        conflicts_with = "follow"
+    )]
+    checkpoints: Option<CheckpointSource>,
     #[command(flatten)]
     store: StoreOption,
     /// With --store: this host's name, unique among the hosts [default: the machine's, and a number computed from the
@@ -214,6 +224,7 @@ impl Arguments {
     ) -> anyhow::Result<()> {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
+            .checkpoints(self.checkpoints.map_or(Checkpoints::default(), Into::into))
             .directories(self.moved.places());
         if self.follow {
             return self.follow(options, &requests, output);
@@ -223,7 +234,8 @@ impl Arguments {
             return self.host(database, options, requests, output);
         }
         let open = || anyhow::Ok(Held::from(database.open_tables(&self.path)?));
-        let given = of_tables_alone(&self.moved, &self.store, self.wait);
+        let given = of_tables_alone(&self.moved, &self.store, self.wait)
+            .or(self.checkpoints.map(|_| "--checkpoints"));
         let opened = self.node.open(&self.path, given, open)?;
         let outcome = self.serve(opened.database(), options, &requests, output);
         let closed = opened.close();

@@ -10,7 +10,7 @@ use sardonyx::hosts::{
     ANY_OTHER, DurableAt, Followed, Host, HostOptions, MemoryStore, Primary, RemoteLog, StopHost,
     Term, TermState, primary, promote,
 };
-use sardonyx::{Error, Options, Tables, record};
+use sardonyx::{Checkpoints, Error, Options, Tables, record};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{KeepInStore, StorageOptions, delete_past, follow_store, take_lock};
 use sardonyx_storage::remote_log::store::{Register, RemoteStore};
@@ -97,6 +97,14 @@ impl Witness {
     }
 }
 
+/// One of the hosts has no second copy of the pages while it serves.
+fn checkpoints_of(host: u64) -> Checkpoints {
+    match host {
+        1 => Checkpoints::FromSnapshots,
+        _ => Checkpoints::FromCopy,
+    }
+}
+
 /// Commits as long as the term lasts.
 fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost) {
     let bank = match term.options().open_tables(path) {
@@ -105,6 +113,9 @@ fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost)
         Err(error) => return println!("host {host}: {error}"),
     };
     witness.check(&bank);
+    if checkpoints_of(host) == Checkpoints::FromSnapshots {
+        assert_eq!(bank.engine().checkpoint().copy_bytes(), 0);
+    }
     let numbers = bank.table::<Number>().unwrap();
     while !term.is_over() && !stop.is_stopped() {
         let number = witness.next.fetch_add(1, Ordering::SeqCst);
@@ -427,7 +438,8 @@ fn hosts_take_over_from_each_other_and_have_everything_that_was_acknowledged() {
         let path = machine.path().join(format!("host-{host}.sdx"));
         let stop = &stops[host as usize];
         let name = format!("host-{host}");
-        let mut this = Host::new(&path, options(&store), host_options(&name)).unwrap();
+        let options = options(&store).checkpoints(checkpoints_of(host));
+        let mut this = Host::new(&path, options, host_options(&name)).unwrap();
         while let Some(term) = this.next_term(stop).unwrap() {
             serve(&path, host, term, &witness, stop);
         }

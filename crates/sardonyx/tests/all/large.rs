@@ -2,9 +2,10 @@
 //! absent in every case (I4), in any number (a checkpoint makes room while one runs, I10), and beside small ones. A
 //! transaction for which the log has no room at all is refused, and nothing of it is done.
 
+use crate::common;
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
 use sardonyx::schema::{Schema, Type, Value};
-use sardonyx::{Durability, Error, Options, Shape, Tables};
+use sardonyx::{Checkpoints, Durability, Error, Options, Shape, Tables};
 use sardonyx_base::random::stride;
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -106,6 +107,10 @@ fn i4_large_transactions_commit_among_small_ones_in_every_shape() {
         for value in 10..16 {
             let ids = value..value + 500 + 100 * (value % 6);
             put_all(&opened, &mut model, Deferred, 0..2, value).unwrap();
+            if common::checkpoints() == Checkpoints::FromSnapshots {
+                // None can be taken while the transaction runs.
+                opened.database.checkpoint().unwrap();
+            }
             put_all(&opened, &mut model, Durable, ids, value).unwrap();
         }
         opened.database.close().unwrap();

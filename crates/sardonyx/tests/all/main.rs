@@ -53,6 +53,7 @@ mod rows;
 mod shape_changes;
 mod signals;
 mod small_log;
+mod snapshot_checkpoints;
 mod snapshots;
 mod stores;
 mod threadless;

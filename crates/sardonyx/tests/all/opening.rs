@@ -6,7 +6,7 @@ use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::low_level::zerocopy;
-use sardonyx::{Error, Options, Shape, Table, Tables, record};
+use sardonyx::{Checkpoints, Error, Options, Shape, Table, Tables, record};
 use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -18,11 +18,16 @@ use std::time::Duration;
 /// A way of opening a directory.
 type Opening = fn(Options, &Path) -> Result<(), Error>;
 
+/// Memory and operations have no other checkpoints.
+fn from_copy(options: Options) -> Options {
+    options.checkpoints(Checkpoints::FromCopy)
+}
+
 /// Every way; closed at once.
 const OPENINGS: [Opening; 3] = [
     |options, path| options.open_tables(path)?.close(),
-    |options, path| options.open_memory(path).map(drop),
-    |options, path| options.open_operations(path)?.close(),
+    |options, path| from_copy(options).open_memory(path).map(drop),
+    |options, path| from_copy(options).open_operations(path)?.close(),
 ];
 
 /// Names the directory for [`hold_the_database_until_killed`].

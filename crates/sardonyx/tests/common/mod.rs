@@ -7,7 +7,7 @@
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use sardonyx::{Error, Field, Journal, Options, Shape, Table, Tables, field, record};
+use sardonyx::{Checkpoints, Error, Field, Journal, Options, Shape, Table, Tables, field, record};
 use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -123,6 +123,18 @@ impl Watchdog {
 
 pub const SEGMENT_BYTES: u64 = 64 << 10;
 
+/// If set to `snapshot`, all tests that open by [`options`] take their checkpoints from snapshots of the pages.
+const CHECKPOINTS: &str = "SARDONYX_TEST_CHECKPOINTS";
+
+/// The source of the checkpoints of these tests.
+pub fn checkpoints() -> Checkpoints {
+    match std::env::var(CHECKPOINTS).as_deref() {
+        Err(_) | Ok("copy") => Checkpoints::FromCopy,
+        Ok("snapshot") => Checkpoints::FromSnapshots,
+        Ok(other) => panic!("{CHECKPOINTS} is copy or snapshot, not {other}"),
+    }
+}
+
 /// Small files and small bounds, so that a few hundred transactions meet all of them.
 pub fn options(shape: Shape) -> Options {
     let limits = GroupLimits {
@@ -132,6 +144,7 @@ pub fn options(shape: Shape) -> Options {
         buffers: 6,
     };
     Options::new()
+        .checkpoints(checkpoints())
         .shape(shape)
         .identity(7)
         .hash_seed(7)

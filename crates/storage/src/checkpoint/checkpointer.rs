@@ -2,6 +2,9 @@
 //! and writes DB' out, block by block (the writeout phase). It has no thread and no clock. Its driver
 //! decides the time of each step, and may apply groups between two block writes.
 //!
+//! Without DB' it follows the groups only, for the journals and to know which are durable. Before each block is written,
+//! its driver has it copied from frozen pages ([`Checkpointer::copy_block`]).
+//!
 //! Invariants:
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
 //! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete: all of its blocks are
@@ -13,9 +16,11 @@
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Recovery".
 
+use super::install::{Installed, pass_over};
 use super::shadow::{Applied, Shadow};
 use super::slot::{CompleteCheckpoint, SLOT_HEADER_BYTES, SlotHeader};
 use super::slot_map::SlotMap;
+use super::source::{FrozenPages, SnapshotBlocks};
 use super::{BackupFile, CheckpointError, StripeLayout};
 use crate::disk::{AlignedBuffer, Disk};
 use crate::journal::Archiver;
@@ -54,7 +59,7 @@ pub struct CheckpointStatistics {
     pub groups: u64,
     /// Transactions in them.
     pub transactions: u64,
-    /// Writes installed in this stripe.
+    /// Writes installed in this stripe's DB'; 0 if it has none.
     pub writes: u64,
     /// Checkpoints completed.
     pub checkpoints: u64,
@@ -77,6 +82,13 @@ pub(crate) struct Resume {
     pub position: LogPosition,
 }
 
+/// The source of the blocks.
+#[derive(Debug)]
+enum Source {
+    Copy(Shadow),
+    Snapshots(SnapshotBlocks),
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Writeout {
     number: u64,
@@ -85,12 +97,19 @@ struct Writeout {
     next_block: u64,
 }
 
+impl Writeout {
+    /// True if the next block is the last one. It is written whole: by its end the database's length is known.
+    fn is_at_last(&self) -> bool {
+        self.next_block + 1 == self.blocks
+    }
+}
+
 /// Makes the checkpoints of one stripe.
 #[derive(Debug)]
 pub struct Checkpointer {
     disk: Arc<dyn Disk>,
     layout: StripeLayout,
-    shadow: Shadow,
+    source: Source,
     ring: SlotMap,
     /// Opened at the first write: recovery alone changes nothing.
     backup: Option<BackupFile>,
@@ -124,12 +143,39 @@ impl Checkpointer {
         archiver: Option<Archiver>,
         resume: Resume,
     ) -> Self {
-        let layout = shadow.layout();
+        Self::with(
+            disk,
+            shadow.layout(),
+            Source::Copy(shadow),
+            archiver,
+            resume,
+        )
+    }
+
+    /// The same without DB': the blocks are read from snapshots of the pages, of which there are so many now.
+    pub(crate) fn resume_without_copy(
+        disk: Arc<dyn Disk>,
+        layout: StripeLayout,
+        pages: u64,
+        archiver: Option<Archiver>,
+        resume: Resume,
+    ) -> Self {
+        let source = Source::Snapshots(SnapshotBlocks::new(layout, pages));
+        Self::with(disk, layout, source, archiver, resume)
+    }
+
+    fn with(
+        disk: Arc<dyn Disk>,
+        layout: StripeLayout,
+        source: Source,
+        archiver: Option<Archiver>,
+        resume: Resume,
+    ) -> Self {
         let slot_bytes = usize::try_from(layout.slot_bytes()).expect("a slot fits into memory");
         Checkpointer {
             disk,
             layout,
-            shadow,
+            source,
             ring: resume.ring,
             backup: None,
             archiver,
@@ -175,11 +221,19 @@ impl Checkpointer {
             let (expected, found) = (self.position.group, header.number);
             return Err(CheckpointError::Gap { expected, found });
         }
-        let installed = match &mut self.archiver {
-            None => self.shadow.apply(applied, |_| {}),
-            Some(archiver) => {
+        let installed = match (&mut self.source, &mut self.archiver) {
+            (Source::Copy(shadow), None) => shadow.apply(applied, |_| {}),
+            (Source::Copy(shadow), Some(archiver)) => {
                 let mut group = archiver.group(header);
-                self.shadow.apply(applied, |record| group.push(record))
+                shadow.apply(applied, |record| group.push(record))
+            }
+            (Source::Snapshots(_), None) => Ok(Installed {
+                transactions: u64::from(header.transactions),
+                ..Installed::default()
+            }),
+            (Source::Snapshots(_), Some(archiver)) => {
+                let mut group = archiver.group(header);
+                pass_over(applied.payload(), |record| group.push(record))
             }
         };
         let installed =
@@ -208,7 +262,8 @@ impl Checkpointer {
         self.poison_on_error(result)
     }
 
-    /// Begins a checkpoint: its writeout starts with the present DB'. Writes nothing yet.
+    /// Begins a checkpoint: its writeout starts with the present DB'. Writes nothing yet. Without DB', the blocks are
+    /// those of the pages that were frozen last ([`Checkpointer::see`]).
     pub fn begin(&mut self) -> Result<(), CheckpointError> {
         self.check_poison()?;
         if let Some(writeout) = &self.writeout {
@@ -222,7 +277,7 @@ impl Checkpointer {
             redo_start: self.position,
             // An empty stripe writes one empty block, so that its checkpoint can be seen on disk
             // and frees the log.
-            blocks: self.shadow.blocks().max(1),
+            blocks: self.blocks().max(1),
             next_block: 0,
         });
         Ok(())
@@ -253,27 +308,36 @@ impl Checkpointer {
         }
         let backup = self.backup.as_mut().expect("opened above");
         let block = writeout.next_block;
-        // The last one whole: by its end the database's length is known.
-        let data = match block + 1 == writeout.blocks {
-            true => self.shadow.block(block),
-            false => self.shadow.used_part(block),
+        let position = match &self.source {
+            Source::Copy(shadow) => {
+                self.buffer.clear();
+                self.buffer.extend_zeroed(SLOT_HEADER_BYTES);
+                self.buffer.extend_from_slice(match writeout.is_at_last() {
+                    true => shadow.block(block),
+                    false => shadow.used_part(block),
+                });
+                self.position
+            }
+            Source::Snapshots(blocks) => {
+                // I2.
+                let ready = blocks.ready().filter(|at| at.group <= self.position.group);
+                ready.ok_or(CheckpointError::NotReady)?
+            }
         };
+        let data = &self.buffer[SLOT_HEADER_BYTES..];
         let header = SlotHeader {
             identity: self.layout.identity,
             stripe: self.layout.stripe,
             used_bytes: data.len() as u32,
             block,
             checkpoint: writeout.number,
-            position: self.position,
+            position,
             redo_start: writeout.redo_start,
             blocks: writeout.blocks,
             complete: self.complete,
             data_checksum: crc32c::crc32c(data),
         };
-        self.buffer.clear();
-        self.buffer.extend_zeroed(SLOT_HEADER_BYTES);
         header.encode(self.buffer.first_chunk_mut().expect("room for a header"));
-        self.buffer.extend_from_slice(data);
         let slot = self.ring.begin_write(block);
         if let Err(error) = backup.write_slot(slot, &self.buffer, writeout.blocks + 1) {
             self.ring.abandon_write();
@@ -281,6 +345,9 @@ impl Checkpointer {
         }
         // Only now may the slot of the older version be used.
         self.ring.finish_write();
+        if let Source::Snapshots(blocks) = &mut self.source {
+            blocks.take_ready();
+        }
         let bytes = self.buffer.len() as u64;
         self.statistics.blocks += 1;
         self.statistics.bytes += bytes;
@@ -319,9 +386,10 @@ impl Checkpointer {
     }
 
     /// This checkpointer for another stage, if it has everything before `end` and nothing stopped it; one of an empty stripe
-    /// is left in its place. A checkpoint that was begun is given up: its blocks are whole versions, as after a crash.
+    /// is left in its place. A checkpoint that was begun is given up: its blocks are whole versions, as after a crash. `None`
+    /// also without DB', which is what an opening takes over.
     pub(super) fn take(&mut self, end: LogPosition) -> Option<Checkpointer> {
-        if self.poisoned.is_some() || self.position != end {
+        if self.poisoned.is_some() || self.position != end || self.shadow().is_none() {
             return None;
         }
         let empty = Shadow::reserve(self.layout, PAGE_SIZE as u64).ok()?;
@@ -369,9 +437,100 @@ impl Checkpointer {
         self.layout
     }
 
-    /// DB' of this stripe.
-    pub fn shadow(&self) -> &Shadow {
-        &self.shadow
+    /// DB' of this stripe; `None` if its blocks are read from snapshots.
+    pub fn shadow(&self) -> Option<&Shadow> {
+        match &self.source {
+            Source::Copy(shadow) => Some(shadow),
+            Source::Snapshots(_) => None,
+        }
+    }
+
+    /// Gives up DB': from here on blocks are read from snapshots.
+    pub(crate) fn drop_copy(&mut self, pages: u64) {
+        self.source = Source::Snapshots(SnapshotBlocks::new(self.layout, pages));
+    }
+
+    /// The number of the stripe's bytes: of DB', or as of the last snapshot.
+    pub fn stored_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Copy(shadow) => shadow.stored_bytes(),
+            Source::Snapshots(blocks) => blocks.stored_bytes(),
+        }
+    }
+
+    fn blocks(&self) -> u64 {
+        match &self.source {
+            Source::Copy(shadow) => shadow.blocks(),
+            Source::Snapshots(blocks) => blocks.blocks(),
+        }
+    }
+
+    /// Without DB': the database has so many pages now.
+    pub(super) fn see(&mut self, pages: u64) {
+        if let Source::Snapshots(blocks) = &mut self.source {
+            blocks.see(pages);
+        }
+    }
+
+    /// True if the next block must be copied before it can be written.
+    pub(super) fn needs_copy(&self) -> bool {
+        let Source::Snapshots(blocks) = &self.source else {
+            return false;
+        };
+        let more = |writeout: Writeout| writeout.next_block < writeout.blocks;
+        self.writeout.is_some_and(more) && blocks.ready().is_none()
+    }
+
+    /// True if the next block is to be copied while the pen is held.
+    pub(super) fn copies_under_pen(&self) -> bool {
+        matches!(&self.source, Source::Snapshots(blocks) if blocks.copies_under_pen())
+    }
+
+    /// The next block is to be copied while the pen is held.
+    pub(super) fn copy_under_pen(&mut self) {
+        if let Source::Snapshots(blocks) = &mut self.source {
+            blocks.copy_under_pen();
+        }
+    }
+
+    /// True if the next block was copied, and is to be written as soon as that may be.
+    pub(super) fn has_copied(&self) -> bool {
+        matches!(&self.source, Source::Snapshots(blocks) if blocks.ready().is_some())
+    }
+
+    /// True if the next block was copied, and the group behind it was not applied yet.
+    pub(super) fn waits_for_group(&self) -> bool {
+        let Source::Snapshots(blocks) = &self.source else {
+            return false;
+        };
+        let is_later = |ready: LogPosition| ready.group > self.position.group;
+        self.writeout.is_some() && blocks.ready().is_some_and(is_later)
+    }
+
+    /// Copies the next block from frozen pages. Returns false if their snapshot was ended.
+    pub(super) fn copy_block(&mut self, frozen: &FrozenPages) -> bool {
+        self.copy_by(|blocks, block, last, buffer| blocks.read(block, last, frozen, buffer))
+    }
+
+    /// Copies the next block from the live pages, as they are at this place of the log, while the pen is held.
+    pub(super) fn copy_live(&mut self, pages: &[u8], position: LogPosition) -> bool {
+        self.copy_by(|blocks, block, last, buffer| {
+            blocks.read_live(block, last, (pages, position), buffer);
+            true
+        })
+    }
+
+    fn copy_by(
+        &mut self,
+        read: impl FnOnce(&mut SnapshotBlocks, u64, bool, &mut AlignedBuffer) -> bool,
+    ) -> bool {
+        let (Source::Snapshots(blocks), Some(writeout)) = (&mut self.source, self.writeout) else {
+            return false;
+        };
+        self.buffer.clear();
+        self.buffer.extend_zeroed(SLOT_HEADER_BYTES);
+        let (block, last) = (writeout.next_block, writeout.is_at_last());
+        read(blocks, block, last, &mut self.buffer)
     }
 
     /// The counts since this checkpointer was made.

@@ -3,6 +3,7 @@
 use super::install::InstallError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
+use crate::log::LogError;
 use crate::log::record::RecordError;
 use crate::store::StoreError;
 use sardonyx_base::process::{FORKED, Forked};
@@ -80,6 +81,17 @@ pub enum CheckpointError {
     /// A block was to be written, but no checkpoint was begun.
     #[error("no checkpoint is being written")]
     NotWriting,
+    /// The log is closed, so the group behind which a block was copied never becomes durable.
+    #[error("the log is closed ({0}): no checkpoint can be taken from snapshots of the pages")]
+    Log(#[from] LogError),
+    /// The engine was opened for checkpoints from snapshots, by a way of running transactions that has none.
+    #[error(
+        "checkpoints can be taken from snapshots for tables only: take them from the second copy"
+    )]
+    NoPages,
+    /// A block was to be written before its content was copied, or durable.
+    #[error("the next block is not copied yet, or not durable")]
+    NotReady,
     /// The checkpointers belong to the process that this one was forked from.
     #[error("{}", FORKED)]
     Forked,

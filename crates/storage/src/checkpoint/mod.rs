@@ -1,8 +1,10 @@
 //! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding backup on disk. It is a
 //! consumer of the log and never reads the live pages. So it stops no transaction and can live in another thread,
-//! process or host.
+//! process or host. By option, its blocks are read from page snapshots instead, without a second copy
+//! ([`Checkpoints`]).
 //!
 //! - [`shadow`]: DB' of one stripe;
+//! - `source`: the source of blocks, DB' or snapshots of the live pages;
 //! - [`slot_map`]: the slot of the backup file for a block. The newest durable version of a block is never overwritten
 //!   before its next one is durable;
 //! - [`slot`]: a slot's header, with the position from which the log must be applied to a version of a block;
@@ -36,6 +38,7 @@ mod settle;
 pub mod shadow;
 pub mod slot;
 pub mod slot_map;
+mod source;
 mod stage;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
@@ -43,7 +46,10 @@ pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
 pub use ledger::{CheckpointTotals, RecordsStore, Waiting};
 pub use place::CheckpointPlace;
+pub use source::{Checkpoints, FreezesPages, Freezing, FrozenPages};
 pub use stage::CheckpointStage;
+
+pub(crate) use stage::Lent;
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, install, pass_over};

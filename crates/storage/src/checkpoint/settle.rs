@@ -52,7 +52,7 @@ impl CheckpointStage {
     /// them all would take longer.
     fn is_much(&self, from: LogPosition, end: LogPosition) -> bool {
         let redo = end.lsn.0.saturating_sub(from.lsn.0);
-        let pages = self.copy_bytes();
+        let pages = self.stored_bytes();
         redo >= self.interval().bytes / MUCH && redo >= pages / MUCH
     }
 

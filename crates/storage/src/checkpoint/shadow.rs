@@ -8,10 +8,11 @@
 
 use super::StripeLayout;
 use super::install::{InstallError, Installed, install, install_split};
+use super::source::used_bytes;
 use crate::log::pool::DurableGroup;
 use crate::log::record::RecordError;
 use crate::log::split::{Split, Stripes};
-use crate::page::{PAGE_SIZE, holds_anything};
+use crate::page::PAGE_SIZE;
 use crate::store::{PageStore, StoreError};
 use crate::supervisor::on_threads;
 use sardonyx_base::sync::futex::Mutex;
@@ -28,7 +29,8 @@ pub(crate) enum Applied<'a> {
 }
 
 impl<'a> Applied<'a> {
-    fn payload(&self) -> &'a [u8] {
+    /// The group's payload.
+    pub(super) fn payload(&self) -> &'a [u8] {
         match self {
             Applied::Alone(payload) => payload,
             Applied::Shared(group) => group.payload(),
@@ -164,8 +166,7 @@ impl Shadow {
     /// The bytes of a block up to the last page that holds anything.
     pub fn used_part(&self, block: u64) -> &[u8] {
         let bytes = self.block(block);
-        let used = bytes.chunks(PAGE_SIZE).rposition(holds_anything);
-        &bytes[..used.map_or(0, |last| (last + 1) * PAGE_SIZE)]
+        &bytes[..used_bytes(bytes)]
     }
 
     /// The number of its blocks, a partly used one included.

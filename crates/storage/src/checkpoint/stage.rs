@@ -12,10 +12,18 @@
 //! any other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way
 //! transactions go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!
+//! Without DB', a stripe follows the groups, and copies each block from frozen pages before it writes it ([`source`](super::source)).
+//! It never waits long for the pen, since threads that have the pen may wait for the buffers of the groups.
+//!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
+
+mod live;
+
+pub(crate) use live::Lent;
 
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, RecordsStore, Waiting};
+use super::source::Freezer;
 use super::{CheckpointError, Checkpointer, Progress};
 use crate::disk::DiskError;
 use crate::drive::Drive;
@@ -45,6 +53,8 @@ pub struct CheckpointStage {
     feeds: Vec<Arc<Feed>>,
     interval: CheckpointInterval,
     ledger: Arc<Ledger>,
+    /// If there is no DB'.
+    freezer: Option<Freezer>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
     drive: Drive,
@@ -61,13 +71,15 @@ struct Stripe {
     writeout_began: Option<Instant>,
     /// The last attempt to write found no room; the next one is due then.
     try_again_at: Option<Instant>,
+    /// Without DB': the pages were not to be had at the last attempt.
+    put_off: bool,
 }
 
 /// The next act of a stripe's thread.
 enum Next {
     /// Sleep until groups come or a checkpoint is wanted.
     Sleep,
-    /// A checkpoint is being written; its next block is due only after more log.
+    /// A checkpoint is being written; its next block is due only after more log, or cannot be copied yet.
     Pause,
     /// Its next block is due.
     GoOn,
@@ -115,9 +127,12 @@ impl CheckpointStage {
             began_at: checkpointer.last_complete().redo_start,
             writeout_began: None,
             try_again_at: None,
+            put_off: false,
             checkpointer,
         };
+        let reads_snapshots = checkpointers.iter().any(|c| c.shadow().is_none());
         CheckpointStage {
+            freezer: reads_snapshots.then(Freezer::default),
             stripes: checkpointers
                 .into_iter()
                 .map(|c| Mutex::new(stripe(c)))
@@ -277,6 +292,7 @@ impl CheckpointStage {
         state: &mut Stripe,
         quiet: bool,
     ) -> Result<(), CheckpointError> {
+        state.put_off = false;
         while let Some(group) = state.waiting.pop_front() {
             state.checkpointer.apply_shared(&group)?;
             if self.drive.has_threads() {
@@ -303,7 +319,7 @@ impl CheckpointStage {
             if tries_again {
                 self.found_room(number, state);
             }
-            if !self.checkpoint_is_due(number, state) {
+            if !self.checkpoint_is_due(number, state) || !self.see_pages(state)? {
                 return Ok(());
             }
             state.checkpointer.begin()?;
@@ -311,7 +327,15 @@ impl CheckpointStage {
             self.writing.fetch_add(1, Ordering::Relaxed);
             state.writeout_began = Some(Instant::now());
         }
-        if !quiet && !tries_again && !self.block_is_due(number, state) {
+        let copied = state.checkpointer.is_writing() && state.checkpointer.has_copied();
+        if !quiet && !tries_again && !copied && !self.block_is_due(number, state) {
+            return Ok(());
+        }
+        if !self.copy_block(state)? {
+            if tries_again {
+                // The step that had found no room was the archive's: a block is written after it was copied.
+                self.found_room(number, state);
+            }
             return Ok(());
         }
         let progress = state.checkpointer.write_next_block()?;
@@ -336,6 +360,9 @@ impl CheckpointStage {
             return Next::TryAgainAt(at);
         }
         let writing = state.checkpointer.is_writing();
+        if state.put_off || writing && state.checkpointer.waits_for_group() {
+            return Next::Pause;
+        }
         let due = match writing {
             true => self.block_is_due(number, state),
             // One may have been asked for that the one just completed does not serve.
@@ -359,7 +386,7 @@ impl CheckpointStage {
 
     /// The distance of checkpoints of the present sizes of a stripe and of those beside it.
     fn interval_of(&self, state: &Stripe) -> CheckpointInterval {
-        let bytes = state.checkpointer.shadow().stored_bytes();
+        let bytes = state.checkpointer.stored_bytes();
         let stripes = self.stripes.len() as u64;
         self.interval.for_stored(bytes.saturating_mul(stripes))
     }
@@ -482,13 +509,18 @@ impl CheckpointStage {
         self.ledger.complete_from()
     }
 
-    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if the checkpoints are left to
-    /// followers.
+    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if there is none: the blocks are read from snapshots, or
+    /// the checkpoints are left to followers.
     pub fn copy_bytes(&self) -> u64 {
-        let bytes = |stripe: &Mutex<Stripe>| {
-            let stripe = stripe.lock();
-            stripe.checkpointer.shadow().store().bytes().len() as u64
-        };
+        match self.reads_snapshots() {
+            true => 0,
+            false => self.stored_bytes(),
+        }
+    }
+
+    /// Bytes of all blocks of a checkpoint; 0 if the checkpoints are left to followers.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        let bytes = |stripe: &Mutex<Stripe>| stripe.lock().checkpointer.stored_bytes();
         self.stripes.iter().map(bytes).sum()
     }
 
@@ -540,5 +572,10 @@ impl FreesLog for CheckpointStage {
 
     fn work_off(&self) {
         CheckpointStage::work_off(self);
+    }
+
+    fn frees_inside(&self) -> bool {
+        // A checkpoint from snapshots needs the pen.
+        !self.reads_snapshots()
     }
 }

@@ -85,6 +85,15 @@ pub enum OpenError {
         "a database that several processes share takes its checkpoints itself: open it alone to leave them to followers"
     )]
     FollowersWhileShared,
+    /// Checkpoints were to be taken from snapshots where they cannot be.
+    #[error(
+        "checkpoints are taken from snapshots of tables alone, not {of}: leave the option `checkpoints` at its default, \
+         the second copy"
+    )]
+    NoSnapshots {
+        /// The opened thing.
+        of: &'static str,
+    },
     /// The checkpoints of a database with parts in other directories were to be left to followers.
     #[error(
         "a database that leaves its checkpoints to followers begins anew from the store when its own log is not enough, and \

@@ -11,7 +11,7 @@ use super::compaction;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
 use super::{LOCK_FILE, OpenError, StorageOptions, marks};
-use crate::checkpoint::{CheckpointPlace, Checkpointer};
+use crate::checkpoint::{CheckpointPlace, Checkpointer, Checkpoints};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::JournalError;
 use crate::log::LogPosition;
@@ -90,6 +90,11 @@ pub(super) fn open(
     let recovery = RecoveryOptions {
         // Much of the mapped memory may never have been touched.
         sparse: writers == Writers::Shared,
+        checkpoints: match writers {
+            Writers::Alone => options.checkpoints,
+            // Their groups come from elsewhere: there are no live pages here.
+            Writers::Shared | Writers::Other => Checkpoints::FromCopy,
+        },
         ..options.recovery()
     };
     let recovered = recover_at(disk, &manifest, options, recovery);

@@ -1,7 +1,7 @@
 //! The options of opening a database's storage, and the values that work.
 
 use super::{KeptCopy, OpenError, RemoteLog};
-use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
+use crate::checkpoint::{CheckpointInterval, CheckpointPlace, Checkpoints};
 use crate::drive::Drive;
 use crate::journal::Retention;
 use crate::log::LogLayout;
@@ -43,7 +43,7 @@ pub struct StorageOptions {
     pub checkpoint_interval_bytes: Option<u64>,
     /// A checkpoint begins after so many transactions, too; `None` counts bytes only. Left to followers: as above.
     pub checkpoint_interval_transactions: Option<u64>,
-    /// The most bytes of pages (DB; DB' takes as much again).
+    /// The most bytes of pages (DB; DB', if there is one, takes as much again).
     pub memory_bytes_max: u64,
     /// The rule that closes a commit group.
     pub policy: GroupPolicy,
@@ -61,6 +61,9 @@ pub struct StorageOptions {
     pub workers: usize,
     /// The place of the checkpoints.
     pub checkpoint: CheckpointPlace,
+    /// The source of the checkpoints here. Snapshots need an appender that freezes its pages
+    /// ([`Engine::open_to_freeze`](super::Engine::open_to_freeze)).
+    pub checkpoints: Checkpoints,
     /// The store that has the log, too.
     pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
@@ -93,6 +96,7 @@ impl Default for StorageOptions {
             closing_checkpoint: CLOSING_CHECKPOINT,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             checkpoint: CheckpointPlace::Local,
+            checkpoints: Checkpoints::default(),
             remote: None,
             wait_for_lock: Duration::ZERO,
             kept: None,
@@ -102,6 +106,17 @@ impl Default for StorageOptions {
 }
 
 impl StorageOptions {
+    /// Refuses checkpoints from snapshots where they cannot be taken.
+    ///
+    /// # Errors
+    /// [`OpenError::NoSnapshots`].
+    pub fn refuse_snapshots(&self, of: &'static str) -> Result<(), OpenError> {
+        match self.checkpoints {
+            Checkpoints::FromCopy => Ok(()),
+            Checkpoints::FromSnapshots => Err(OpenError::NoSnapshots { of }),
+        }
+    }
+
     /// The directory is about to change: the kept state is unusable then.
     pub(super) fn forget_kept(&self) {
         self.kept.iter().for_each(|kept| kept.forget());
@@ -121,6 +136,7 @@ impl StorageOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
             known_end: self.kept.as_ref().map(|kept| kept.end()),
+            checkpoints: self.checkpoints,
             ..RecoveryOptions::default()
         }
     }
@@ -141,6 +157,7 @@ impl StorageOptions {
     pub(crate) fn of_follower(&self) -> Self {
         StorageOptions {
             checkpoint: CheckpointPlace::Local,
+            checkpoints: Checkpoints::FromCopy,
             ..self.clone()
         }
     }

@@ -162,8 +162,8 @@ pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
 /// caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
 ///
 /// # Errors
-/// [`OpenError::Locked`] if a process has it open alone; [`OpenError::FollowersWhileShared`]; and the errors of
-/// opening a database.
+/// [`OpenError::Locked`] if a process has it open alone; [`OpenError::FollowersWhileShared`];
+/// [`OpenError::NoSnapshots`]; and the errors of opening a database.
 #[inline]
 pub fn open_first(
     disk: &Arc<dyn Disk>,
@@ -172,6 +172,7 @@ pub fn open_first(
     if options.checkpoint == CheckpointPlace::Followers {
         return Err(OpenError::FollowersWhileShared);
     }
+    options.refuse_snapshots("of a database that several processes share")?;
     if options.remote.is_some() {
         let reason =
             "several processes write the log of shared memory, and a store has one writer".into();

@@ -404,6 +404,7 @@ fn memory_too_small_is_an_error() {
         beside_writer: false,
         sparse: false,
         known_end: None,
+        checkpoints: Default::default(),
     };
     let error = recover(&world.dynamic(), &world.manifest(), options).unwrap_err();
     assert!(matches!(error, RecoveryError::Store(_)), "{error}");

@@ -159,6 +159,7 @@ fn recovered(disk: &Arc<dyn Disk>, dry_run: bool) -> Result<Recovered, RecoveryE
         beside_writer: false,
         sparse: true,
         known_end: None,
+        checkpoints: Default::default(),
     };
     recover(disk, &Manifest::read(&**disk).unwrap(), options)
 }

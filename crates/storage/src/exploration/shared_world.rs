@@ -233,6 +233,7 @@ impl World {
             beside_writer: false,
             sparse: true,
             known_end: None,
+            checkpoints: Default::default(),
         };
         let recovered = recover(&disk, &manifest, options);
         let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));

@@ -165,6 +165,19 @@ impl LogError {
 }
 
 impl LogError {
+    /// The error of a running transaction for which there is no room, as this one says, and that keeps a checkpoint from
+    /// making some.
+    pub(crate) fn refused_inside(&self) -> LogError {
+        LogError::Full {
+            reason: format!(
+                "{}; a checkpoint may free some log, but none can be taken from snapshots while a transaction runs: it is \
+                 taken when this one has ended, so run the transaction again",
+                self.want_of_room()
+            )
+            .into(),
+        }
+    }
+
     /// The reason why there is no room, and the remedy, in few words.
     pub(crate) fn want_of_room(&self) -> String {
         match self {

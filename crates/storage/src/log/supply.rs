@@ -39,7 +39,7 @@ pub struct SegmentSupply {
     drive: Drive,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
-    /// The consumer that frees log while a transaction runs, without threads.
+    /// The consumer that frees log while a transaction runs.
     freeing: OnceLock<Weak<dyn FreesLog>>,
 }
 
@@ -54,6 +54,11 @@ pub trait FreesLog: Send + Sync {
 
     /// Without threads: does the possible part of the requested work.
     fn work_off(&self) {}
+
+    /// Returns true if a checkpoint can be taken while a transaction runs that waits for it.
+    fn frees_inside(&self) -> bool {
+        true
+    }
 }
 
 /// The kind of work that asks for admission.
@@ -182,7 +187,7 @@ impl SegmentSupply {
         }
     }
 
-    /// Sets the consumer that frees log for a transaction that needs more of it while it runs, without threads.
+    /// Sets the consumer that frees log for a transaction that needs more of it while it runs.
     pub(crate) fn set_freeing(&self, by: Weak<dyn FreesLog>) {
         // It is the same for all pens of a log.
         let _ = self.freeing.set(by);
@@ -287,7 +292,7 @@ impl SegmentSupply {
 
     /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it. The log is
     /// being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its limit, a
-    /// checkpoint of its durable part frees some of it meanwhile.
+    /// checkpoint of its durable part frees some of it meanwhile, unless that needs the pen ([`FreesLog::frees_inside`]).
     ///
     /// # Errors
     /// As [`SegmentSupply::prepare_for_group`].
@@ -298,14 +303,22 @@ impl SegmentSupply {
         if !error.is_want_of_room() {
             return Err(error);
         }
+        let freeing = self.freeing.get().and_then(Weak::upgrade);
+        if let Some(by) = &freeing
+            && !by.frees_inside()
+        {
+            // Taken when the transaction has ended, so that the next attempt finds room.
+            let at = self.state.lock().at;
+            by.want(at);
+            return Err(error.refused_inside());
+        }
         let mut state = self.state.lock();
         let before = state.waited_for;
         state.waited_for = before.max(needed);
         state.forget_want_of_room();
         self.signal(state);
-        let freeing = self.freeing.get().and_then(Weak::upgrade);
         let outcome = match freeing {
-            _ if self.drive.has_threads() => self.wait_until_prepared(needed),
+            _ if self.drive.has_threads() => self.wait_until_prepared(needed, || Ok(())),
             Some(by) => self.make_room_here(needed, &*by, || {
                 by.work_off();
                 Ok(())
@@ -436,6 +449,8 @@ impl SegmentSupply {
                 self.signal(state);
                 return Supplied::Waits;
             }
+            // A caller that waits may be able to help.
+            self.settled.notify_all();
         }
         let useless = state.asked.is_some_and(|asked| asked <= freed);
         drop(state);
@@ -462,7 +477,9 @@ impl SegmentSupply {
     }
 
     /// Waits until this may be admitted. Without threads the caller does the work. It takes the steps of the supply.
-    /// While those wait for a checkpoint, it calls `drive`, which makes the filling group durable and takes a step of
+    ///
+    /// While these wait for a checkpoint, it calls `drive`, which does its part for that. With threads it calls it once.
+    /// Without, it calls it until there is room, so `drive` also makes the filling group durable and takes a step of
     /// checkpointing.
     ///
     /// # Errors
@@ -485,11 +502,16 @@ impl SegmentSupply {
         if !self.drive.has_threads() {
             return self.make_room_here(needed, by, drive);
         }
-        self.wait_until_prepared(needed)
+        self.wait_until_prepared(needed, drive)
     }
 
-    /// Waits until the thread has prepared the log up to here.
-    fn wait_until_prepared(&self, needed: Lsn) -> Result<(), LogError> {
+    /// Waits until the thread has prepared the log up to here. If that waits for a checkpoint, calls `help` first.
+    fn wait_until_prepared(
+        &self,
+        needed: Lsn,
+        help: impl FnOnce() -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let mut help = Some(help);
         let mut state = self.state.lock();
         loop {
             if let Some(error) = &state.poisoned {
@@ -503,6 +525,14 @@ impl SegmentSupply {
             }
             if state.closed {
                 return Err(LogError::Closed);
+            }
+            if state.is_freeing()
+                && let Some(help) = help.take()
+            {
+                drop(state);
+                help()?;
+                state = self.state.lock();
+                continue;
             }
             self.settled.wait(&mut state);
         }

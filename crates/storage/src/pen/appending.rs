@@ -1,12 +1,14 @@
 //! The acts of the pen's holder: it asks for room, appends records, ends transactions.
 
-use crate::checkpoint::CheckpointStage;
+use crate::checkpoint::{CheckpointStage, FrozenPages, Lent};
 use crate::log::open_group::OpenGroup;
 use crate::log::seal::GroupBuilder;
 use crate::log::supply::Admission;
 use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogPosition};
+use crate::store::{PageSnapshot, StoreError};
 use sardonyx_base::process::Process;
+use std::sync::Arc;
 
 /// The open group in the hands of the pen's holder.
 #[derive(Debug)]
@@ -25,9 +27,24 @@ impl<'h> Appending<'h> {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&mut self, admission: Admission) -> Result<(), LogError> {
+        self.admit_lending(admission, |_| Ok(None))
+    }
+
+    /// The same between transactions, by a caller that can freeze its pages. If checkpoints are taken from snapshots, it
+    /// lends them while it waits for one, since that cannot have the pen meanwhile.
+    ///
+    /// # Errors
+    /// As [`Appending::admit`]. [`LogError::Full`] also if a checkpoint must make room, and `freeze` fails or gives no
+    /// pages: that checkpoint is taken when the caller has released the pen.
+    #[inline(always)]
+    pub fn admit_lending(
+        &mut self,
+        admission: Admission,
+        freeze: impl FnMut(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<(), LogError> {
         match self.is_admitted(admission) {
             true => Ok(()),
-            false => self.wait_for_room(admission),
+            false => self.wait_for_room(admission, freeze),
         }
     }
 
@@ -38,8 +55,15 @@ impl<'h> Appending<'h> {
     }
 
     #[cold]
-    fn wait_for_room(&mut self, admission: Admission) -> Result<(), LogError> {
+    fn wait_for_room(
+        &mut self,
+        admission: Admission,
+        mut freeze: impl FnMut(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<(), LogError> {
         let (log, checkpoint) = (self.log, self.checkpoint);
+        log.check()?;
+        log.hand_over(self.open);
+        let mut lent = None;
         // The group handed over moves the log's place on, maybe into a segment of its own.
         while !self.is_admitted(admission) {
             log.check()?;
@@ -47,6 +71,12 @@ impl<'h> Appending<'h> {
             log.hand_over(self.open);
             let (next, last) = (self.open.next(), self.open.last_group());
             log.room().wait_for_room(admission, next, checkpoint, || {
+                if lent.is_none() && checkpoint.reads_snapshots() {
+                    lent = Some(self.lend(&mut freeze)?);
+                }
+                if log.drive().has_threads() {
+                    return Ok(());
+                }
                 // A checkpoint has only the durable log; another client may be writing the rest.
                 log.wait(last)?;
                 checkpoint.work_off();
@@ -54,6 +84,27 @@ impl<'h> Appending<'h> {
             })?;
         }
         Ok(())
+    }
+
+    /// Lends the pages to the checkpoints. They do not change before the result is dropped, since the caller has the pen,
+    /// and all records are handed over.
+    fn lend(
+        &mut self,
+        freeze: impl FnOnce(&mut GroupBuilder) -> Result<Option<Arc<PageSnapshot>>, StoreError>,
+    ) -> Result<Lent<'h>, LogError> {
+        let refused = |reason: &str| {
+            LogError::Full {
+            reason: format!(
+                "a checkpoint makes some, and the caller that waits for it cannot lend it the pages ({reason}): it is \
+                 taken now, so try again"
+            )
+            .into(),
+        }
+        };
+        let pages = freeze(self.open.builder()).map_err(|error| refused(&error.to_string()))?;
+        let pages = pages.ok_or_else(|| refused("it has no snapshots of them"))?;
+        let position = self.open.next();
+        Ok(self.checkpoint.lend(FrozenPages { pages, position }))
     }
 
     /// The builder to which records are appended.

@@ -151,6 +151,16 @@ impl<'p, A> Held<'p, A> {
         self.hand.log.hand_over(&mut self.open);
     }
 
+    /// As [`Held::hand_over_group`], without waiting: returns the log's end behind all that was appended, or `None` if
+    /// there is no buffer for the next group. For a thread that itself has groups whose buffers are then wanted.
+    pub fn try_hand_over_group(&mut self) -> Option<LogPosition> {
+        let log = self.hand.log;
+        if !self.open.is_empty() {
+            log.push(log.try_seal(&mut self.open)?);
+        }
+        Some(self.open.next())
+    }
+
     /// Releases the pen; the caller, which waits for this group to be durable, writes the appended records.
     ///
     /// # Errors

@@ -48,11 +48,17 @@ impl Holder {
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
         self.check_thread()?;
-        let holder = self.thread.load(Ordering::Relaxed);
-        match holder != 0 && holder == this_thread() {
+        match self.is_this_thread() {
             true => Err(LogError::Nested),
             false => Ok(()),
         }
+    }
+
+    /// Returns true if the calling thread holds it.
+    #[inline]
+    pub fn is_this_thread(&self) -> bool {
+        let holder = self.thread.load(Ordering::Relaxed);
+        holder != 0 && holder == this_thread()
     }
 
     /// As [`Holder::check`], for a task that is polled and not done: a transaction's code would poll it

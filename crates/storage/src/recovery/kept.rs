@@ -4,7 +4,7 @@
 //! Invariants: I2 (the content of DB' is durable here).
 
 use super::{Recovered, RecoveryError, RecoveryOptions, RecoveryReport, WORKERS_MAX};
-use crate::checkpoint::Checkpointer;
+use crate::checkpoint::{Checkpointer, Checkpoints};
 use crate::manifest::Manifest;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
@@ -17,15 +17,19 @@ use std::time::{Duration, Instant};
 pub fn recover_kept(
     manifest: &Manifest,
     options: RecoveryOptions,
-    checkpointers: Vec<Checkpointer>,
+    mut checkpointers: Vec<Checkpointer>,
 ) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
     let workers = options.workers.clamp(1, WORKERS_MAX);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
-    let shadows = || checkpointers.iter().map(Checkpointer::shadow);
+    let shadows = || checkpointers.iter().filter_map(Checkpointer::shadow);
     let bytes = shadows().map(|shadow| shadow.end_in_whole()).max();
     store.grow_to(bytes.unwrap_or(0) / PAGE_SIZE as u64)?;
     shadows().for_each(|shadow| shadow.copy_to(&mut store, workers));
+    if options.checkpoints == Checkpoints::FromSnapshots {
+        let pages = store.pages();
+        checkpointers.iter_mut().for_each(|c| c.drop_copy(pages));
+    }
     let end = manifest.log_end;
     let report = RecoveryReport {
         stripes: Vec::new(),

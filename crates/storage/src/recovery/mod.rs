@@ -26,7 +26,9 @@ pub use without_copy::recover_without_copy;
 
 use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;
-use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, install, pass_over};
+use crate::checkpoint::{
+    Checkpointer, Checkpoints, InstallError, StripeLayout, install, pass_over,
+};
 use crate::disk::Disk;
 use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
@@ -50,7 +52,7 @@ pub const WORKERS_MAX: usize = 256;
 /// The options of recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryOptions {
-    /// The most memory the database's pages may take, in bytes; DB' may take as much again.
+    /// The most memory the database's pages may take, in bytes; DB', if there is one, may take as much again.
     pub memory_max_bytes: u64,
     /// Threads that load the backup and copy the pages; at least 1, at most [`WORKERS_MAX`].
     pub workers: usize,
@@ -67,6 +69,8 @@ pub struct RecoveryOptions {
     /// The end of the log, if this process has written it and recorded it in the manifest. A host that follows and
     /// then takes over does so. The prepared space behind it, which may be two segments, is not read once more.
     pub known_end: Option<KnownEnd>,
+    /// The source of the checkpointers' blocks.
+    pub checkpoints: Checkpoints,
 }
 
 impl Default for RecoveryOptions {
@@ -79,6 +83,7 @@ impl Default for RecoveryOptions {
             beside_writer: false,
             sparse: false,
             known_end: None,
+            checkpoints: Checkpoints::default(),
         }
     }
 }
@@ -269,20 +274,24 @@ fn recover_bounded(
     let started = Instant::now();
     let mut checkpointers = Vec::new();
     for stripe in stripes.into_iter().filter(|_| !options.dry_run) {
-        let mut shadow = Shadow::reserve(stripe.layout, options.memory_max_bytes)?;
-        shadow.copy_from(&store, workers)?;
         let resume = Resume {
             ring: stripe.ring,
             complete: stripe.complete,
             last_number: stripe.report.newest_checkpoint,
             position: reader.position(),
         };
-        checkpointers.push(Checkpointer::resume(
-            disk.clone(),
-            shadow,
-            archiver.take(),
-            resume,
-        ));
+        let (disk, archiver) = (disk.clone(), archiver.take());
+        checkpointers.push(match options.checkpoints {
+            Checkpoints::FromCopy => {
+                let mut shadow = Shadow::reserve(stripe.layout, options.memory_max_bytes)?;
+                shadow.copy_from(&store, workers)?;
+                Checkpointer::resume(disk, shadow, archiver, resume)
+            }
+            Checkpoints::FromSnapshots => {
+                let (layout, pages) = (stripe.layout, store.pages());
+                Checkpointer::resume_without_copy(disk, layout, pages, archiver, resume)
+            }
+        });
     }
     report.copy_time = (!options.dry_run).then(|| started.elapsed());
     let (end, last_incarnation) = (reader.position(), reader.last_incarnation());

@@ -20,6 +20,7 @@ mod segment_growth;
 mod shared_log;
 mod simulated_faults;
 mod simulated_model;
+mod snapshot_checkpoints;
 mod snapshots;
 mod spanning;
 mod store_adopting;

@@ -163,6 +163,7 @@ impl PageServer {
         if pages == 0 || pages > PAGES_MAX {
             return Err(NodeError::Shape { pages, slots: 1 });
         }
+        options.refuse_snapshots("of nodes")?;
         let disk = Arc::new(RealDisk::open(directory.as_ref())?);
         let Opened {
             mut engine,

@@ -102,7 +102,7 @@ impl LogWriter {
     }
 
     /// Seals the open group, if it has transactions and there is a buffer for the next one.
-    fn try_seal(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
+    pub(crate) fn try_seal(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
         if open.is_empty() {
             return None;
         }
