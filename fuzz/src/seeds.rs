@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::low_level::Resident;
 use sardonyx::{Options, Shape, record};
 use sardonyx_multilevel::counter::{Add, Counter, Set};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -27,7 +27,7 @@ pub const MEMORY_BYTES: u64 = 16 << 20;
 pub type Files = Vec<(String, Vec<u8>)>;
 
 /// A record of the tables.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub struct Item {
     id: u64,
@@ -36,7 +36,7 @@ pub struct Item {
 record!(Item { table: "items", key: id: u64 });
 
 /// A row of the journal.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub struct Note {
     item: u64,

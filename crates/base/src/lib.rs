@@ -1,6 +1,6 @@
 //! The ground floor: the base of every room, without knowledge of transactions.
 //!
-//! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
+//! - [`bytes`]: words at fixed places of heads; [`resident`]: types that are their bytes; [`crc32c`]: checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`memory`]: a bound on what many gather;
 //! - [`channels`]: messages for the sessions that listen, once they are durable;
@@ -64,6 +64,7 @@ pub mod parts;
 pub mod planted;
 pub mod process;
 pub mod random;
+pub mod resident;
 pub mod seeds;
 pub mod seldom;
 #[cfg(feature = "processes")]

@@ -5,7 +5,7 @@
 
 use crate::target::{Files, Target};
 use sardonyx::journals::JournalRow;
-use sardonyx::low_level::zerocopy::FromBytes;
+use sardonyx::low_level::Resident;
 use sardonyx::procedures::TableSpace;
 use sardonyx_benchmark::debit_credit::run::client_and_number;
 use sardonyx_benchmark::debit_credit::schema::{Account, HistoryRow};
@@ -104,7 +104,7 @@ impl Arguments {
         let mut reader = JournalReader::open(&files.disk, &manifest, Some(journal), before_group)?;
         let mut rows = Newest::of(self.limit.unwrap_or(usize::MAX));
         while let Some(row) = reader.next_row()? {
-            let history = HistoryRow::read_from_bytes(row.bytes).map_err(|_| {
+            let history = HistoryRow::read_from_bytes(row.bytes).ok_or_else(|| {
                 let name = HistoryRow::NAME;
                 UsageError::NotThere(format!("the journal {name:?} has rows of another length"))
             })?;

@@ -1,12 +1,12 @@
-//! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
+//! The derives: for structs that are rows of a table, and for types that are their bytes.
 //!
 //! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is `sardonyx_rows::Record`.
 //! Fields that it cannot store are refused with a message that names Sardonyx and the remedy.
 //!
-//! Memory of a segment comes from disk and from other processes, some of them written in C or Python. So a type may
-//! live there only if every bit pattern is one of its values and every byte of it is one of its fields.
+//! Pages come from disk, and memory of a segment from other processes, some of them written in C or Python. So a type is
+//! plain data only if every bit pattern is one of its values and every byte of it is one of its fields.
 //! `#[derive(Resident)]` proves that while the program is compiled, or refuses with a message that names the remedy.
-//! The trait itself, with examples, is `sardonyx_mapped::resident::Resident`.
+//! The trait itself, with examples, is `sardonyx_base::resident::Resident`.
 
 mod declared;
 mod enumeration;
@@ -17,7 +17,7 @@ mod resident;
 
 use proc_macro::TokenStream;
 
-/// Implements `sardonyx_mapped::resident::Resident` for a struct whose layout is the same for
+/// Implements `sardonyx_base::resident::Resident` for a struct whose layout is the same for
 /// every compiler and language, and whose every byte is a field's.
 ///
 /// The struct must be `#[repr(C)]` or `#[repr(transparent)]` and `Copy`; every field must be
@@ -30,17 +30,17 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Resident, attributes(resident))]
 pub fn derive_resident(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    resident::expand(&input, "sardonyx_mapped")
+    resident::expand(&input, "sardonyx_base")
         .unwrap_or_else(|refusal| refusal.to_compile_error())
         .into()
 }
 
-/// As [`macro@Resident`], for programs that have `sardonyx` with the feature `memory`, not
-/// `sardonyx_mapped`: it names `sardonyx::memory`. There it is exported as `Resident`.
-#[proc_macro_derive(ResidentInMemory, attributes(resident))]
-pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
+/// As [`macro@Resident`], for programs that have `sardonyx`, not `sardonyx_base`: it names `sardonyx::low_level`. There it
+/// is exported as `Resident`.
+#[proc_macro_derive(ResidentOfPrograms, attributes(resident))]
+pub fn derive_resident_of_programs(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    resident::expand(&input, "sardonyx::memory")
+    resident::expand(&input, "sardonyx::low_level")
         .unwrap_or_else(|refusal| refusal.to_compile_error())
         .into()
 }

@@ -33,12 +33,8 @@ pub(crate) fn plain(item: TokenStream) -> Result<TokenStream, Error> {
         #[derive(
             ::core::clone::Clone,
             ::core::marker::Copy,
-            ::sardonyx::low_level::zerocopy::FromBytes,
-            ::sardonyx::low_level::zerocopy::IntoBytes,
-            ::sardonyx::low_level::zerocopy::Immutable,
-            ::sardonyx::low_level::zerocopy::KnownLayout,
+            ::sardonyx::low_level::Resident,
         )]
-        #[zerocopy(crate = "sardonyx::low_level::zerocopy")]
         #[repr(C)]
         #item
     })

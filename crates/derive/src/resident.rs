@@ -19,13 +19,13 @@ enum Layout {
 /// has `resident::Resident` in it, if the type does not name another.
 ///
 /// # Errors
-/// Says why the type may not live in a segment, and what to do.
+/// Says why the type is not plain data, and what to do.
 pub(crate) fn expand(input: &DeriveInput, usual: &str) -> Result<TokenStream, Error> {
     let fields = struct_fields(input)?;
     let layout = layout(input)?;
     check_generics(input, layout)?;
-    let mapped = path_of_mapped(input, usual)?;
-    let resident = quote!(#mapped::resident::Resident);
+    let path = path_of_crate(input, usual)?;
+    let resident = quote!(#path::resident::Resident);
     let name = &input.ident;
     let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
 
@@ -67,12 +67,12 @@ fn proof(name: &syn::Ident, types: &[&Type], resident: &TokenStream) -> TokenStr
         .iter()
         .map(|field| quote_spanned!(field.span() => resident::<#field>();));
     let padding = format!(
-        "`{name}` may not live in a mapped segment, because it has padding: order its fields from \
+        "`{name}` is not plain data, because it has padding: order its fields from \
          the largest alignment to the smallest, and fill what is left with a field such as \
          `reserved: [u8; 4]`"
     );
     let alignment = format!(
-        "`{name}` may not live in a mapped segment, because its alignment is above a page's 4096 \
+        "`{name}` is not plain data, because its alignment is above a page's 4096 \
          bytes: lower the number in `repr(align(…))`"
     );
     quote! {
@@ -96,7 +96,7 @@ fn struct_fields(input: &DeriveInput) -> Result<&Fields, Error> {
         Data::Enum(data) => Err(Error::new(
             data.enum_token.span(),
             format!(
-                "the enum `{name}` may not live in a mapped segment: memory from disk or another \
+                "the enum `{name}` is not plain data: memory from disk or another \
                  process may hold a number that is none of its variants; keep an integer, and \
                  convert it with a checked `TryFrom`"
             ),
@@ -104,7 +104,7 @@ fn struct_fields(input: &DeriveInput) -> Result<&Fields, Error> {
         Data::Union(data) => Err(Error::new(
             data.union_token.span(),
             format!(
-                "the union `{name}` may not live in a mapped segment: its smaller fields leave \
+                "the union `{name}` is not plain data: its smaller fields leave \
                  bytes that have no value; keep an array of bytes or integers, and convert"
             ),
         )),
@@ -135,7 +135,7 @@ fn layout(input: &DeriveInput) -> Result<Layout, Error> {
         Error::new(
             name.span(),
             format!(
-                "`{name}` may not live in a mapped segment as it is: Rust orders its fields as \
+                "`{name}` is not plain data as it is: Rust orders its fields as \
                  each compiler likes; add `#[repr(C)]` (or `#[repr(transparent)]`)"
             ),
         )
@@ -149,7 +149,7 @@ fn check_generics(input: &DeriveInput, layout: Layout) -> Result<(), Error> {
         return Err(Error::new(
             lifetime.span(),
             format!(
-                "`{name}` may not live in a mapped segment: a lifetime means a reference, and \
+                "`{name}` is not plain data: a lifetime means a reference, and \
                  references mean nothing in another process; link by `P<T>`"
             ),
         ));
@@ -158,7 +158,7 @@ fn check_generics(input: &DeriveInput, layout: Layout) -> Result<(), Error> {
         Some(parameter) if layout == Layout::C => Err(Error::new(
             parameter.span(),
             format!(
-                "`{name}` may not live in a mapped segment: whether a generic `#[repr(C)]` struct \
+                "`{name}` is not plain data: whether a generic `#[repr(C)]` struct \
                  has padding depends on its parameters; write the struct out for the types that \
                  you need, or make it `#[repr(transparent)]` over one field"
             ),
@@ -168,7 +168,7 @@ fn check_generics(input: &DeriveInput, layout: Layout) -> Result<(), Error> {
 }
 
 /// The usual path, or what `#[resident(crate = …)]` says instead.
-fn path_of_mapped(input: &DeriveInput, usual: &str) -> Result<Path, Error> {
+fn path_of_crate(input: &DeriveInput, usual: &str) -> Result<Path, Error> {
     let mut path = Path {
         leading_colon: Some(Default::default()),
         segments: usual
@@ -197,7 +197,7 @@ mod tests {
 
     fn refusal(source: &str) -> String {
         let input: DeriveInput = syn::parse_str(source).unwrap();
-        match expand(&input, "sardonyx_mapped") {
+        match expand(&input, "sardonyx_base") {
             Ok(tokens) => panic!("not refused: {source}\n{tokens}"),
             Err(refusal) => refusal.to_string(),
         }
@@ -205,7 +205,7 @@ mod tests {
 
     fn accepted(source: &str) -> String {
         let input: DeriveInput = syn::parse_str(source).unwrap();
-        let tokens = expand(&input, "sardonyx_mapped").unwrap();
+        let tokens = expand(&input, "sardonyx_base").unwrap();
         tokens.to_string()
     }
 
@@ -251,10 +251,7 @@ mod tests {
         let tokens = accepted("#[repr(C, align(16))] struct A { x: u64, y: [u8; 8] }");
         assert!(tokens.contains("resident :: < u64 > ()"), "{tokens}");
         assert!(tokens.contains("size_of :: < [u8 ; 8] > ()"), "{tokens}");
-        assert!(
-            tokens.contains(":: sardonyx_mapped :: resident"),
-            "{tokens}"
-        );
+        assert!(tokens.contains(":: sardonyx_base :: resident"), "{tokens}");
         accepted("#[repr(C)] struct Empty;");
         accepted("#[repr(C, packed(2))] struct Tuple(u8, u16);");
     }
@@ -264,11 +261,11 @@ mod tests {
         let tokens =
             accepted("#[repr(transparent)] struct Name<T, const N: usize>([T; N]) where T: Send;");
         assert!(
-            tokens.contains("T : :: sardonyx_mapped :: resident :: Resident"),
+            tokens.contains("T : :: sardonyx_base :: resident :: Resident"),
             "{tokens}"
         );
         assert!(
-            tokens.contains("[T ; N] : :: sardonyx_mapped :: resident :: Resident"),
+            tokens.contains("[T ; N] : :: sardonyx_base :: resident :: Resident"),
             "{tokens}"
         );
     }
@@ -280,6 +277,6 @@ mod tests {
             tokens.contains("my :: face :: resident :: Resident"),
             "{tokens}"
         );
-        assert!(!tokens.contains("sardonyx_mapped"), "{tokens}");
+        assert!(!tokens.contains("sardonyx_base"), "{tokens}");
     }
 }

@@ -39,7 +39,6 @@ pub mod planted;
 #[cfg(not(feature = "planted-faults"))]
 mod planted;
 mod process_state;
-pub mod resident;
 mod segment;
 mod session;
 mod shared;
@@ -56,7 +55,7 @@ pub use mechanism::{Access, MechanismKind};
 pub use memory::{Memory, MemoryAccess};
 pub use options::Options;
 pub use place::{P, Slice};
-pub use resident::Resident;
+pub use sardonyx_base::resident::{self, Resident};
 pub use segment::{RunError, Segment, Statistics};
 pub use session::{Begin, Savepoint, Session};
 pub use shared::stopped::StoppedProcess;

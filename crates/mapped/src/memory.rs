@@ -11,7 +11,7 @@ mod plain;
 pub use plain::PlainMemory;
 
 use crate::place::{P, Slice};
-use crate::resident::{self, Resident};
+use sardonyx_base::resident::{self, Resident};
 use std::any::type_name;
 
 /// A range of bytes that grows in place. The first byte's address is a multiple of 4096, so that
@@ -157,7 +157,7 @@ pub trait MemoryAccess: Memory {
     #[inline]
     fn get<T: Resident>(&self, place: P<T>) -> Result<&T, PlaceError> {
         let bytes = (!place.is_null()).then(|| self.range(place.offset(), size_of::<T>() as u64));
-        match bytes.flatten().and_then(resident::from_bytes) {
+        match bytes.flatten().and_then(T::ref_from_bytes) {
             Some(value) => Ok(value),
             None => Err(refusal(self, place, 1)),
         }
@@ -173,7 +173,7 @@ pub trait MemoryAccess: Memory {
         // branch only.
         check(self, place, 1)?;
         self.range_mut(place.offset(), size_of::<T>() as u64)
-            .and_then(resident::from_bytes_mut)
+            .and_then(T::mut_from_bytes)
             .ok_or(PlaceError::Null {
                 type_name: type_name::<T>(),
             })
@@ -276,7 +276,7 @@ pub trait MemoryAccess: Memory {
         let Ok([a, b]) = self.bytes_mut().get_disjoint_mut(ranges) else {
             return Err(overlap);
         };
-        match (resident::from_bytes_mut(a), resident::from_bytes_mut(b)) {
+        match (A::mut_from_bytes(a), B::mut_from_bytes(b)) {
             (Some(a), Some(b)) => Ok((a, b)),
             _ => Err(overlap),
         }

@@ -4,7 +4,7 @@
 //! resident values, a place may hold any number: it is checked at its use, by
 //! [`MemoryAccess`](crate::memory::MemoryAccess), not when it is made.
 
-use crate::resident::Resident;
+use sardonyx_base::resident::Resident;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -25,6 +25,10 @@ pub struct P<T> {
     /// Names `T` without owning one: a place may go to any thread, for any `T`.
     of: PhantomData<fn() -> T>,
 }
+
+// SAFETY: `repr(transparent)` over a `u64`, for any `T`. `T` need not be resident here, so that a type can link to
+// itself; it must be at the place's use.
+unsafe impl<T: 'static> Resident for P<T> {}
 
 impl<T> P<T> {
     /// The place that is none.

@@ -10,7 +10,7 @@
 use crate::heap::{Heap, HeapError};
 use crate::memory::{Memory, MemoryAccess};
 use crate::place::{P, Slice};
-use crate::resident::Resident;
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::PAGE_SIZE;
 
 const PAGE: u64 = PAGE_SIZE as u64;

@@ -7,32 +7,19 @@
 //! The lock is shared to read, exclusive to write, and converted if needed.
 
 use crate::records::memory::TableMemory;
+use sardonyx_base::resident::Resident;
 use sardonyx_lock::{LockSpace, Mode, Modes};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::store::SnapshotEnded;
 use std::ops::Range;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A page's bytes.
 pub type Page = [u8; PAGE_SIZE];
 
 /// A named set of pages, which grows: the number of its definition in the database's catalogue, the
 /// same after every restart.
-#[derive(
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Debug,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Resident)]
 #[repr(transparent)]
 pub struct Area(pub u16);
 

@@ -2,10 +2,10 @@
 //! hand-written bytes.
 
 use crate::pages::{Area, Pages, Stop};
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::fmt;
 use std::marker::PhantomData;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Values of one type side by side in an area, as many to a page as fit: numbers, or plain records. An
 /// area's pages are zeroes at first, and so are its values.
@@ -26,7 +26,7 @@ pub struct Values<T> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: FromBytes + IntoBytes + Immutable> Values<T> {
+impl<T: Resident> Values<T> {
     /// The number in a page.
     pub const PER_PAGE: u64 = {
         assert!(
@@ -106,7 +106,7 @@ impl<T> fmt::Debug for Values<T> {
 
 /// Makes an operation [`Recorded`](crate::Recorded), so that it can be an inverse: its name, and its
 /// fields, in the order in which they are written down. Their types are plain data
-/// (`zerocopy::FromBytes` and `IntoBytes`): numbers, arrays, areas, structs of such. The fields of a
+/// ([`Resident`]): numbers, arrays, areas, structs of such. The fields of a
 /// tuple struct are `0`, `1`.
 ///
 /// ```
@@ -153,14 +153,14 @@ macro_rules! recorded {
 
 /// The write of a field by [`recorded!`](crate::recorded!).
 #[doc(hidden)]
-pub fn put<T: IntoBytes + Immutable>(field: &T, into: &mut Vec<u8>) {
+pub fn put<T: Resident>(field: &T, into: &mut Vec<u8>) {
     into.extend_from_slice(field.as_bytes());
 }
 
 /// The read of a field by [`recorded!`](crate::recorded!).
 #[doc(hidden)]
-pub fn take<T: FromBytes>(bytes: &mut &[u8]) -> Option<T> {
-    let (field, rest) = T::read_from_prefix(bytes).ok()?;
+pub fn take<T: Resident>(bytes: &mut &[u8]) -> Option<T> {
+    let (field, rest) = T::read_from_prefix(bytes)?;
     *bytes = rest;
     Some(field)
 }

@@ -10,13 +10,13 @@ use crate::record::{FieldColumn, handles};
 use crate::row::{OneRow, RowFormat, RowRef, RowWriter};
 use crate::schema::{IntoSchema, Schema, SchemaError, Type, ValueRef};
 use sardonyx_base::hash::Fnv1a;
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::RECORD_BYTES_MAX;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes of the fingerprint before a row.
 const FINGERPRINT_BYTES: usize = 8;
@@ -56,9 +56,7 @@ pub trait JournalRow: Sized + 'static {
 }
 
 /// A [`JournalRow`] of plain data: of a fixed size, appended as it is.
-pub trait PlainJournalRow:
-    FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static
-{
+pub trait PlainJournalRow: Resident + 'static {
     /// The journal's name, unique in a database.
     const NAME: &'static str;
 }
@@ -74,7 +72,7 @@ impl<J: PlainJournalRow> JournalRow for J {
 
     #[inline]
     fn from_row(bytes: &[u8]) -> Result<Self, TableError> {
-        J::read_from_bytes(bytes).map_err(|_| TableError::DamagedTable {
+        J::read_from_bytes(bytes).ok_or_else(|| TableError::DamagedTable {
             table: J::NAME.to_string(),
             page: 0,
             offset: bytes.len(),

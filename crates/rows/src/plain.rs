@@ -6,21 +6,21 @@ use crate::error::TableError;
 use crate::record::{FieldColumn, Found, Record};
 use crate::row::{RowRef, RowWriter};
 use crate::schema::{Schema, SchemaBuilder, ValueRef};
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A primary key of plain data, which is compared byte by byte.
-pub trait RecordKey: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static {}
+pub trait RecordKey: Resident + Eq + 'static {}
 
-impl<T: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static> RecordKey for T {}
+impl<T: Resident + Eq + 'static> RecordKey for T {}
 
 /// A [`Record`] of plain data: of a fixed size, stored as it is, and read in place. Implement it with
 /// [`record!`](crate::record!).
-pub trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
+pub trait Plain: Resident + 'static {
     /// The type of the primary key.
     type Key: RecordKey;
     /// The table's name, unique in a database.
@@ -119,7 +119,7 @@ impl<R: Plain> Record for R {
         TableError: From<P::Error>,
     {
         let bytes = row.fixed().get(..size_of::<R>());
-        let record = bytes.and_then(|bytes| R::read_from_bytes(bytes).ok());
+        let record = bytes.and_then(R::read_from_bytes);
         record.ok_or_else(|| TableError::SchemaDiffers {
             table: R::NAME.to_string(),
             text: "a row is shorter than the record".to_string(),
@@ -141,7 +141,7 @@ pub fn plain_at<R: Plain>(bytes: &[u8], at: Address) -> &R {
 ///
 /// ```
 /// # use sardonyx_rows::record;
-/// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
+/// # #[derive(Clone, Copy, Resident)]
 /// # #[repr(C)]
 /// # struct Account { id: u64, balance: i64 }
 /// record!(Account {

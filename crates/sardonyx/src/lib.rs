@@ -239,6 +239,9 @@ pub mod low_level {
     pub use crate::inside::{Driving, Inside};
     #[doc(hidden)]
     pub use crate::tables::{Begun, Committed, Reached, Turn, is_to_run_again};
+    // The trait; the derive's name is that of the next line.
+    pub use resident::*;
+    pub use sardonyx_derive::ResidentOfPrograms as Resident;
     pub use sardonyx_rows::constraints::{Due, HeldReference};
     pub use sardonyx_rows::{RecordColumn, RecordKey, RowForm};
     pub use sardonyx_storage::page::Address;
@@ -247,8 +250,12 @@ pub mod low_level {
     pub use sardonyx_table::{
         Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow,
     };
-    /// The derives of plain data; [`record!`](crate::record!) writes them.
-    pub use zerocopy;
+
+    /// The path at which the derive of plain data finds the trait; [`record!`](crate::record!) writes the derive.
+    #[doc(hidden)]
+    pub mod resident {
+        pub use sardonyx_base::resident::Resident;
+    }
 }
 
 /// The names that [`record!`] and the derives write.

@@ -7,8 +7,7 @@ use sardonyx_mapped::{RunError, Segment};
 use sardonyx_storage::recovery::RecoveryReport;
 use std::path::Path;
 
-pub use resident::*;
-pub use sardonyx_derive::ResidentInMemory as Resident;
+pub use crate::low_level::Resident;
 /// A range of bytes that grows: transactions, snapshots, and [`PlainMemory`].
 pub use sardonyx_mapped::Memory as MemoryRange;
 pub use sardonyx_mapped::heap::{Heap, Root};
@@ -20,12 +19,6 @@ pub use sardonyx_mapped::{
     Begin, Conflicts, MemoryAccess, PageConflicts, Savepoint, Session, SlowReader, Snapshot,
     Spread, Statistics as MemoryStatistics, StoppedProcess, Transaction,
 };
-
-/// The path at which the derive finds the trait.
-#[doc(hidden)]
-pub mod resident {
-    pub use sardonyx_mapped::resident::Resident;
-}
 
 /// A database that is open as memory: transactions are ordinary loads and stores, and several processes
 /// share it, without a server. Cloning it makes another handle.

@@ -32,7 +32,7 @@
 /// types. A nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays
 /// and all else are plain bytes to others.
 ///
-/// A struct that is plain data already (the derives of [`zerocopy`](crate::low_level::zerocopy)) is made a record by
+/// A struct that is plain data already (by the derive of [`Resident`](crate::low_level::Resident)) is made a record by
 /// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`. The fields can be left
 /// out if the database need know only the key.
 #[macro_export]

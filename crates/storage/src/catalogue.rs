@@ -50,8 +50,8 @@ use crate::store::PageStore;
 use free::Unused;
 use more::{LargeRootBytes, Runs};
 use sardonyx_base::parts::Parts;
+use sardonyx_base::resident::Resident;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most tables, journals and areas together before version 3.
 const SHORT_DEFINITIONS: usize = 256;
@@ -95,7 +95,7 @@ const FREE: u16 = u16::MAX;
 const LIFE_MAX: u32 = (1 << 23) - 1;
 
 /// The root's bytes.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct RootBytes {
     magic: [u8; 8],
@@ -108,7 +108,7 @@ struct RootBytes {
 }
 
 /// A definition's bytes.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct DefinitionBytes {
     /// The first bytes of the name.
@@ -128,7 +128,7 @@ struct DefinitionBytes {
 }
 
 /// An extent's bytes.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct ExtentBytes {
     /// The number of its table or area.
@@ -478,7 +478,7 @@ fn sort_by_place(extents: &mut [Extent]) {
     extents.sort_unstable_by_key(|extent| extent.first_page);
 }
 
-fn read_entry<T: FromBytes>(bytes: &[u8], at: Address) -> T {
+fn read_entry<T: Resident>(bytes: &[u8], at: Address) -> T {
     let (entry, _) = T::read_from_prefix(&bytes[at.0 as usize..])
         .expect("the entries lie within the catalogue's pages");
     entry

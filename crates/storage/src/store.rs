@@ -21,7 +21,7 @@ mod touched;
 mod versions;
 mod words;
 
-pub use read::{LiveWords, PageRead, Words};
+pub use read::{LiveWords, PageRead, WholeBytes, Words};
 pub use snapshot::{KeptPages, PageSnapshot, SnapshotEnded, SnapshotLife, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE, PageId};
@@ -399,6 +399,17 @@ impl PageStore {
         // SAFETY: as in `bytes`; the range is writable too, the store is borrowed exclusively, and there
         // are no snapshots that are read.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+
+    /// All words of all pages, for threads that change them at the same time.
+    ///
+    /// # Panics
+    /// As [`bytes_mut`](Self::bytes_mut).
+    pub fn words_mut(&mut self) -> &[AtomicU64] {
+        let bytes = self.bytes_mut();
+        // SAFETY: the bytes are borrowed exclusively for as long as the words, pages are aligned and full of words, and
+        // any bits are a word.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / 8) }
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example ordered`.
 
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
 use sardonyx_rows::{Record as _, record};
 use sardonyx_storage::log::seal::GroupBuilder;
@@ -11,7 +12,6 @@ use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Runs that are timed, and reads and ranges in one.
 const RUNS: u64 = 1001;
@@ -21,7 +21,7 @@ const SCANS: u64 = 200;
 const LENGTH: usize = 100;
 
 /// 104 bytes.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Customer {
     id: u64,

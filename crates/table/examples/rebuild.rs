@@ -3,13 +3,13 @@
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example rebuild`.
 
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::record;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Account {
     id: u64,

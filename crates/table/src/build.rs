@@ -22,7 +22,6 @@ use sardonyx_storage::prefetch::{prefetch, prefetch_value};
 use sardonyx_storage::store::StoreError;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use zerocopy::FromBytes;
 
 /// Records whose memory is asked for together.
 const BATCH: usize = 32;
@@ -77,9 +76,7 @@ pub(crate) fn build_index(
         .collect::<Result<_, _>>()?;
     let depth = shards.trailing_zeros();
     // There are no snapshots (see above).
-    let words = <[AtomicU64]>::mut_from_bytes(store.pages_mut().bytes_mut())
-        .expect("pages are aligned and full of words");
-    let words = &*words;
+    let words = store.pages_mut().words_mut();
     let builder = Builder {
         bytes,
         state,

@@ -15,11 +15,11 @@
 
 use crate::index_store::IndexStore;
 use crate::stored::{Described, Words};
+use sardonyx_base::resident::bytes_of_slice;
 use sardonyx_storage::catalogue::ADDRESS_END;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::store::{PageRead, StoreError};
-use zerocopy::IntoBytes;
 
 const ADDRESS_BITS: u32 = 40;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
@@ -554,7 +554,7 @@ impl NewShard {
     }
 
     fn put(self, store: &mut IndexStore) -> Result<Places, StoreError> {
-        let bytes = self.places.as_bytes();
+        let bytes = bytes_of_slice(&self.places);
         let block = store.allocate(bytes.len())?;
         for (n, part) in bytes.chunks(PAGE_SIZE).enumerate() {
             store.write(Address(block.0 + (n * PAGE_SIZE) as u64), part);

@@ -11,6 +11,7 @@ use crate::space::{TableSpace, View};
 use crate::transaction::Transaction;
 pub(crate) use reader::Reader;
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::key::KeyValues;
 use sardonyx_rows::record::{Found, Record, RowForm, Table};
 use sardonyx_rows::schema::Schema;
@@ -19,7 +20,6 @@ use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::fmt;
 use std::ops::RangeBounds;
-use zerocopy::FromBytes;
 
 /// An ordered index of a table, to find rows by it.
 ///

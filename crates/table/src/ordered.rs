@@ -38,13 +38,13 @@ pub(crate) use node::Entry;
 use crate::index_store::IndexStore;
 use keyed::{Search, common};
 use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::key::{Edge, KeyBytes, prefix};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::StoreError;
 use search::{live_inner, live_leaf, prefetch};
 use std::cmp::Ordering;
 use std::convert::Infallible;
-use zerocopy::IntoBytes;
 
 /// More levels than a tree can have: a root is split only when it is full, so that 12 take 21 to the power of 11
 /// insertions. Places on the way down are passed on by value, so that each level costs.

@@ -14,6 +14,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::constraints::check_added_references;
 use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
@@ -24,7 +25,6 @@ use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most bytes of an encoded schema.
 pub(crate) const SCHEMA_BYTES_MAX: usize = 1 << 20;
@@ -33,7 +33,7 @@ pub(crate) const SCHEMA_BYTES_MAX: usize = 1 << 20;
 const PIECE_BYTES: usize = 480;
 
 /// A part of an encoded schema.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub(crate) struct Piece {
     /// The number of the table whose schema it is, times 2^32; plus the number of the piece.

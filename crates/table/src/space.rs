@@ -15,6 +15,7 @@ use crate::table::{TableState, fingerprint_of};
 use crate::tables::Tables;
 use crate::transaction::{Keeping, Transaction};
 use crate::undo::Undo;
+use sardonyx_base::resident::Resident;
 use sardonyx_base::sync::Mutex;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
@@ -35,7 +36,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use zerocopy::IntoBytes;
 
 /// Tables and journals on a page store.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use crate::space::{Prefetch, TableSpace, View};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_steps};
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::record::{Record, Table};
@@ -26,7 +27,6 @@ use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 mod beside;
 mod columns;
@@ -147,7 +147,7 @@ impl<'a> Transaction<'a> {
     /// [`Error::Refused`] if the record was deleted, or the field is (part of) the key;
     /// [`Error::Limit`] if the transaction is too large.
     #[inline]
-    pub fn set<R: Plain, T: FromBytes + IntoBytes + Immutable>(
+    pub fn set<R: Plain, T: Resident>(
         &mut self,
         row: Row<R>,
         field: Field<R, T>,

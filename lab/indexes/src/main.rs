@@ -13,12 +13,12 @@ mod peers;
 
 use crossbeam_skiplist::SkipMap;
 use peers::Ordered;
+use sardonyx_base::resident::Resident;
 use scc::TreeIndex;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Reads and ranges that are timed together, and the number of repetitions.
 const READS: u64 = 500;
@@ -28,7 +28,7 @@ const RUNS: u64 = 501;
 const LENGTH: usize = 100;
 
 /// 104 bytes.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Row {
     id: u64,

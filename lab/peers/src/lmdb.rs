@@ -8,11 +8,11 @@ use std::path::Path;
 use heed::byteorder::NativeEndian;
 use heed::types::{Bytes, U64};
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, IntegerComparator, PutFlags, RwTxn};
+use sardonyx_base::resident::Resident;
 use sardonyx_benchmark::debit_credit::model::Sums;
 use sardonyx_benchmark::debit_credit::record::{History, Record};
 use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::peer::{Failure, Peer};
 
@@ -92,7 +92,7 @@ impl Peer for Lmdb {
         }
         let mut history = 0;
         for entry in self.history.iter(&transaction)? {
-            let line = History::read_from_bytes(entry?.1).map_err(|_| "a line is not 24 bytes")?;
+            let line = History::read_from_bytes(entry?.1).ok_or("a line is not 24 bytes")?;
             history += line.amount;
         }
         let [accounts, tellers, branches] = sums;
@@ -156,5 +156,5 @@ fn add(transaction: &mut RwTxn<'_>, table: &Table, id: u64, amount: i64) -> Resu
 }
 
 fn record(bytes: &[u8]) -> Result<Record, Failure> {
-    Ok(Record::read_from_bytes(bytes).map_err(|_| "a record is not 128 bytes")?)
+    Ok(Record::read_from_bytes(bytes).ok_or("a record is not 128 bytes")?)
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use redb::{Table, TableDefinition};
+use sardonyx_base::resident::Resident;
 use sardonyx_benchmark::debit_credit::model::Sums;
 use sardonyx_benchmark::debit_credit::record::{History, Record};
 use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
-use zerocopy::transmute;
 
 use crate::peer::{Failure, Peer};
 
@@ -27,6 +27,11 @@ const HISTORY: TableDefinition<'_, u64, &HistoryBytes> = TableDefinition::new("h
 /// Opens a database with a cache that holds all of it.
 pub(crate) fn database(file: &Path) -> Result<Database, Failure> {
     Ok(Database::builder().set_cache_size(1 << 30).create(file)?)
+}
+
+/// A value of the same bytes.
+fn plain<T: Resident, U: Resident>(value: T) -> U {
+    U::read_from_bytes(value.as_bytes()).expect("as many bytes")
 }
 
 pub(crate) struct Redb {
@@ -53,7 +58,7 @@ impl Peer for Redb {
             let mut table = transaction.open_table(definition)?;
             if table.is_empty()? {
                 for id in 1..=count {
-                    let bytes: RecordBytes = transmute!(Record::new(id));
+                    let bytes: RecordBytes = plain(Record::new(id));
                     table.insert(id, &bytes)?;
                 }
             }
@@ -76,7 +81,7 @@ impl Peer for Redb {
                 add(&mut account, request.account, request.amount)?;
                 add(&mut teller, request.teller.into(), request.amount)?;
                 add(&mut branch, request.branch.into(), request.amount)?;
-                let line: HistoryBytes = transmute!(History::new(request));
+                let line: HistoryBytes = plain(History::new(request));
                 history.insert(sequence, &line)?;
             }
         }
@@ -90,13 +95,13 @@ impl Peer for Redb {
         let mut sums = [0; 3];
         for (definition, sum) in TABLES.into_iter().zip(&mut sums) {
             for entry in transaction.open_table(definition)?.iter()? {
-                let record: Record = transmute!(*entry?.1.value());
+                let record: Record = plain(*entry?.1.value());
                 *sum += record.balance;
             }
         }
         let mut history = 0;
         for entry in transaction.open_table(HISTORY)?.iter()? {
-            let line: History = transmute!(*entry?.1.value());
+            let line: History = plain(*entry?.1.value());
             history += line.amount;
         }
         let [accounts, tellers, branches] = sums;
@@ -116,9 +121,9 @@ impl Peer for Redb {
 /// Adds `amount` to a record.
 fn add(table: &mut Table<'_, u64, &RecordBytes>, id: u64, amount: i64) -> Result<(), Failure> {
     let mut place = table.get_mut(id)?.ok_or("a record is missing")?;
-    let mut record: Record = transmute!(*place.value());
+    let mut record: Record = plain(*place.value());
     record.balance += amount;
-    let bytes: RecordBytes = transmute!(record);
+    let bytes: RecordBytes = plain(record);
     place.insert(&bytes)?;
     Ok(())
 }

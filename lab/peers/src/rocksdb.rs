@@ -11,11 +11,11 @@ use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType,
     IteratorMode, Options, WriteBatch, WriteOptions,
 };
+use sardonyx_base::resident::Resident;
 use sardonyx_benchmark::debit_credit::model::Sums;
 use sardonyx_benchmark::debit_credit::record::{History, Record};
 use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::peer::{Failure, Peer};
 
@@ -108,7 +108,7 @@ impl Peer for RocksDb {
         let mut history = 0;
         self.for_each(HISTORY, |value| {
             history += History::read_from_bytes(value)
-                .map_err(|_| "a line is not 24 bytes")?
+                .ok_or("a line is not 24 bytes")?
                 .amount;
             Ok(())
         })?;
@@ -222,5 +222,5 @@ pub(crate) fn family_options(cache: &Cache) -> Options {
 }
 
 fn record(bytes: &[u8]) -> Result<Record, Failure> {
-    Ok(Record::read_from_bytes(bytes).map_err(|_| "a record is not 128 bytes")?)
+    Ok(Record::read_from_bytes(bytes).ok_or("a record is not 128 bytes")?)
 }

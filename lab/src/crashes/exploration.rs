@@ -10,6 +10,7 @@
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::{Durability, Error, Journal, Options, Shape, Table, Tables, record};
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::crashes::{End, History, Stopped, Subject};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::places::Directories;
@@ -17,10 +18,9 @@ use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A record of the explored database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub(crate) struct Item {
     pub(crate) id: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Item {
 }
 record!(Item { table: "items", key: id: u64 });
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub(crate) struct Note {
     pub(crate) id: u64,

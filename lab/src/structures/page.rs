@@ -7,7 +7,7 @@
 //! to know which page is read and which is written, for instance to avoid page faults; it can implement the traits
 //! itself.
 
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use sardonyx_base::resident::{Resident, slice_from_bytes, slice_from_bytes_mut};
 
 use crate::structures::error::Error;
 
@@ -15,7 +15,7 @@ use crate::structures::error::Error;
 pub const PAGE_SIZE: usize = 4096;
 
 /// 4096 bytes of plain memory, aligned to their size.
-#[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C, align(4096))]
 pub struct Page {
     /// The bytes; any are valid.
@@ -35,7 +35,7 @@ impl Page {
     /// [`Error::NotPages`] if the address or the length is no multiple of 4096.
     pub fn slice(bytes: &[u8]) -> Result<&[Self], Error> {
         let refused = not_pages(bytes);
-        <[Self]>::ref_from_bytes(bytes).map_err(|_| refused)
+        slice_from_bytes(bytes, bytes.len() / PAGE_SIZE).ok_or(refused)
     }
 
     /// Sees page-aligned bytes as pages that can be changed.
@@ -45,16 +45,16 @@ impl Page {
     ///
     /// ```
     /// use sardonyx_lab::structures::Page;
-    /// use zerocopy::IntoBytes;
+    /// use sardonyx_base::resident::bytes_of_slice_mut;
     ///
     /// let mut memory = vec![Page::zeroed(); 3];
-    /// let bytes: &mut [u8] = memory.as_mut_slice().as_mut_bytes();
+    /// let bytes: &mut [u8] = bytes_of_slice_mut(&mut memory);
     /// assert_eq!(Page::slice_mut(bytes).unwrap().len(), 3);
     /// assert!(Page::slice_mut(&mut bytes[..5000]).is_err());
     /// ```
     pub fn slice_mut(bytes: &mut [u8]) -> Result<&mut [Self], Error> {
         let refused = not_pages(bytes);
-        <[Self]>::mut_from_bytes(bytes).map_err(|_| refused)
+        slice_from_bytes_mut(bytes, bytes.len() / PAGE_SIZE).ok_or(refused)
     }
 }
 

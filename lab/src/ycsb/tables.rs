@@ -11,8 +11,8 @@ use sardonyx::procedures::{Prefetch, Procedure, Registered, TableSpace};
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
 use sardonyx::types::Plain;
 use sardonyx::{Durability, Error, Field, Table, Tables, Transaction, View, field, record};
+use sardonyx_base::resident::Resident;
 use std::path::Path;
-use zerocopy::{FromZeros, IntoBytes};
 
 /// Rows that one transaction of the loading inserts: 10 MiB of redo.
 const LOADED_TOGETHER: usize = 10_000;

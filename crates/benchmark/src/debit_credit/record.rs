@@ -6,12 +6,12 @@
 //! Both are plain bytes without padding, so an engine may keep them, log them and hand them out
 //! without converting.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx_base::resident::Resident;
 
 use crate::debit_credit::requests::Request;
 
 /// An account, a teller or a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct Record {
     /// The primary key: 1 and up; 0 is no record.
@@ -41,7 +41,7 @@ impl Record {
 
 /// One line of account history, written by every transaction and never changed. Its number, 1 and up without holes, is
 /// its key and not repeated here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct History {
     /// The account that was debited or credited.

@@ -8,7 +8,7 @@
 //! branches in contiguous runs whose lengths differ by at most one. So the records of one branch are adjacent, which
 //! lets a node keep "its" branches.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx_base::resident::Resident;
 
 use super::schema::code_of;
 use sardonyx_workload::random::Random;
@@ -209,7 +209,7 @@ impl Default for Scale {
 /// A request of a client: 32 bytes, without padding, every bit pattern allowed.
 ///
 /// Bytes from outside may name records that do not exist; use [`Scale::check`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct Request {
     /// The account, of the teller's branch or of another.

@@ -5,14 +5,14 @@
 
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::{Error, Journal, Table, Tables, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx_base::resident::Resident;
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
 macro_rules! balance_record {
     ($(#[$doc:meta])* $name:ident, $table:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[derive(Resident)]
         #[repr(C)]
         pub struct $name {
             /// Its number, the primary key.
@@ -60,7 +60,7 @@ pub fn code_of(id: u64) -> u64 {
 }
 
 /// A row of the account history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct HistoryRow {
     /// The transaction: the client's number in the upper 16 bits, its running number from 0 in the

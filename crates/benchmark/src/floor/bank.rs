@@ -143,7 +143,7 @@ impl Bank {
 }
 
 /// The log record of one transaction.
-#[derive(Clone, Copy, zerocopy::IntoBytes, zerocopy::Immutable)]
+#[derive(Clone, Copy, sardonyx_base::resident::Resident)]
 #[repr(transparent)]
 pub(crate) struct AfterImages([u64; 9]);
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::debit_credit::requests::Scale;
-use zerocopy::IntoBytes;
+use sardonyx_base::resident::Resident;
 
 use crate::floor::bank::{AFTER_IMAGES_BYTES, BATCH, Bank, requests};
 use crate::floor::error::FloorError;

@@ -11,18 +11,18 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use zerocopy::FromBytes;
+use sardonyx_base::resident::Resident;
 
 use crate::floor::error::FloorError;
 
 /// A fixed number of `T`, all bytes zero at first.
-pub(crate) struct Region<T: FromBytes> {
+pub(crate) struct Region<T: Resident> {
     start: NonNull<T>,
     length: usize,
     bytes: usize,
 }
 
-impl<T: FromBytes> Region<T> {
+impl<T: Resident> Region<T> {
     /// Maps room for `length` values.
     pub(crate) fn new(length: usize) -> Result<Self, FloorError> {
         const { assert!(align_of::<T>() <= 4_096, "a mapping is aligned to a page") };
@@ -54,25 +54,25 @@ impl<T: FromBytes> Region<T> {
     }
 }
 
-impl<T: FromBytes> Deref for Region<T> {
+impl<T: Resident> Deref for Region<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
         // SAFETY: by the invariant the mapping holds `length` values of T: it has room for that many, and the start is
-        // page-aligned. Zeros and any stored bytes are valid for a T that is FromBytes. The borrow of self keeps it
+        // page-aligned. Zeros and any stored bytes are valid for a T that is Resident. The borrow of self keeps it
         // mapped and unmodified.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
-impl<T: FromBytes> DerefMut for Region<T> {
+impl<T: Resident> DerefMut for Region<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above, and the mutable borrow of self is the only one.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
-impl<T: FromBytes> Drop for Region<T> {
+impl<T: Resident> Drop for Region<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours alone, and no borrow of it can outlive self. Unmapping a
         // whole mapping that exists does not fail.
@@ -82,7 +82,7 @@ impl<T: FromBytes> Drop for Region<T> {
 
 // SAFETY: the mapping is owned by this value alone, like the memory of a Vec, and belongs to the
 // process, not to a thread.
-unsafe impl<T: FromBytes + Send> Send for Region<T> {}
+unsafe impl<T: Resident + Send> Send for Region<T> {}
 
 #[cfg(test)]
 mod tests {

@@ -4,13 +4,13 @@
 use crate::common::run;
 use crate::leave_unfinished::leave_unfinished;
 use sardonyx::{Tables, record};
+use sardonyx_base::resident::Resident;
 use sardonyx_mapped::{self as mapped, Memory};
 use sardonyx_storage::catalogue::unfinished;
 use serde_json::Value;
 use std::path::Path;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Account {
     id: u64,

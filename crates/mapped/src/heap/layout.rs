@@ -15,7 +15,7 @@
 use super::error::HeapError;
 use crate::memory::{Memory, MemoryAccess};
 use crate::place::P;
-use crate::resident::Resident;
+use sardonyx_base::resident::Resident;
 
 /// Bytes in a page.
 pub(super) const PAGE: u64 = sardonyx_storage::page::PAGE_SIZE as u64;
@@ -65,12 +65,10 @@ impl Header {
     /// Checks that the memory holds a heap that this program knows.
     pub(super) fn check<M: Memory + ?Sized>(memory: &M) -> Result<(), HeapError> {
         let found = match memory.range(0, PAGE) {
-            Some(page) => {
-                *crate::resident::from_bytes::<Header>(&page[..size_of::<Header>()]).ok_or(
-                    HeapError::damaged(0, "the memory does not start at a page's address"),
-                )?
-            }
-            None => crate::resident::zeroed(),
+            Some(page) => *Header::ref_from_bytes(&page[..size_of::<Header>()]).ok_or(
+                HeapError::damaged(0, "the memory does not start at a page's address"),
+            )?,
+            None => Header::new_zeroed(),
         };
         if found.magic == TABLES_MAGIC {
             Err(HeapError::Tables)

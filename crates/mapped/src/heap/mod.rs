@@ -27,7 +27,6 @@ pub use roots::{ROOT_NAME_BYTES_MAX, Root};
 
 use crate::memory::{Memory, MemoryAccess, PlainMemory};
 use crate::place::{P, Slice};
-use crate::resident::{Resident, bytes_of_slice, zeroed};
 use crate::shared::region::GROW_BYTES;
 use class::Class;
 use layout::{
@@ -35,6 +34,7 @@ use layout::{
     commons, page_place,
 };
 use map::Entry;
+use sardonyx_base::resident::{Resident, bytes_of_slice};
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::store::PageStore;
 
@@ -121,7 +121,7 @@ impl Heap {
         let header = memory
             .range_mut(0, size_of::<Header>() as u64)
             .ok_or(HeapError::NotAHeap { found: [0; 8] })?;
-        header.copy_from_slice(crate::resident::bytes_of(&Header::CURRENT));
+        header.copy_from_slice(Header::CURRENT.as_bytes());
         Ok(Heap { arena: 0 })
     }
 
@@ -211,7 +211,7 @@ impl Heap {
             .allocate_bytes(memory, bytes, align_of::<T>() as u64)?
             .cast();
         let slice = Slice { start, length };
-        memory.slice_mut(slice)?.fill(zeroed());
+        memory.slice_mut(slice)?.fill(T::new_zeroed());
         Ok(slice)
     }
 

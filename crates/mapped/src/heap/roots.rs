@@ -11,8 +11,8 @@ use super::map::{self, Entry};
 use super::{Heap, runs};
 use crate::memory::{Memory, MemoryAccess};
 use crate::place::P;
-use crate::resident::{Resident, bytes_of, from_bytes, zeroed};
 use sardonyx_base::hash::Fnv1a;
+use sardonyx_base::resident::Resident;
 
 /// The longest name of a root, in bytes of UTF-8.
 pub const ROOT_NAME_BYTES_MAX: usize = 255;
@@ -103,7 +103,7 @@ impl Heap {
         };
         let search = search(memory, name)?;
         match search.found {
-            Some((page, at, _)) => write_at(memory, page, at, bytes_of(&record)),
+            Some((page, at, _)) => write_at(memory, page, at, record.as_bytes()),
             None => append(memory, &search, &record, name),
         }
     }
@@ -218,7 +218,7 @@ pub(super) fn format<M: Memory + ?Sized>(memory: &mut M) -> Result<(), HeapError
 fn write_header<M: Memory + ?Sized>(memory: &mut M, page: u64) -> Result<(), HeapError> {
     let header = NamesHeader {
         tag: NAMES_TAG,
-        ..zeroed()
+        ..Resident::new_zeroed()
     };
     memory.write(page_place(page), header)?;
     Ok(())
@@ -297,7 +297,7 @@ fn append<M: Memory + ?Sized>(
     let at = HEADER_BYTES + used as usize;
     let mut filled = [0; ROOT_NAME_BYTES_MAX.next_multiple_of(8)];
     filled[..name.len()].copy_from_slice(name.as_bytes());
-    write_at(memory, page, at, bytes_of(record))?;
+    write_at(memory, page, at, record.as_bytes())?;
     let filled = &filled[..name.len().next_multiple_of(8)];
     write_at(memory, page, at + RECORD_BYTES, filled)?;
     memory.get_mut(page_place::<NamesHeader>(page))?.used_bytes =
@@ -395,7 +395,7 @@ impl<'a> Records<'a> {
 
     fn record(&self) -> Option<(Record, &'a str)> {
         let record = self.bytes.get(self.at..self.at + RECORD_BYTES)?;
-        let record: Record = *from_bytes(record)?;
+        let record: Record = *Record::ref_from_bytes(record)?;
         let name_bytes = usize::from(record.name_bytes);
         let name = self.at + RECORD_BYTES;
         let within = self.at + record_bytes(name_bytes) <= self.bytes.len();

@@ -21,7 +21,7 @@ use super::runs;
 use crate::memory::{Memory, MemoryAccess};
 use crate::place;
 use crate::place::P;
-use crate::resident::zeroed;
+use sardonyx_base::resident::Resident;
 
 /// Pages of an arena's first batch.
 const BATCH_MIN: u64 = 4;
@@ -245,7 +245,7 @@ fn make_slab<M: Memory + ?Sized>(
         tag: slab_tag(page),
         class: class.number(),
         arena: arena as u16,
-        ..zeroed()
+        ..Resident::new_zeroed()
     };
     memory.write(page_place(page), slab)?;
     memory.write(partial(arena, class), page)?;

@@ -58,9 +58,9 @@ pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[fa
 /// use sardonyx_multilevel::counter::{Add, Counter, Set};
 /// use sardonyx_multilevel::records::TableOperations;
 /// use sardonyx_multilevel::{Options, record};
-/// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+/// use sardonyx_base::resident::Resident;
 ///
-/// #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+/// #[derive(Clone, Copy, PartialEq, Debug, Resident)]
 /// #[repr(C)]
 /// struct Customer {
 ///     number: u64,

@@ -4,6 +4,7 @@
 use crate::common::{self, options, ways};
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generate;
+use sardonyx_base::resident::Resident;
 use sardonyx_multilevel::records::{RecordError, Table, TableOperations};
 use sardonyx_multilevel::{CallError, Database, PageLog, Strategy, Transaction, record};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -12,10 +13,9 @@ use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_table::TableSpace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Nine in a page, so that pages fill and tables grow.
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Item {
     value: u64,
@@ -31,7 +31,7 @@ fn item(key: u64, value: u64) -> Item {
 }
 
 /// A record of another layout.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct Other {
     key: u64,

@@ -4,6 +4,7 @@
 //! transaction; an operation at work is not seen; the bound. (Histories of threads are judged in `serializable.rs`.)
 
 use crate::common::{options, ways};
+use sardonyx_base::resident::Resident;
 use sardonyx_multilevel::counter::{Add, Counter, Get, Set};
 use sardonyx_multilevel::index::{IndexError, OrderedIndex};
 use sardonyx_multilevel::records::{RecordError, Table, TableOperations};
@@ -15,10 +16,9 @@ use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Nine in a page.
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Item {
     key: u64,

@@ -25,63 +25,13 @@ use crate::read::ReadRow;
 use crate::schema::{Column, Schema, SchemaError, Type, Value, ValueRef};
 use crate::values::Reference;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{LiveWords, PageRead};
+use sardonyx_storage::store::WholeBytes;
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::ops::Bound;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-/// The bytes of one row, as [`RowFormat`] has them: address 0 is its first byte.
-#[derive(Debug, FromBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct OneRow([u8]);
-
-impl OneRow {
-    fn of(bytes: &[u8]) -> &OneRow {
-        // Bytes of any length are a row here.
-        OneRow::ref_from_bytes(bytes).expect("bytes are aligned as bytes")
-    }
-}
-
-impl PageRead for OneRow {
-    type Error = Infallible;
-    type Words<'a> = LiveWords<'a>;
-
-    fn look<'a, T>(
-        &'a self,
-        at: Address,
-        length: usize,
-        look: impl FnMut(LiveWords<'a>) -> T,
-    ) -> Result<T, Infallible> {
-        self.0.look(at, length, look)
-    }
-
-    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), Infallible> {
-        self.0.read_into(at, into)
-    }
-
-    fn word(&self, at: Address) -> Result<u64, Infallible> {
-        self.0.word(at)
-    }
-
-    fn read<'a>(
-        &'a self,
-        at: Address,
-        length: usize,
-        buffer: &'a mut Vec<u8>,
-    ) -> Result<&'a [u8], Infallible> {
-        self.0.read(at, length, buffer)
-    }
-
-    fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
-        self.0.borrowed(at, length)
-    }
-
-    fn has_whole_values(&self) -> bool {
-        true
-    }
-}
+/// The bytes of one row, as [`RowFormat`] has them.
+pub type OneRow = WholeBytes;
 
 /// The format of a table's rows as bytes of their own.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use crate::columns::{ColumnType, RecordColumn};
 use crate::decimals::{quotient_rounded, rounded};
 use crate::schema::{Type, Value, ValueRef};
 use crate::value_text::{ValueTextError, parse_value, rescale};
+use sardonyx_base::resident::Resident;
 use std::fmt;
 use std::str::FromStr;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A decimal number: units of `10^-SCALE`, such as cents for a scale of 2. A scale is at most 38.
 ///
@@ -23,9 +23,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// assert!(price > Decimal::from(-5));
 /// # Ok::<(), sardonyx_rows::value_text::ValueTextError>(())
 /// ```
-#[derive(
-    Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Resident)]
 #[repr(transparent)]
 pub struct Decimal<const SCALE: u8>([u64; 2]);
 

@@ -15,17 +15,16 @@ pub use decimal::Decimal;
 use crate::columns::{ColumnType, RecordColumn, column_types};
 use crate::schema::{Type, Value};
 use crate::value_text::{ValueTextError, parse_value};
+use sardonyx_base::resident::Resident;
 use std::fmt;
 use std::str::FromStr;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 macro_rules! plain_type {
     ($(#[$meta:meta])* $name:ident($type:ty)) => {
         $(#[$meta])*
         #[derive(
             Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default,
-            FromBytes, IntoBytes, Immutable, KnownLayout,
-        )]
+            Resident)]
         #[repr(transparent)]
         pub struct $name(pub $type);
     };

@@ -261,14 +261,7 @@ mod super_account {
     }
 }
 
-#[derive(
-    Clone,
-    Copy,
-    sardonyx::low_level::zerocopy::FromBytes,
-    sardonyx::low_level::zerocopy::IntoBytes,
-    sardonyx::low_level::zerocopy::Immutable,
-    sardonyx::low_level::zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, sardonyx::low_level::Resident)]
 #[repr(C)]
 struct Elsewhere {
     id: u64,
@@ -280,14 +273,7 @@ record!(Elsewhere { table: "elsewhere", key: id: u64 });
 mod with_fields {
     use super::{Place, record};
 
-    #[derive(
-        Clone,
-        Copy,
-        sardonyx::low_level::zerocopy::FromBytes,
-        sardonyx::low_level::zerocopy::IntoBytes,
-        sardonyx::low_level::zerocopy::Immutable,
-        sardonyx::low_level::zerocopy::KnownLayout,
-    )]
+    #[derive(Clone, Copy, sardonyx::low_level::Resident)]
     #[repr(C)]
     pub struct Listed {
         id: u64,

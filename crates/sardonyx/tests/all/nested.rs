@@ -3,21 +3,21 @@
 
 use crate::common::{Item, Note, Opened, block_on, hide_planned_panics, in_every_shape, options};
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::low_level::Resident;
 use sardonyx::procedures::{Procedure, ProcedureError, Registered, TableSpace};
 use sardonyx::{Durability, Error, Shape, Tables, Ticket, Transaction, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
 
 /// A record of a table that is not declared yet.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Fresh {
     id: u64,
 }
 record!(Fresh { table: "fresh", key: id: u64 });
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct FreshNote(u64);
 

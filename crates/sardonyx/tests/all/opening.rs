@@ -5,7 +5,7 @@ use crate::common;
 use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::low_level::zerocopy;
+use sardonyx::low_level::Resident;
 use sardonyx::{Checkpoints, Error, Options, Shape, Table, Tables, record};
 use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
 use sardonyx_storage::catalogue::CatalogueError;
@@ -267,14 +267,7 @@ fn options_that_cannot_work_are_refused_by_name() {
     });
 }
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct OtherItem {
     id: u64,
@@ -282,14 +275,7 @@ struct OtherItem {
 }
 record!(OtherItem { table: "items", key: id: u64 });
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct OtherNote(u64);
 

@@ -3,6 +3,7 @@
 
 use crate::common::in_every_shape;
 use crate::leave_unfinished::leave_unfinished;
+use sardonyx::low_level::Resident;
 use sardonyx::operations::records::TableOperations;
 use sardonyx::{Error, Options, Shape, Tables, record};
 use sardonyx_mapped::heap::HeapError;
@@ -10,9 +11,8 @@ use sardonyx_mapped::{self as mapped, Heap, Memory, MemoryAccess, P};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::catalogue::unfinished;
 use std::path::Path;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Account {
     id: u64,
@@ -161,9 +161,9 @@ fn an_area_without_anything_to_undo_is_in_nobodys_way() {
 
 /// Accounts whose fields are known, and the same with two of them swapped.
 mod fields {
-    use super::{FromBytes, Immutable, IntoBytes, KnownLayout, record};
+    use super::{Resident, record};
 
-    #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[derive(Clone, Copy, Resident)]
     #[repr(C)]
     pub struct Account {
         pub id: u64,
@@ -172,7 +172,7 @@ mod fields {
     }
     record!(Account { table: "known", key: id: u64, fields: { id: u64, balance: u64, limit: i64 } });
 
-    #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[derive(Clone, Copy, Resident)]
     #[repr(C)]
     pub struct Swapped {
         pub id: u64,

@@ -6,7 +6,7 @@
 
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::low_level::Resident;
 use sardonyx::{Checkpoints, Error, Field, Journal, Options, Shape, Table, Tables, field, record};
 use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 /// A record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct Item {
     pub id: u64,
@@ -42,7 +42,7 @@ impl Item {
 }
 
 /// A row of a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 pub struct Note {
     pub account: u64,

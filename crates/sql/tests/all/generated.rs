@@ -5,9 +5,9 @@ use crate::common::{Fresh, query, run};
 use sardonyx::rows::DefineRows;
 use sardonyx::schema::{GeneratedColumn, INDEX_KEY, Type, Value};
 use sardonyx::{Error, Record, Tables, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx_base::resident::Resident;
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Account {
     id: i64,

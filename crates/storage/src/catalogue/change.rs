@@ -13,8 +13,8 @@ use super::{
     Kind, Placed,
 };
 use crate::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_base::resident::Resident;
 use std::sync::Arc;
-use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 /// The area in which the multi-level way keeps how to undo its running transactions.
 pub const UNDO_AREA: &str = ".undo";
@@ -30,7 +30,7 @@ pub struct Write {
 }
 
 impl Write {
-    pub(super) fn new(address: Address, value: &(impl IntoBytes + Immutable)) -> Self {
+    pub(super) fn new(address: Address, value: &impl Resident) -> Self {
         let bytes = value.as_bytes().to_vec();
         Write { address, bytes }
     }

@@ -9,7 +9,7 @@ use super::{
     Catalogue, Definition, DefinitionBytes, ExtentBytes, FIRST_NAME_BYTES, FREE, KIND_AREA,
     KIND_DROPPED, KIND_JOURNAL, KIND_TABLE, Kind, LIFE_MAX, MORE_NAME_BYTES, Placed,
 };
-use zerocopy::{FromZeros, IntoBytes};
+use sardonyx_base::resident::Resident;
 
 /// The entry has flags and a sum.
 const HAS_FLAGS: u32 = 1;

@@ -17,9 +17,9 @@ use crate::page::{Address, PAGE_SIZE, PageId};
 use crate::store::PageStore;
 use sardonyx_base::crc32c::crc32c;
 use sardonyx_base::parts::Parts;
+use sardonyx_base::resident::Resident;
 use std::mem::offset_of;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Runs of definitions: for 65,536 with the first ones.
 const DEFINITION_RUNS: usize = 8;
@@ -34,9 +34,7 @@ pub const EXTENTS_MAX: usize = SHORT_EXTENTS << EXTENT_RUNS;
 const _: () = assert!(DEFINITIONS_MAX <= SHORT_DEFINITIONS << DEFINITION_RUNS);
 
 /// The first page of each run; 0 of those that were not taken.
-#[derive(
-    Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Resident)]
 #[repr(C)]
 pub(super) struct Runs {
     definitions: [u64; DEFINITION_RUNS],
@@ -44,7 +42,7 @@ pub(super) struct Runs {
 }
 
 /// The root's bytes in version 3.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub(super) struct LargeRootBytes {
     root: RootBytes,

@@ -104,6 +104,59 @@ impl Words for LiveWords<'_> {
     }
 }
 
+/// Bytes of their own that are read as pages are, and have their values whole: address 0 is the first byte.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct WholeBytes([u8]);
+
+impl WholeBytes {
+    /// Bytes, seen so.
+    #[inline(always)]
+    pub fn of(bytes: &[u8]) -> &WholeBytes {
+        // SAFETY: `repr(transparent)` over the bytes, and borrowed for as long.
+        unsafe { &*(std::ptr::from_ref(bytes) as *const WholeBytes) }
+    }
+}
+
+impl PageRead for WholeBytes {
+    type Error = Infallible;
+    type Words<'a> = LiveWords<'a>;
+
+    fn look<'a, T>(
+        &'a self,
+        at: Address,
+        length: usize,
+        look: impl FnMut(LiveWords<'a>) -> T,
+    ) -> Result<T, Infallible> {
+        self.0.look(at, length, look)
+    }
+
+    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), Infallible> {
+        self.0.read_into(at, into)
+    }
+
+    fn word(&self, at: Address) -> Result<u64, Infallible> {
+        self.0.word(at)
+    }
+
+    fn read<'a>(
+        &'a self,
+        at: Address,
+        length: usize,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Infallible> {
+        self.0.read(at, length, buffer)
+    }
+
+    fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
+        self.0.borrowed(at, length)
+    }
+
+    fn has_whole_values(&self) -> bool {
+        true
+    }
+}
+
 /// All pages of a store, live.
 impl PageRead for [u8] {
     type Error = Infallible;

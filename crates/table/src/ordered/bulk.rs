@@ -4,9 +4,9 @@ use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENT
 use super::search::{live_inner, live_leaf};
 use super::{Keys, LEVELS_MAX, Path, Tree};
 use crate::index_store::IndexStore;
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::StoreError;
-use zerocopy::IntoBytes;
 
 /// Entries put into a leaf, and children into an inner node: nine tenths, so that the first insertions split few.
 const LEAF_FILL: usize = LEAF_ENTRIES * 9 / 10;

@@ -8,13 +8,12 @@
 //! steps in every node, without a branch that would be mispredicted.
 
 use super::keyed::{Keys, common};
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::key::{KeyBytes, prefix};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::Words;
 use std::mem::offset_of;
 use std::ops::Range;
-use zerocopy::little_endian::U64;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// Entries of a leaf. With 15, which are half the cache lines, there are so many nodes above leaves that these fall
 /// out of the caches: a point read took longer.
@@ -52,8 +51,25 @@ pub(crate) struct Entry {
     pub address: Address,
 }
 
+/// A number in a node, in the order of bytes of the files.
+#[derive(Clone, Copy, PartialEq, Eq, Resident)]
+#[repr(transparent)]
+struct U64(u64);
+
+impl U64 {
+    #[inline(always)]
+    const fn new(number: u64) -> Self {
+        U64(number.to_le())
+    }
+
+    #[inline(always)]
+    const fn get(self) -> u64 {
+        u64::from_le(self.0)
+    }
+}
+
 /// A leaf.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 pub(crate) struct Leaf {
     /// Entries (8 bits), and the next leaf's address shifted over them; leaves are at multiples of 256 at least.
@@ -65,7 +81,7 @@ pub(crate) struct Leaf {
 }
 
 /// An inner node.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 pub(crate) struct Inner {
     count: U64,

@@ -5,8 +5,8 @@ use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, LEAF_BYTES, LEAF_ENTRIES, L
 use super::search::{live_inner, live_leaf};
 use super::{Keys, Path, Tree};
 use crate::index_store::IndexStore;
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::Address;
-use zerocopy::IntoBytes;
 
 impl Tree {
     /// Removes the entry of a row with this key. Returns true if it was there.

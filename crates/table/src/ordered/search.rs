@@ -1,9 +1,9 @@
 //! Places searched in nodes, in place: a reader takes the few words that a search needs, live or of a snapshot.
 
 use super::node::{INNER_BYTES, INNER_SEARCHED_BYTES, Inner, LEAF_BYTES, Leaf};
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, Words};
-use zerocopy::FromBytes;
 
 /// Asks the processor for a node with so many levels of nodes below it: for a leaf, or one above leaves. Those above
 /// are few and often read.

@@ -15,6 +15,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::TableError;
 use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
@@ -22,10 +23,9 @@ use sardonyx_rows::record::{Record, Table};
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A table whose changes are kept.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub(crate) struct KeptTable {
     /// Its number.

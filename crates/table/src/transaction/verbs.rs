@@ -5,12 +5,12 @@ use super::{OVERHEAD_BYTES, Transaction};
 use crate::row::Row;
 use crate::table::Slot;
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::fields::values_of;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{Plain, RecordMut, RecordRows, TableError, plain_at, records};
 use sardonyx_storage::page::Address;
 use std::fmt;
-use zerocopy::FromBytes;
 
 impl Transaction<'_> {
     /// Puts a record into a table, in the place of the one with its key, if there is one; then columns that are no
@@ -73,7 +73,7 @@ impl Transaction<'_> {
     /// # use sardonyx_rows::{Table, record};
     /// # use sardonyx_table::{Transaction, Walk};
     /// # use sardonyx_base::error::Error;
-    /// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
+    /// # #[derive(Clone, Copy, Resident)]
     /// # #[repr(C)]
     /// # struct Account { id: u64, balance: i64 }
     /// # record!(Account { table: "accounts", key: id: u64 });

@@ -4,6 +4,7 @@
 use super::check_values;
 use crate::{KeyHash, TableSpace, Transaction};
 use proptest::prelude::*;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
 use sardonyx_rows::values::{Reference, borrow_value, read_value};
 use sardonyx_rows::{Table, TableError, record};
@@ -12,9 +13,8 @@ use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use std::collections::BTreeMap;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Note {
     key: u64,

@@ -1,12 +1,12 @@
 //! Keys whose hashes are the same: chosen for a hash that is known, since otherwise there is no choosing.
 
 use crate::support::{STORE_BYTES, World, hash, in_detail};
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::{Table, TableError, record};
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{KeyHash, TableSpace};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Resident)]
 #[repr(C)]
 struct Wide {
     key: [u64; 2],

@@ -132,7 +132,7 @@ fn use_table<R: Sample>(world: &mut World) {
 
 /// The key's bytes in the record, damaged or not.
 fn key_of<R: Sample>(record: &R) -> R::Key {
-    use zerocopy::FromBytes;
+    use sardonyx_base::resident::Resident;
     let bytes = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
     R::Key::read_from_bytes(bytes).expect("a key's bytes")
 }

@@ -3,13 +3,13 @@
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use proptest::prelude::*;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::constraints::{ComputeDefaults, DefaultFailure, Objects};
 use sardonyx_rows::schema::{Declared, DeclaredDefault, Schema, Type, Value};
 use sardonyx_rows::{RowError, TableError, field, record};
 use sardonyx_table::Transaction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const CHAR: u32 = 1042;
 const VARCHAR: u32 = 1043;
@@ -270,7 +270,7 @@ fn a_program_opens_the_table_whatever_was_declared_of_its_columns() {
     });
 }
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Plain {
     id: u64,

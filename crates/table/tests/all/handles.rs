@@ -3,13 +3,13 @@
 
 use crate::support::{Account, Event, Order, STORE_BYTES, Sample, Small, World, in_detail};
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::{PlainJournalRow, TableError, field, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.
 macro_rules! plain {
     ($name:ident { $($field:ident: $type:ty),* }) => {
-        #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[derive(Clone, Copy, Debug, Resident)]
         #[repr(C)]
         struct $name { $($field: $type),* }
     };

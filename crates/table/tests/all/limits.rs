@@ -3,17 +3,17 @@
 use crate::support;
 use crate::support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::{Plain, PlainJournalRow, Record, TableError, record};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, CatalogueError, NAME_BYTES_MAX};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableSpace;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.
 macro_rules! plain {
     ($name:ident { $($field:ident: $type:ty),* }) => {
-        #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[derive(Clone, Copy, Debug, Resident)]
         #[repr(C)]
         struct $name { $($field: $type),* }
     };

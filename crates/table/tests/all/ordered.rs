@@ -7,15 +7,15 @@ mod checking;
 use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
 use checking::{check, check_snapshot};
 use proptest::prelude::*;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
 use sardonyx_rows::{Record as _, Table, TableError, field, record};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::BTreeMap;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Person {
     id: u64,

@@ -20,14 +20,7 @@ fn value_of(kind: Type, seed: u16) -> Value {
     }
 }
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Plain {
     id: u64,
@@ -370,14 +363,7 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
     );
 }
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Longer {
     id: u64,
@@ -387,14 +373,7 @@ struct Longer {
 record!(Longer { table: "plain", key: id: u64, fields: { id: u64, amount: i64, more: i64 } });
 
 /// It does not declare its fields.
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Opaque {
     id: u64,
@@ -402,16 +381,7 @@ struct Opaque {
 }
 record!(Opaque { table: "plain", key: id: u64 });
 
-#[derive(
-    Clone,
-    Copy,
-    PartialEq,
-    Debug,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Limited {
     id: u64,

@@ -155,14 +155,7 @@ proptest! {
     }
 }
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Undeclared {
     key: u64,
@@ -218,7 +211,7 @@ fn journal_rows_are_logged_as_they_are_and_change_no_page() {
     let [Ok(record)] = &records[..] else {
         panic!("{records:?}");
     };
-    let row = zerocopy::IntoBytes::as_bytes(&event);
+    let row = sardonyx_base::resident::Resident::as_bytes(&event);
     let number = journal.number();
     assert_eq!(
         record.body,

@@ -2,14 +2,14 @@
 //! refused change leaves everything unchanged.
 
 use crate::support::{STORE_BYTES, World, in_detail};
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::constraints::Due;
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
 };
 use sardonyx_rows::{Record as _, Table, TableError, field, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Parent {
     id: u64,
@@ -17,7 +17,7 @@ struct Parent {
 }
 record!(Parent { table: "parents", key: id: u64 });
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Child {
     id: u64,

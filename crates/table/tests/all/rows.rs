@@ -7,6 +7,7 @@ mod values;
 use crate::support::{World, hash, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
     Column, IndexDefinition, KeyPart, NullBit, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
@@ -14,7 +15,6 @@ use sardonyx_rows::{RowError, TableError, WriteRows, record};
 use sardonyx_table::{TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 use values::value_of;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A schema of these columns: placed as `repr(C)` does, the null bits behind them.
 fn schema(columns: &[(&str, Type, bool, Value)], key: &[usize]) -> Schema {
@@ -335,7 +335,7 @@ fn refused<T: std::fmt::Debug>(said: Result<T, Error>) -> (RowError, String) {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Pair {
     id: u64,

@@ -94,14 +94,7 @@ fn an_undone_transaction_leaves_no_schema_and_the_old_one() {
 
 #[test]
 fn the_engines_names_are_refused() {
-    #[derive(
-        Clone,
-        Copy,
-        zerocopy::FromBytes,
-        zerocopy::IntoBytes,
-        zerocopy::Immutable,
-        zerocopy::KnownLayout,
-    )]
+    #[derive(Clone, Copy, Resident)]
     #[repr(C)]
     struct Mine {
         key: u64,

@@ -2,11 +2,11 @@
 //! answers are known without keeping them.
 
 use sardonyx::{Record, record};
+use sardonyx_base::resident::Resident;
 use sardonyx_lab::Failure;
 use sardonyx_lab::ycsb::Seen;
 use sardonyx_lab::ycsb::operations::{fill, key_of};
 use sardonyx_workload::random::Random;
-use zerocopy::IntoBytes;
 
 /// Bytes of an account without its key.
 pub const VALUE_BYTES: usize = 92;

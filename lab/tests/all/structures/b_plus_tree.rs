@@ -239,9 +239,9 @@ fn an_insert_changes_one_page_and_few_bytes() {
 
 #[test]
 fn the_same_code_runs_on_bytes_of_a_segment() {
-    use zerocopy::IntoBytes;
+    use sardonyx_base::resident::bytes_of_slice_mut;
     let mut memory = vec![Page::zeroed(); 40];
-    let bytes = memory.as_mut_slice().as_mut_bytes();
+    let bytes = bytes_of_slice_mut(&mut memory);
     BPlusTree::<_, u64, 8>::create(Page::slice_mut(bytes).unwrap()).unwrap();
     for key in 0..1000u64 {
         let pages = Page::slice_mut(bytes).unwrap();

@@ -3,6 +3,7 @@
 use super::ways::serially;
 use super::{Model, Note, Numbered, derived, name, note, open};
 use crate::common::{options, ways};
+use sardonyx_base::resident::Resident;
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{ROW_BYTES_MAX, RecordError, TableOperations};
 use sardonyx_multilevel::{
@@ -12,7 +13,6 @@ use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const WAY: (Strategy, PageLog) = (Strategy::SPHERES, PageLog::ByteRanges);
 
@@ -204,7 +204,7 @@ fn a_handle_of_another_database_is_refused() {
 }
 
 /// As long as the rows of `Keyed`, and with the same key; it does not declare its fields.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct Filler {
     number: u64,

@@ -3,7 +3,7 @@
 use super::contents::open;
 use crate::common::Item;
 use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::low_level::zerocopy;
+use sardonyx::low_level::Resident;
 use sardonyx::schema::{
     ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Type, Value,
 };
@@ -362,14 +362,7 @@ pub const CASES: [Case; 17] = [
     },
 ];
 
-#[derive(
-    Clone,
-    Copy,
-    zerocopy::FromBytes,
-    zerocopy::IntoBytes,
-    zerocopy::Immutable,
-    zerocopy::KnownLayout,
-)]
+#[derive(Clone, Copy, Resident)]
 #[repr(C)]
 struct Known {
     id: u64,

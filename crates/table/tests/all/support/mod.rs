@@ -3,6 +3,7 @@
 //! after every transaction.
 
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::{Conflict, Field, Plain, PlainJournalRow, Table, TableError, field, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::record::{Body, Records};
@@ -18,10 +19,9 @@ use sardonyx_table::{
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// 8 bytes: 503 in a page, a key of 4 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Resident)]
 #[repr(C)]
 pub struct Small {
     pub key: u32,
@@ -30,7 +30,7 @@ pub struct Small {
 record!(Small { table: "small", key: key: u32 });
 
 /// 128 bytes, a key of 8 bytes in the middle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Resident)]
 #[repr(C)]
 pub struct Account {
     pub balance: i64,
@@ -42,7 +42,7 @@ pub struct Account {
 record!(Account { table: "accounts", key: id: u64 });
 
 /// 24 bytes, a key of 12 bytes that is not aligned to 8.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Resident)]
 #[repr(C)]
 pub struct Order {
     pub value: u32,
@@ -52,7 +52,7 @@ pub struct Order {
 record!(Order { table: "orders", key: key: [u32; 3] });
 
 /// The largest record: one in a page, with the key at its end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Resident)]
 #[repr(C)]
 pub struct Large {
     pub text: [u8; 4060],
@@ -62,7 +62,7 @@ pub struct Large {
 record!(Large { table: "large", key: key: [u8; 16] });
 
 /// A journal row whose length is not a multiple of 8.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Resident)]
 #[repr(C)]
 pub struct Event {
     pub what: u32,

@@ -6,6 +6,7 @@ use super::verbs::Account;
 use crate::node::loose::tests::{proxy::Proxy, register};
 use crate::node::loose::{LooseNode, LooseOptions, Serving};
 use crate::node::{NodeError, TableNode};
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::PlainJournalRow;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::StorageOptions;
@@ -14,9 +15,8 @@ use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::manifest::Manifest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Entry {
     node: u64,
@@ -28,7 +28,7 @@ impl PlainJournalRow for Entry {
     const NAME: &'static str = "entries";
 }
 
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct Other {
     number: u64,
@@ -38,7 +38,7 @@ impl PlainJournalRow for Other {
     const NAME: &'static str = "entries";
 }
 
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct Named {
     number: u64,

@@ -10,13 +10,13 @@ use crate::node::tests::processes as close;
 use crate::node::{NodeError, NodeJournal, Nodes, TableNode};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Schema, Type, Value};
 use sardonyx_rows::{PlainJournalRow, ReadIndex, Record, Table, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::verbs::Account;
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Teller {
     id: u64,
@@ -25,7 +25,7 @@ struct Teller {
 
 record!(Teller { table: "tellers", key: id: u64, fields: { id: u64, balance: i64 } });
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Branch {
     id: u64,
@@ -39,7 +39,7 @@ const ACCOUNTS: u64 = 400;
 const KEPT: u64 = 40;
 
 /// A transfer, and its worker.
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 struct Transfer {
     worker: u64,

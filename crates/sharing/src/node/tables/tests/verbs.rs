@@ -3,11 +3,11 @@
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode};
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Schema, Type, Value};
 use sardonyx_rows::{ReadIndex, TableError, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
 pub struct Account {
     pub id: u64,
@@ -19,7 +19,7 @@ record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i
 mod other {
     use super::*;
 
-    #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[derive(Clone, Copy, PartialEq, Debug, Resident)]
     #[repr(C)]
     pub struct Account {
         pub id: u64,
