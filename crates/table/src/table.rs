@@ -3,7 +3,7 @@
 mod fingerprint;
 mod hashed_key;
 
-pub(crate) use fingerprint::{fingerprint, fingerprint_of, fingerprint_of_table};
+pub(crate) use fingerprint::{fingerprint_of, fingerprint_of_table};
 use fingerprint::{fingerprint_of_definition, without_records};
 pub(crate) use hashed_key::HashedKey;
 

@@ -49,12 +49,7 @@ pub(crate) fn fingerprint_of<R: Record>() -> u64 {
 
 /// Distinguishes tables of different names or layouts, in one comparison; for record types at compile time (FNV-1a of
 /// 64 bits).
-pub(crate) const fn fingerprint(
-    name: &str,
-    record_bytes: usize,
-    key_offset: usize,
-    key_bytes: usize,
-) -> u64 {
+const fn fingerprint(name: &str, record_bytes: usize, key_offset: usize, key_bytes: usize) -> u64 {
     let name = Fnv1a(Fnv1a::of(name.as_bytes()));
     let layout = name.with(record_bytes as u64).with(key_offset as u64);
     layout.with(key_bytes as u64).0

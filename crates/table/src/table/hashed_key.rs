@@ -19,7 +19,7 @@ pub(crate) struct HashedKey<'s> {
 impl HashedKey<'_> {
     /// The bytes of a record's key, which stand there.
     #[inline]
-    fn plain(self, bytes: &[u8], at: Address) -> &[u8] {
+    pub(super) fn plain(self, bytes: &[u8], at: Address) -> &[u8] {
         &bytes[at.0 as usize + self.offset..][..self.length]
     }
 
