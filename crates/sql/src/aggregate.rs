@@ -18,7 +18,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
 use std::mem::{Discriminant, discriminant};
 
-/// What is computed.
+/// The function of an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AggregateKind {
     Count,
@@ -415,13 +415,13 @@ impl Aggregate {
     }
 }
 
-/// How rows are grouped: by keys, with aggregates. A group's row has the keys first.
+/// A grouping of rows by keys, with aggregates. A group's row has the keys first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
-    /// As they stand in the statement.
+    /// The keys as the statement writes them.
     trees: Vec<TreeText>,
-    /// Of the first keys those that tell groups apart; the others are the same in all rows of a group.
+    /// The keys that tell groups apart, which come first; the others are equal in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
     /// `GROUPING SETS` and their kin.
@@ -506,7 +506,7 @@ impl Grouping {
         })
     }
 
-    /// The place of a key, as it stands in the statement.
+    /// The key of an expression, compared as the statement writes it.
     pub fn key_of_tree(&self, tree: &Tree) -> Option<Typed> {
         let place = self.trees.iter().position(|key| key.is_of(tree))?;
         Some(Typed {

@@ -1,12 +1,13 @@
-//! Work that takes long or waits, on threads of its own, awaited by a task of any runtime: whoever serves others on the
-//! thread that awaits it goes on meanwhile.
+//! Threads for long or waiting work, awaited by a task of any runtime. The awaiting thread serves other tasks
+//! meanwhile.
 //!
-//! Threads of low priority are for reads of many rows, which compete for processors with the stage, the log and short
-//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10); it always goes on. A thread
-//! cannot raise its priority again, so these are threads of their own, and none of them runs anything that others wait for.
+//! Threads of low priority read many rows. Those reads compete for processors with the stage, the log and short
+//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10), so it always makes
+//! progress. A thread cannot raise its priority again. So these threads are separate, and run nothing that others wait
+//! for.
 //!
-//! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
-//! order in which it came.
+//! Invariant: at most the number of threads of [`Threads`] run at once, however many clients ask. Further work waits in
+//! the order of its arrival.
 
 use crate::error::{SqlError, code};
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// How long a thread without work stays for the next.
+/// The time for which an idle thread waits for work.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -58,7 +59,7 @@ impl<T> Drop for Ending<T> {
     }
 }
 
-/// What is to be done, and where its result will be.
+/// Pairs the work with the future of its result.
 fn awaited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Work, Unblocked<T>) {
     let shared = Arc::new(Shared {
         state: Mutex::new(State {
@@ -199,7 +200,7 @@ fn begin(queue: &Arc<Queue>) {
         let mut state = locked(&queue.state);
         state.running -= 1;
         match state.running {
-            // Nobody is there for what waits: it has ended, and says so.
+            // No thread is left to run the waiting work: dropping it makes each caller see that it ended.
             0 => std::mem::take(&mut state.waiting),
             _ => VecDeque::new(),
         }

@@ -1,8 +1,8 @@
-//! Procedures that a program calls inside of its own transaction, by name and with texts: what `CALL` does with untyped
-//! literals, without a statement and a session.
+//! Procedures that a program calls inside its own transaction, by name and with texts: `CALL` with untyped literals,
+//! without a statement and a session.
 //!
-//! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
-//! has committed, which the program tells ([`CalledProcedure::committed`]).
+//! A number drawn from a sequence is used up at once, as everywhere. The bound up to which numbers may be used changes
+//! when the transaction commits; the program reports the commit by [`CalledProcedure::committed`].
 //!
 //! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the program's
 //! transaction is durable.
@@ -30,7 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-/// Who calls procedures.
+/// The caller of procedures: a user with settings.
 #[derive(Clone, Debug)]
 pub struct Caller {
     user: Arc<str>,
@@ -69,20 +69,20 @@ pub struct ProcedureCall<'c> {
     pub name: &'c str,
     /// The values of its parameters, as literals in quotes.
     pub arguments: &'c [&'c str],
-    /// Who calls.
+    /// The user, its settings and its rights.
     pub caller: &'c Caller,
-    /// It is to be refused if it may write.
+    /// True if a procedure that may write is refused.
     pub only_reads: bool,
-    /// What `now()` is, in microseconds since 1970.
+    /// The value of `now()`, in microseconds since 1970.
     pub now: i64,
-    /// What random values are made of.
+    /// The seed of random values.
     pub seed: [u64; 2],
 }
 
-/// What a procedure did.
+/// The result of a procedure.
 #[derive(Debug)]
 pub struct CalledProcedure {
-    /// What its last statement did.
+    /// The result of its last statement.
     pub complete: Complete,
     sequences: SequenceChanges,
 }

@@ -1,8 +1,8 @@
-//! What a statement is, as far as transactions go: whether it reads, writes, changes tables, or is of the session.
+//! The class of a statement in a transaction: it reads, writes, changes tables, or belongs to the session.
 
 use sqlparser::ast::{CopySource, Query, SetExpr, Statement};
 
-/// What a statement is, as far as transactions go.
+/// The class of a statement in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     /// Nothing at all.
@@ -75,7 +75,7 @@ pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")
 }
 
-/// What a statement is; its text in lower case says what it calls.
+/// Classifies a statement. Its text in lower case shows the functions that it calls.
 pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
     let draws = || draws(text);
     match statement {

@@ -1,9 +1,10 @@
-//! When foreign keys and deferrable unique keys are checked: at the end of a statement, or of the transaction where they are deferred.
+//! The time at which foreign keys and deferrable unique keys are checked: the end of the statement, or of the
+//! transaction if they are deferred.
 //!
-//! A statement runs while the engine holds references and keys ([`in_statement`]); at its end those are checked that are not
-//! deferred. `SET CONSTRAINTS` says otherwise until the transaction ends; it stands in the session's parameters, so that a
-//! statement that is run again finds what held when it ran first. What is left is checked before the commit
-//! ([`at_commit`]).
+//! A statement runs while the engine holds references and keys back ([`in_statement`]). At its end those that are not
+//! deferred are checked; the others are checked before the commit ([`at_commit`]). `SET CONSTRAINTS` changes this until
+//! the transaction ends. The session's parameters keep it, so that a repeated statement finds the modes of its first
+//! run.
 
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
@@ -117,7 +118,7 @@ fn check_with(
                     strict_update: notes.update_restricts,
                 }
             }
-            // Its table is gone, and the reference with it.
+            // The table was dropped, and the reference with it.
             Err(_) => Due::NOW,
         };
         dues.push((reference, due));

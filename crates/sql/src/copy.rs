@@ -30,7 +30,7 @@ use sqlparser::ast::{CopySource, CopyTarget, Ident, ObjectName, Query, Statement
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// What a `COPY` is of.
+/// The source or target of a `COPY`.
 enum Of<'s> {
     Table(&'s ObjectName, &'s [Ident]),
     Query(&'s Query),
@@ -198,7 +198,7 @@ pub(crate) fn from_client(
 /// The rows of a table or query, as they are sent. Returns how many there are.
 ///
 /// # Errors
-/// What is wrong with the query.
+/// An error of the query.
 pub(crate) fn to_client(
     prepared: &Prepared,
     _version: u64,

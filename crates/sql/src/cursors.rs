@@ -15,7 +15,7 @@ use crate::types::SqlType;
 use sqlparser::ast::{CloseCursor, Declare, Statement};
 use std::sync::Arc;
 
-/// What a statement does with a cursor.
+/// A command on a cursor.
 #[derive(Clone, Debug)]
 pub enum CursorCommand {
     /// Runs a query, whose rows are given later.
@@ -68,7 +68,7 @@ impl From<Fetch> for CursorCommand {
     }
 }
 
-/// What a statement that was parsed says of a cursor, if it says anything.
+/// The command on a cursor that a parsed statement is, if it is one.
 ///
 /// # Errors
 /// `0A000` for cursors that are not there.

@@ -128,7 +128,7 @@ impl Database {
     /// The same over a node's tables.
     ///
     /// # Errors
-    /// What the node says.
+    /// An error of the node.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     pub(crate) fn over_node(node: Arc<dyn NodeStore>) -> Result<Arc<Database>, SqlError> {
         let mut tries = 0;
@@ -197,7 +197,7 @@ impl Database {
         self.aside_from.load(Ordering::Relaxed)
     }
 
-    /// What keeps the tables.
+    /// The store of the tables.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -410,8 +410,8 @@ fn objects_schema() -> SchemaBuilder {
         .primary_key(["kind", "name"])
 }
 
-/// How many statements read many rows at once: many more than there are processors, so that short ones do not wait for the
-/// end of long ones but share the processors with them; and not as many as there are clients.
+/// The most statements that read many rows at once. It is far above the number of processors, so that short reads share
+/// the processors with long ones and do not wait for their end. It is below the number of clients.
 fn readers_most() -> usize {
     const LEAST: usize = 64;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

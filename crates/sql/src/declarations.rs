@@ -42,7 +42,7 @@ pub struct Declaration {
 /// All that creates a database's schema again, in its order.
 ///
 /// # Errors
-/// The engine's; `XX001` if what stands in the database cannot be read.
+/// The engine's; `XX001` if an object in the database cannot be read.
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
     let mut relations = relations(source)?;
@@ -375,7 +375,7 @@ impl Writing<'_> {
         self.add("procedure", &procedure.name, sql);
     }
 
-    /// Where sequences go on that were drawn from.
+    /// Writes the positions of sequences from which numbers were drawn.
     fn positions(&mut self, relations: &[Relation]) {
         let owned = owners(relations, &self.sequences);
         let positions = self.sequences.iter().filter_map(|(name, sequence)| {

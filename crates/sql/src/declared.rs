@@ -1,8 +1,8 @@
 //! Declarations of columns, stored in the engine's schema so that they are enforced for every program: lengths, digits,
 //! `NOT NULL` that was set later, defaults.
 //!
-//! The notes of a table ([`TableNotes`]) say it for SQL. Whatever changes them goes by [`put_notes`], so the engine's schema
-//! says the same. Tables of databases that were made before are told once, when SQL opens them ([`tell_all`]).
+//! The notes of a table ([`TableNotes`]) are SQL's form of them. All code changes them by [`put_notes`], so the
+//! engine's schema agrees. Databases of older versions get them in the schema once, when SQL opens them ([`tell_all`]).
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;

@@ -1,7 +1,8 @@
-//! Defaults of rows that programs insert without SQL, computed for the engine: it asks for the columns that a row does not
-//! say ([`ComputeDefaults`]), wherever the row comes from.
+//! Defaults of rows that programs insert without SQL. The engine asks for the columns that a row does not have
+//! ([`ComputeDefaults`]), whichever program inserts it.
 //!
-//! Numbers of sequences are drawn as everywhere, so they are gone at once, and those of sessions and of programs never meet.
+//! Numbers of sequences are drawn as everywhere: they are used up at once, so sessions and programs never get the same
+//! one.
 
 use crate::catalogue::CATALOGUE;
 use crate::database::Database;

@@ -184,7 +184,7 @@ pub(crate) trait DefineTarget: WriteTarget {
         Ok(())
     }
 
-    /// What stands beside the tables has changed, too.
+    /// Notes that objects of SQL beside the tables have changed, too.
     ///
     /// # Errors
     /// An error of the engine.

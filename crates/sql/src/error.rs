@@ -1,7 +1,7 @@
-//! What can be wrong with a statement: one error for all of SQL, with the code that clients act upon (SQLSTATE) and the
-//! fields that PostgreSQL's protocol has for it.
+//! The error of a statement: one type for all of SQL, with the code that clients act upon (SQLSTATE) and the fields of
+//! PostgreSQL's protocol.
 //!
-//! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
+//! An error of the engine gets PostgreSQL's code; its text stays the engine's.
 
 use crate::names::{
     DOMAIN_NOT_NULL, domain_of_check, is_full_match, name_of_primary, reference_of_full_match,
@@ -140,7 +140,7 @@ pub struct SqlError(Box<Raised>);
 #[derive(Clone, Debug)]
 struct Raised {
     fields: ErrorFields,
-    /// The constraint of which the detail is still to be told.
+    /// The constraint whose detail [`crate::violations`] adds later.
     violation: Option<Violation>,
 }
 
@@ -149,13 +149,13 @@ struct Raised {
 pub struct ErrorFields {
     /// SQLSTATE: five characters.
     pub code: &'static str,
-    /// What happened, in a sentence.
+    /// The message, one sentence.
     pub message: String,
     /// More of it.
     pub detail: Option<String>,
-    /// What to do.
+    /// Advice to the user.
     pub hint: Option<String>,
-    /// Where in the statement's text: the character's number, from 1.
+    /// The place in the statement's text: the number of the character, from 1.
     pub position: Option<usize>,
     /// The schema of the table.
     pub schema: Option<String>,
@@ -303,14 +303,14 @@ impl SqlError {
         self
     }
 
-    /// The error of a constraint, whose detail is told later.
+    /// The error of a constraint, without its detail.
     #[must_use]
     fn of_violation(mut self, violation: Violation) -> Self {
         self.0.violation = Some(violation);
         self
     }
 
-    /// The constraint whose detail is still to be told.
+    /// The constraint whose detail is still missing.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.0.violation.as_ref()
     }
@@ -400,7 +400,7 @@ fn is_full_log(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(LogError::Full { .. }))
 }
 
-/// What PostgreSQL would say of an error of tables.
+/// PostgreSQL's error for an error of tables.
 fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
     let sql = |code| SqlError::new(code, message);
     Some(match error {

@@ -16,7 +16,7 @@ use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How the line begins that says how long the statement took.
+/// The beginning of the line with the time of the statement.
 const EXECUTION_TIME: &str = "Execution Time: ";
 
 /// The statement that is explained, and whether it is run.

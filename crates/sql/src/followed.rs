@@ -1,9 +1,9 @@
-//! Tables that another program has open, and this process follows: sessions read snapshots of what that program has
-//! committed, and change nothing.
+//! Tables that another program has open and this process follows: sessions read snapshots of that program's commits,
+//! and write nothing.
 //!
-//! There is no serial stage here and no catalogue that sessions of this process change. What plans know stands in the
-//! snapshot, so its version is counted here: it is another one whenever a snapshot has other definitions, or other objects
-//! of SQL, than the one before.
+//! This process has no serial stage, and its sessions change no catalogue. Plans depend on the snapshot's definitions.
+//! So its version is counted here: it changes if a snapshot has other definitions, or other objects of SQL, than the
+//! one before.
 //!
 //! Invariant: two snapshots with one version have the same definitions and objects.
 

@@ -1,8 +1,8 @@
-//! Hashes of values, and a table of places by them, for joins and sets. Values that compare as equal have one hash, numbers of
-//! different types, too; who looks something up compares the values themselves.
+//! Hashes of values, and a table of places by them, for joins and sets. Values that compare as equal have one hash,
+//! also numbers of different types. A lookup compares the values themselves.
 //!
-//! Source: multiply and fold: the mixing of wyhash (Wang Yi, 2019). The seed is drawn once for a process, so that nobody
-//! can choose values that collide.
+//! Source: multiply and fold: the mixing of wyhash (Wang Yi, 2019). The seed is drawn once for a process, so that a
+//! client cannot choose values that collide.
 
 use crate::values::arithmetic::without_zeros;
 use sardonyx::schema::{Value, ValueRef};
@@ -101,7 +101,7 @@ pub(crate) struct HashTable {
 }
 
 impl HashTable {
-    /// How many places it has.
+    /// The number of places.
     pub fn count(&self) -> usize {
         self.hashes.len()
     }

@@ -1,7 +1,7 @@
-//! Rows that come in as values of columns, without a statement for each: by `COPY`, or by a program that reads a file.
+//! Rows that arrive as values of columns, without a statement for each: by `COPY`, or by a program that reads a file.
 //!
-//! Both have their rows made whole and stored as `INSERT` does: texts are read as the columns' declared types, what is not
-//! given has its default, also a computed one or the next number of a sequence, and every condition is checked.
+//! Rows are completed and stored as `INSERT` does. Texts are read as the columns' declared types. Absent columns get
+//! their defaults, also computed ones and numbers of sequences. Every condition is checked.
 
 use crate::called::Caller;
 use crate::constraints::{at_commit, in_statement};
@@ -49,7 +49,7 @@ impl Incoming {
     ) -> Result<Incoming, SqlError> {
         let mut parameters = crate::expression::Parameters::default();
         let mut planning = Planning::new(source, &mut parameters, rights)?;
-        // What is not given has its default.
+        // Columns that are not given get their defaults.
         let text = format!("insert into {table} default values");
         let plan = match &crate::parse::parse_kept(&text)?.pop() {
             Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
@@ -71,7 +71,7 @@ impl Incoming {
         Ok(Incoming { plan, places })
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn width(&self) -> usize {
         self.places.len()
     }
@@ -144,17 +144,17 @@ fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
 pub struct IncomingTable {
     name: String,
     schema: Arc<Schema>,
-    /// By their numbers in the engine's schema; `None` where nobody sees them.
+    /// By the columns' numbers in the engine's schema; `None` for hidden columns.
     columns: Vec<Option<StoredColumn>>,
 }
 
 /// A row by the numbers of its columns; those that it leaves out get their defaults.
 pub type IncomingRow = Vec<(usize, Value)>;
 
-/// What a program's rows did, besides being inserted.
+/// The result of a program's insertions.
 #[derive(Debug)]
 pub struct InsertedRows {
-    /// How many were inserted.
+    /// The number of rows inserted.
     pub count: u64,
     sequences: SequenceChanges,
 }
@@ -235,7 +235,8 @@ impl Database {
     /// node when this has.
     ///
     /// # Errors
-    /// What `act` returns: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a deadlock.
+    /// The error of `act`: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a
+    /// deadlock.
     ///
     /// [`Tables::flush`]: sardonyx::Tables::flush
     pub fn put_rows<R: Send, E: From<Error> + Send>(
@@ -260,7 +261,7 @@ impl Database {
         }
     }
 
-    /// Creates a table of a schema of the engine's. Of the columns that are told, of which numbers, moments are without a
+    /// Creates a table with a schema of the engine. `without_zone` has the numbers of the columns whose moments have no
     /// zone.
     ///
     /// # Errors
@@ -296,11 +297,12 @@ impl Database {
         Ok(())
     }
 
-    /// Inserts rows as a part of a transaction. `failed` is told which row cannot be stored, counted from 0, and why: it
-    /// may pass over the row, or return the error, which ends the insertion; the transaction is to be undone then.
+    /// Inserts rows as a part of a transaction. Calls `failed` with the number of a row that cannot be stored, from 0,
+    /// and the error. `failed` skips the row by `Ok`, or ends the insertion by an error; the caller then undoes the
+    /// transaction.
     ///
     /// # Errors
-    /// What `failed` returns; `42P01` if there is no such table any more.
+    /// The error of `failed`; `42P01` if the table was dropped.
     pub fn insert_incoming(
         self: &Arc<Self>,
         tx: &mut RowsTransaction<'_>,

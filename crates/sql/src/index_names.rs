@@ -1,6 +1,6 @@
 //! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in errors.
 //!
-//! What is compiled of them is in [`crate::indexed`].
+//! [`crate::indexed`] compiles them.
 
 use crate::error::{KeyName, SqlError, code};
 use crate::expression::shown::shown_check;
@@ -45,7 +45,7 @@ pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
     Ok(TypeSpec::new(kind, modifier))
 }
 
-/// The expression of a generated column, as it stands in the schema.
+/// The expression of a generated column, as the schema has it.
 pub(crate) fn generated(schema: &Schema, column: usize) -> Option<(&Declared, SqlCheck)> {
     let declared = schema.declared(column)?;
     let expression = SqlCheck::parse(declared.generated()?).ok()??;

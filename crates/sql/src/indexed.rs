@@ -1,8 +1,8 @@
 //! Expressions and conditions of indexes, and generated columns, as SQL sees them.
 //!
-//! The engine has an index on an expression as one on a column that is generated for it, and a partial index as one that
-//! begins with a column that is true where the condition is (`sardonyx_rows::schema::Schema::is_index_column`). SQL shows
-//! neither column: here is what they stand for.
+//! The engine keeps an index on an expression as one on a column that is generated for it. A partial index begins with
+//! a column that is true where the condition is (`sardonyx_rows::schema::Schema::is_index_column`). SQL shows neither
+//! column: this module has their expressions.
 
 use crate::error::{SqlError, code};
 use crate::expression::{
@@ -63,7 +63,7 @@ impl ColumnValue {
     /// The generated columns of a table, those of its indexes, too, each behind those that it is computed of.
     ///
     /// # Errors
-    /// What is wrong with one.
+    /// An error in one of the expressions.
     pub fn all(schema: &Schema) -> Result<Vec<ColumnValue>, SqlError> {
         let columns = schema.declared.iter().map(|declared| declared.column);
         let generated = columns.filter_map(|column| generated(schema, column));
@@ -130,7 +130,8 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    /// Those of a table. One that cannot be compiled is left out: no query is matched with it.
+    /// The indexed expressions of a table. An expression that cannot be compiled is left out: no query is matched with
+    /// it.
     pub fn of(schema: &Schema) -> Indexed {
         let mut indexed = Indexed::default();
         for declared in &schema.declared {

@@ -1,8 +1,8 @@
-//! The tables of the keys of Redis' clients: SQL reads them, and changes neither their rows nor what they are.
+//! The tables that hold the keys of Redis clients: SQL reads them, and changes neither their rows nor their schemas.
 //!
-//! Their rows go together in ways that no constraint says (a hash's length is in `kv`, its fields are in `kv_hash`), and the
-//! keyspace is opened only if they are as it makes them. What was added to one of them before can be dropped here, and a
-//! database that is not served to Redis' clients can drop whole tables: those are the ways back.
+//! Their rows depend on each other in ways that no constraint says: a hash's length is in `kv`, its fields are in
+//! `kv_hash`. The keyspace opens only tables with its own schemas. So an index or column that was added to one earlier
+//! can be dropped here. A database that does not serve Redis clients can drop whole tables.
 
 use crate::error::{SqlError, code};
 use crate::names::name_of_primary;

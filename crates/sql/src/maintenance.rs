@@ -17,7 +17,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// What a statement names.
+/// The object that a statement names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Target {
     /// A table, and some of its columns.
@@ -117,7 +117,7 @@ impl Maintenance {
         }
     }
 
-    /// What `REINDEX` names.
+    /// Reads the target of `REINDEX`.
     fn reindexed(&mut self, parser: &mut Parser<'_>) -> Result<(), Wrong> {
         let kinds = ["index", "table", "schema", "database", "system"];
         let found = kinds.into_iter().find(|word| take_word(parser, word));
@@ -228,7 +228,7 @@ impl Maintenance {
     }
 }
 
-/// What is wrong with a text, whose place is not known yet.
+/// A parse error whose place in the text is not known yet.
 enum Wrong {
     Syntax(ParserError),
     Other(SqlError),

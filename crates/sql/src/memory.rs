@@ -41,9 +41,9 @@ pub fn bytes_of(values: &[Value]) -> usize {
 /// Rows up to so many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
-/// What is written takes, of its bytes: in a buffer that grows by doubling.
+/// The memory of written bytes, as a multiple of them: their buffer grows by doubling.
 pub(crate) const WRITTEN: usize = 2;
-/// What rows that are sent take: as values, and as they are written.
+/// The memory of rows on their way to a client, as a multiple of their bytes: the values, and the written bytes.
 const COPIES: usize = 1 + WRITTEN;
 
 /// Has a share cover a portion of rows on their way to a client.
@@ -149,7 +149,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// How many bytes were counted.
+    /// The bytes counted.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

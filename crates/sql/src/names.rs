@@ -89,7 +89,7 @@ const RESERVED: &[&str] = &[
     "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
 ];
 
-/// Those of them that are names of columns, and of channels, without quotes nevertheless, sorted.
+/// The keywords among them that are names of columns and channels without quotes, sorted.
 #[rustfmt::skip]
 const OF_COLUMNS: &[&str] = &[
     "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
@@ -157,7 +157,7 @@ pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
     condition.strip_prefix(FULL)
 }
 
-/// What begins the name of a condition that goes with a column of a domain.
+/// The beginning of the name of a condition that a column has by its domain.
 const DOMAIN: &str = "sql.domain.";
 /// The number of the condition of a domain that does not allow nulls; those of its other conditions are greater.
 pub(crate) const DOMAIN_NOT_NULL: u32 = 0;

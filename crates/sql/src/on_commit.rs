@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlparser::ast;
 
-/// What a commit does to a temporary table.
+/// The effect of a commit on a temporary table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum OnCommit {
     /// It has no rows behind a commit.

@@ -1,4 +1,4 @@
-//! How programs open a database to speak SQL.
+//! Opening of a database for SQL by programs.
 
 use crate::checks::enforce_checks;
 use crate::database::Database;

@@ -62,11 +62,11 @@ use type_command::{is_type_command, parse_type_command};
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
 /// The most statements in one text.
 pub(crate) const STATEMENTS_MAX: usize = 10_000;
-/// How deep parentheses and the like may be nested.
+/// The most levels of nested parentheses and similar.
 const NESTING_MAX: usize = 100;
-/// How deep queries may be nested in parentheses.
+/// The most levels of queries nested in parentheses.
 const QUERIES_MAX: usize = 16;
-/// How deep they are without a deeper stack for the parser, which needs much of it for each.
+/// The most of those levels without a deeper stack: the parser needs much of it for each.
 const QUERIES_SHALLOW: usize = 3;
 /// The same of parentheses.
 const LEVELS_SHALLOW: usize = 8;
@@ -201,7 +201,7 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
     statements.collect()
 }
 
-/// An expression that stands for itself.
+/// Parses a text that is one expression.
 ///
 /// # Errors
 /// As [`parse`].
@@ -239,7 +239,7 @@ fn on_deep_stack<R: Send>(body: impl FnOnce() -> R + Send) -> Result<R, SqlError
     })
 }
 
-/// How deep queries in parentheses are nested in a text, and how deep parentheses are at all.
+/// The depth of nested queries in parentheses, and of all parentheses, in a text.
 fn query_depth(tokens: &[TokenWithSpan]) -> (usize, usize) {
     let mut levels: Vec<bool> = Vec::new();
     let (mut depth, mut deepest, mut most, mut begins) = (0_usize, 0_usize, 0_usize, false);
@@ -497,7 +497,7 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
             format!("a statement may be nested {NESTING_MAX} deep"),
         ),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            // The place stands at the text's end.
+            // The message ends with the place in the text.
             let (what, place) = match message.rsplit_once(" at Line: ") {
                 Some((what, place)) => (what.to_string(), Some(place.to_string())),
                 None => (message, None),

@@ -19,7 +19,7 @@ pub(crate) use crate::names::PUBLIC;
 pub(crate) const TEMPORARY: &str = "pg_temp";
 /// Schemas of the catalogue's tables.
 pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
-/// What begins the name of something that is nowhere: no kept name begins so.
+/// The beginning of a name that names nothing: no kept name begins so.
 pub(crate) const NOWHERE: char = '.';
 
 /// The name under which the database keeps something of a schema.

@@ -44,7 +44,7 @@ pub struct Prepared {
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
-    /// True if a client may have been told the columns, and reads what comes as such.
+    /// True if a client may have the description of the columns, and reads the rows by it.
     is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
@@ -148,7 +148,7 @@ impl Prepared {
         }
     }
 
-    /// What its session may do.
+    /// The rights of its session.
     pub(crate) fn rights(&self) -> Arc<Rights> {
         let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
         rights.clone()
@@ -311,7 +311,7 @@ impl Prepared {
         }
     }
 
-    /// How many columns a `COPY` has; 0 while it was not planned.
+    /// The number of columns of a `COPY`; 0 while it was not planned.
     pub fn copy_columns(&self) -> usize {
         self.copy_columns.get().copied().unwrap_or_default()
     }
@@ -343,12 +343,12 @@ impl Prepared {
         matches!(&self.statement, Some(Statement::Copy { to: true, .. }))
     }
 
-    /// What it does with a cursor, if it does that: whoever keeps portals does it, and runs nothing else of it.
+    /// The cursor command that it is, if it is one: the owner of the portals runs it, and nothing else runs.
     pub fn cursor(&self) -> Option<&CursorCommand> {
         self.cursor.as_ref()
     }
 
-    /// Itself, or the query of the cursor that it declares: what is compiled.
+    /// Itself, or the query of the cursor that it declares: the statement to compile.
     pub(crate) fn compiled(self: &Arc<Prepared>) -> &Arc<Prepared> {
         match &self.cursor {
             Some(CursorCommand::Declare { query, .. }) => query,

@@ -1,8 +1,8 @@
-//! Procedures: statements that `CALL` runs as a part of its transaction. Those that `CREATE PROCEDURE` made stand in the
-//! database, and are compiled once; those that a program registered are called.
+//! Procedures: statements that `CALL` runs as a part of its transaction. The database keeps those of
+//! `CREATE PROCEDURE`, which are compiled once; procedures that a program registered are called.
 //!
-//! In a body a name stands for a column, or else for a parameter; `$1` does, too. What the last statement gives is what
-//! `CALL` gives.
+//! In a body a name is a column, or else a parameter; `$1` is a parameter, too. `CALL` gives the result of the last
+//! statement.
 
 use crate::class::Class;
 use crate::column::ResultColumn;
@@ -39,7 +39,7 @@ impl Compiled {
     /// The statements of a procedure, planned with these rights.
     ///
     /// # Errors
-    /// What is wrong with the body; `0A000` if it has statements that are none on data.
+    /// An error in the body; `0A000` for a statement that neither reads nor changes rows.
     pub fn of(
         definition: &ProcedureDefinition,
         rights: &Arc<Rights>,
@@ -121,7 +121,7 @@ impl Compiled {
     /// Runs its statements with the values of its parameters. Returns what the last one did.
     ///
     /// # Errors
-    /// What a statement returns.
+    /// The error of a statement.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -145,7 +145,7 @@ impl Compiled {
     /// The same of one that [only reads](Compiled::only_reads), in a state of the tables.
     ///
     /// # Errors
-    /// What a statement returns.
+    /// The error of a statement.
     pub fn read(
         &self,
         source: &dyn Source,
@@ -166,7 +166,7 @@ impl Compiled {
 /// The procedure of a name as it is in a state of the tables; `None` if there is none.
 ///
 /// # Errors
-/// What cannot be read; what is wrong with its body.
+/// An error of reading the tables, or in its body.
 pub(crate) fn compiled(
     database: &Database,
     name: &str,
@@ -180,7 +180,7 @@ pub(crate) fn compiled(
         return Ok(None);
     };
     let definition: ProcedureDefinition = parsed(&body)?;
-    // Whoever may call it may do what it does.
+    // The right to call a procedure includes everything that it does.
     let all = Arc::new(Rights::default());
     let compiled = Arc::new(Compiled::of(&definition, &all)?);
     database.keep_compiled(name, version, compiled.clone());
@@ -287,7 +287,7 @@ fn unknown(name: &str) -> SqlError {
     )
 }
 
-/// What was done, and the rows that it gives.
+/// The result of a call, and the rows that it gives.
 pub(crate) type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 
 /// Calls a procedure.

@@ -1,8 +1,8 @@
-//! Tables as SQL sees them: the engine's schema, and what it cannot say, which stands in a table of SQL's own.
+//! Tables as SQL sees them: the engine's schema, and the properties that it does not have, in a table of SQL's own.
 //!
-//! The table is `sql.objects`: a kind, a name and a body each, which change with the transaction that changes what they
-//! speak of. Of tables they have what the engine's schema cannot say: lengths of `varchar`, whether a time has a zone,
-//! defaults that are computed, a key that nobody sees, columns that may not be null although they could.
+//! The table is `sql.objects`: a kind, a name and a body each. An object changes in the transaction that changes its
+//! subject. Those of tables have: lengths of `varchar`, the zone of a time, computed defaults, a hidden key, and
+//! `NOT NULL` of columns that the engine declares with nulls.
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -26,7 +26,7 @@ pub(crate) const OBJECTS: &str = "sql.objects";
 pub(crate) const BY_KIND: &str = "by_kind";
 /// The column of it that has the bodies.
 pub(crate) const BODY: usize = 2;
-/// What names of SQL's own tables begin with.
+/// The prefix of the names of SQL's own tables.
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
@@ -45,7 +45,7 @@ pub(crate) mod kind {
     pub const MATERIALIZED: &str = "materialized";
 }
 
-/// What the engine's schema does not say of a table.
+/// The properties of a table that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TableNotes {
     /// Its name when this was written: of another table of the number nothing is known.
@@ -86,7 +86,7 @@ pub(crate) struct TableNotes {
     /// It has no rows until it is refreshed, and cannot be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpopulated: bool,
-    /// What a commit does to a temporary table.
+    /// The effect of a commit on a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
     /// By the columns' numbers.
@@ -117,7 +117,7 @@ pub(crate) struct ReferenceNotes {
     pub on_update: Option<UpdateAction>,
 }
 
-/// What becomes of rows whose referenced row gets another key.
+/// The action on rows whose referenced row gets another key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum UpdateAction {
@@ -129,7 +129,7 @@ pub(crate) enum UpdateAction {
     SetDefault,
 }
 
-/// What the engine's schema does not say of a column.
+/// The properties of a column that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ColumnNotes {
     /// The type's number in PostgreSQL's catalogue.
@@ -173,7 +173,7 @@ pub(crate) struct Relation {
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
     pub notes: TableNotes,
-    /// How many rows it has as a statement is planned, where that is known.
+    /// The number of rows when the statement was planned, if it is known.
     pub rows: Option<u64>,
 }
 
@@ -204,7 +204,7 @@ impl RelationColumn {
     }
 }
 
-/// What a column gets that is not given.
+/// The default of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum DefaultValue {
     Value(Value),
@@ -588,7 +588,7 @@ pub(crate) fn unnoted_materialized(source: &dyn Source) -> Result<Vec<String>, S
     Ok(unnoted)
 }
 
-/// Reads what stands in an object.
+/// Parses the body of an object.
 ///
 /// # Errors
 /// `XX001` if it cannot be read.
@@ -640,7 +640,7 @@ pub(crate) struct StoredColumn {
     pub number: usize,
     pub name: String,
     pub spec: TypeSpec,
-    /// What the engine has.
+    /// The engine's type.
     pub stored: Type,
     pub is_generated: bool,
 }
@@ -668,7 +668,7 @@ impl StoredColumn {
         }
     }
 
-    /// The engine's type, where SQL has none with all of its values: those are told as they are.
+    /// The engine's type, if no type of SQL has all of its values: they are sent as they are.
     pub(crate) fn beyond_sql(&self) -> Option<Type> {
         matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
     }

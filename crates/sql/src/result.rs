@@ -1,4 +1,4 @@
-//! What sessions are told to do, and what they answer.
+//! Steps of a session, and their outcomes.
 
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
@@ -12,7 +12,7 @@ use sardonyx_base::memory::Share;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a session stands, as the wire says it.
+/// The state of a session's transaction, as the protocol writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransactionStatus {
     /// In no transaction: `I`.
@@ -43,29 +43,29 @@ pub enum Step {
         statement: Arc<Prepared>,
         /// The values of its parameters, each of its parameter's type.
         parameters: Vec<Value>,
-        /// The most rows that are told at once; 0 for all.
+        /// The most rows that are sent at once; 0 for all.
         rows_max: u64,
     },
     /// Run `COPY … FROM STDIN` with what was sent.
     Copy {
         /// Which.
         statement: Arc<Prepared>,
-        /// What was sent, all of it.
+        /// The client's data, all of it.
         data: CopyData,
     },
-    /// Nothing: whoever sends the flight found an error here, such as in a message. It is as if a statement had failed.
+    /// Nothing: the sender of the flight found an error here, such as in a message. It counts as a failed statement.
     Fail(SqlError),
     /// An end of what belongs together: errors skip until here, and an implicit transaction ends here.
     Sync,
 }
 
-/// What a client sent for `COPY … FROM STDIN`.
+/// The data that a client sent for `COPY … FROM STDIN`, or gets of `COPY … TO STDOUT`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CopyData(pub Vec<u8>);
 
 impl CopyData {
-    /// What is sent as a message of its own of what was written for rows of so many columns: each line, or each row, and
-    /// the end.
+    /// Divides the data into the messages of the protocol: one a line or a row, and one for the end. A row has
+    /// `columns` values.
     pub fn pieces(&self, format: CopyFormat, columns: usize) -> Vec<&[u8]> {
         match format {
             CopyFormat::Binary => crate::copy::binary::pieces(&self.0, columns),
@@ -86,20 +86,20 @@ pub enum Outcome {
     Failed(SqlError),
     /// It was not run, since one before it failed.
     Skipped,
-    /// Of [`Step::Sync`]: where the session stands.
+    /// Of [`Step::Sync`]: the state of the session's transaction.
     Synced(TransactionStatus),
 }
 
-/// What a statement did.
+/// The result of a statement.
 #[derive(Debug)]
 pub struct Complete {
-    /// How the protocol names it: `INSERT 0 1`. Where rows follow in a stream it counts those that are here.
+    /// The protocol's name of it: `INSERT 0 1`. If more rows follow in a stream, it counts the rows here.
     pub tag: Tag,
     /// The rows that it gives, if it is one that gives rows.
     pub rows: Option<Rows>,
-    /// What is to be told besides.
+    /// Warnings and notices for the client.
     pub notices: Vec<Notice>,
-    /// Of `COPY … TO STDOUT`: what is to be sent.
+    /// Of `COPY … TO STDOUT`: the data to send.
     pub copy_out: Option<Box<CopyData>>,
     /// The memory that the rows and the data take: keep it as long as them.
     pub memory: Option<Share>,
@@ -127,13 +127,13 @@ impl Complete {
 pub struct Rows {
     /// Row after row, `width` values each.
     pub values: Vec<Value>,
-    /// How many values a row has. It may be 0.
+    /// The number of values of a row. It may be 0.
     pub width: usize,
-    /// How many rows these are.
+    /// The number of rows.
     pub count: u64,
-    /// What the values are.
+    /// The names and types of the values.
     pub columns: Arc<[ResultColumn]>,
-    /// What follows, if these are not all.
+    /// The stream of further rows, if these are not all.
     pub more: Option<RowStream>,
     /// The time zone in which moments are shown; UTC if there is none.
     pub zone: Option<SessionZone>,
@@ -213,12 +213,12 @@ impl RowStream {
     }
 }
 
-/// How the protocol names what was done.
+/// The protocol's name of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tag {
     /// `INSERT`, `CREATE TABLE`, …
     pub word: &'static str,
-    /// How many rows, of what counts them.
+    /// The number of rows, if the statement counts them.
     pub rows: Option<u64>,
 }
 
@@ -246,7 +246,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Something to be told besides a result.
+/// A message for the client besides a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
     /// `WARNING`, `NOTICE`, …

@@ -40,7 +40,7 @@ pub(crate) fn read_plan(
 /// Runs a plan in a transaction.
 ///
 /// # Errors
-/// What cannot be computed or stored.
+/// An error of computing or storing a value.
 pub(crate) fn run_plan(
     tx: &mut dyn WriteTarget,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! Where a session looks up names that say no schema: `search_path`, with the schema of its temporary tables before it.
+//! The schemas in which a session looks up unqualified names: `search_path`, with the schema of its temporary tables
+//! before it.
 
 use crate::error::{SqlError, code};
 use crate::names::{qualified, quoted};
@@ -12,7 +13,7 @@ use crate::values::zones::{DateOrder, SessionZone};
 use sqlparser::ast::ObjectName;
 use std::sync::Arc;
 
-/// Where a session looks up names that say no schema.
+/// The schemas in which a session looks up unqualified names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SearchPath {
     /// The schema of the session's temporary tables, as soon as it has one.

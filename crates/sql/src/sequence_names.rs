@@ -19,7 +19,7 @@ const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 /// A text with other names of sequences, where there is another one.
 ///
 /// # Errors
-/// Those of `other`.
+/// The error of `other`.
 pub(crate) fn renamed(
     text: &str,
     mut other: impl FnMut(&str) -> Result<Option<String>, SqlError>,

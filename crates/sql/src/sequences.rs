@@ -1,10 +1,10 @@
 //! Sequences: numbers that are drawn once and never twice.
 //!
-//! They are drawn outside of transactions, as in PostgreSQL: a number that was drawn is gone, also if its transaction
-//! is undone. So the next one stands in memory. In the database stands a number up to which they may be used, some
-//! ahead: a transaction that uses one beyond it raises it, in itself, so that none is used that could come again after
-//! a crash. What a statement drew, or set, is remembered with it: it gets the same when it is run again, and what it set is
-//! not set again.
+//! They are drawn outside of transactions, as in PostgreSQL: a drawn number is used up, also if its transaction is
+//! undone. So the next number is in memory. The database has a bound some numbers ahead, up to which they may be used.
+//! A transaction that uses a number beyond it raises the bound itself. So no number is used that a crash could give out
+//! again. A session remembers the numbers that a statement drew or set. The statement gets the same ones when it is run
+//! again, and sets none again.
 
 mod changes;
 mod done;
@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A sequence, as it stands in the database.
+/// A sequence, as the database keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Sequence {
     pub increment: i64,
@@ -134,34 +134,34 @@ impl Counter {
 pub(crate) struct Counters(Mutex<HashMap<String, Counter>>);
 
 impl Counters {
-    /// The sequences, while nobody else counts.
+    /// Locks the sequences against other draws.
     pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Counter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a statement draws.
+/// The draws of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
-    /// What was drawn when the statement ran before, to be given again.
+    /// The draws of the statement's run before, to be given again.
     again: Done,
-    /// What was drawn now.
+    /// The draws of this run.
     drawn: Done,
-    /// What the transaction did besides its rows.
+    /// The effects of the transaction besides its rows.
     pub changes: Effects,
-    /// Memory for what was drawn, where it is of that of all sessions.
+    /// Memory for the draws, as a share of that of all sessions.
     share: Option<Share>,
     /// Why nothing may be drawn here.
     refused: Option<&'static str>,
     /// True if sessions are notified nevertheless.
     signals: bool,
-    /// What the session drew last.
+    /// The session's last numbers.
     pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
     pub tables: TableNames,
 }
 
-/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+/// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawn {
     /// None before the first one: sessions take and leave this in each statement.
@@ -186,7 +186,7 @@ impl Draws {
         self
     }
 
-    /// Where nothing is drawn, since it could not be stored.
+    /// Draws that are refused, since no bound could be stored.
     pub fn refused(why: &'static str) -> Draws {
         Draws {
             refused: Some(why),
@@ -194,7 +194,7 @@ impl Draws {
         }
     }
 
-    /// Where nothing is drawn, but sessions are notified, of a transaction that did this before.
+    /// Refused draws that still notify sessions, of a transaction with these earlier signals.
     pub fn signalling(why: &'static str, signals: Signals) -> Draws {
         let mut draws = Draws::refused(why);
         draws.signals = true;
@@ -202,7 +202,7 @@ impl Draws {
         draws
     }
 
-    /// What the transaction notifies of, and listens to.
+    /// The signals of the transaction: its notifications, and the channels to which it listens.
     ///
     /// # Errors
     /// `0A000` where it could not be kept.
@@ -214,7 +214,7 @@ impl Draws {
         }
     }
 
-    /// What was drawn, once more.
+    /// Takes the draws of this run.
     pub fn take_drawn(&mut self) -> Done {
         std::mem::take(&mut self.drawn)
     }
@@ -231,7 +231,7 @@ impl Draws {
     fn note(&mut self, name: &str, draw: Draw, is_again: bool) -> Result<(), SqlError> {
         match is_again {
             true => self.again.forget_first(name),
-            // What was drawn behind another number may come again behind this one.
+            // Draws that followed another number may come again after this one.
             false => self.again.forget(name),
         }
         self.drawn.note(name, draw);
@@ -295,7 +295,8 @@ impl Draws {
                         Drew::Set(_) => None,
                     });
                     let number = match again {
-                        // It is gone already, but for a sequence that was made anew with all that the transaction did.
+                        // A number drawn before is used up already. A sequence that the transaction made is made anew
+                        // with it.
                         Some(number) if !is_own => number,
                         _ => {
                             counter.next = again.map_or(counter.next, i128::from);
@@ -315,7 +316,7 @@ impl Draws {
         Ok(number)
     }
 
-    /// What the session drew last of a sequence.
+    /// The session's last number of a sequence.
     ///
     /// # Errors
     /// `55000` if it drew none.
@@ -335,7 +336,7 @@ impl Draws {
             })
     }
 
-    /// What the session drew last.
+    /// The session's last number.
     ///
     /// # Errors
     /// `55000` if it drew none.

@@ -64,14 +64,14 @@ static KNOWN: [(&str, &str); 45] = [
     ("xmloption", "content"),
 ];
 
-/// Where names are looked up that say no schema.
+/// The schemas in which unqualified names are looked up.
 const SEARCH_PATH: &str = "search_path";
 const USUAL_PATH: &str = "\"$user\", public";
 /// The parameter by which transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";
-/// How long a statement may take.
+/// The most time of a statement.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
 /// The time for which a client may say nothing in a transaction.
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
@@ -91,7 +91,7 @@ const UTC: &str = "UTC";
 /// The parameter with the session's user.
 const AUTHORIZATION: &str = "session_authorization";
 
-/// Parameters that nobody sets.
+/// Parameters that no statement sets.
 const FIXED: [&str; 10] = [
     FOLLOWS,
     "integer_datetimes",
@@ -105,7 +105,7 @@ const FIXED: [&str; 10] = [
     "server_version_num",
 ];
 
-/// Parameters of which clients are told when they change.
+/// Parameters whose changes are reported to clients.
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
@@ -140,7 +140,7 @@ struct SettingValues {
     set: BTreeMap<&'static str, String>,
     /// The same of names with a point.
     initial_own: BTreeMap<String, String>,
-    /// What those had that are set until the transaction's end only.
+    /// The earlier values of parameters that are set until the transaction's end only.
     before_local: BTreeMap<String, Option<String>>,
     /// Of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
@@ -154,7 +154,7 @@ struct SettingValues {
     ends_at_commit: bool,
 }
 
-/// What each statement asks for, as the values say it.
+/// The values that each statement needs, parsed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Limits {
     statement: Option<Duration>,
@@ -240,7 +240,7 @@ fn unknown(name: &str) -> SqlError {
 }
 
 impl Settings {
-    /// Those of a user.
+    /// The settings of a user.
     pub fn of_user(user: &str) -> Settings {
         let mut values = SettingValues::default();
         values.initial.insert(AUTHORIZATION, user.to_string());
@@ -339,7 +339,7 @@ impl Settings {
         std::ptr::eq(self.values(), other.values())
     }
 
-    /// How many bytes the values take, about.
+    /// The bytes of the values, about.
     pub fn bytes(&self) -> usize {
         const ENTRY: usize = 64;
         let values = self.values();
@@ -376,7 +376,7 @@ impl Settings {
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
     }
 
-    /// How long a statement may take; `None` for as long as it takes.
+    /// The most time of a statement; `None` for no limit.
     pub fn statement_timeout(&self) -> Option<Duration> {
         self.values().limits.statement
     }
@@ -442,7 +442,7 @@ impl Settings {
         self.values().path.zone()
     }
 
-    /// Where names are looked up that say no schema.
+    /// The schemas in which unqualified names are looked up.
     pub fn path(&self) -> &Arc<SearchPath> {
         &self.values().path
     }
@@ -505,7 +505,7 @@ impl Settings {
         }
     }
 
-    /// Takes the values of others, which were before: those that differ are told.
+    /// Restores earlier values. Those that differ are reported to the client.
     pub fn return_to(&mut self, before: Settings) {
         let mut now = std::mem::replace(self, before);
         let mut changed = std::mem::take(&mut now.changed);
@@ -528,7 +528,7 @@ impl Settings {
             .collect()
     }
 
-    /// Those of which clients are told.
+    /// The parameters that are reported to clients, with their values.
     pub fn reported(&self) -> Vec<(String, String)> {
         let names = REPORTED.iter();
         names
@@ -536,7 +536,7 @@ impl Settings {
             .collect()
     }
 
-    /// Those that changed, of which clients are told.
+    /// Takes the reported parameters that changed.
     pub fn take_changed(&mut self) -> Vec<(String, String)> {
         let changed = std::mem::take(&mut self.changed);
         let changed = changed.into_iter();

@@ -35,7 +35,7 @@ pub(crate) struct Effects {
     pub signals: Signals,
 }
 
-/// How far the effects had come.
+/// A mark in the effects of a transaction, to which they can be taken back.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectsMark {
     sequences: SequenceChanges,
@@ -43,7 +43,7 @@ pub(crate) struct EffectsMark {
 }
 
 impl Effects {
-    /// How far they have come.
+    /// The mark of the effects so far.
     pub fn mark(&self) -> EffectsMark {
         EffectsMark {
             sequences: self.sequences.clone(),
@@ -68,7 +68,7 @@ impl Signals {
         self.0.is_none()
     }
 
-    /// How far they have come.
+    /// The mark of the signals so far.
     pub fn mark(&self) -> SignalsMark {
         let noted = self.0.as_ref();
         noted.map_or_else(SignalsMark::default, |noted| noted.mark())

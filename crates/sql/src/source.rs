@@ -1,5 +1,4 @@
-//! Where rows are read: live, inside of a transaction or between two, or in a snapshot. The plans know one way to read
-//! only.
+//! Sources of rows: live tables, inside a transaction or between two, or a snapshot. Plans read by one trait only.
 
 use crate::error::SqlError;
 use crate::rows::EachRow;
@@ -30,7 +29,7 @@ pub(crate) trait Source {
     /// The tables that may have an index of a name, in the order of their numbers.
     fn indexed(&self, name: &str) -> Vec<u16>;
 
-    /// What the rows of a table are.
+    /// The schema of the rows of a table.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
     /// True if the rows of a table are these still, which is cheap to ask.
@@ -43,7 +42,7 @@ pub(crate) trait Source {
         matches!(definition.kind, Kind::Table { .. }).then_some(number)
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     ///
     /// # Errors
     /// If there is no such table.
@@ -58,7 +57,7 @@ pub(crate) trait Source {
     /// The row with a key, if there is one.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read.
+    /// The error of `each`; a row that cannot be read.
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError>;
 
     /// All rows, in no particular order.
@@ -105,7 +104,7 @@ pub(crate) trait Source {
         each: EachRow<'_>,
     ) -> Result<(), SqlError>;
 
-    /// How many rows an index has between two keys.
+    /// The number of rows of an index between two keys.
     ///
     /// # Errors
     /// As [`Source::point`].

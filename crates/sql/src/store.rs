@@ -33,7 +33,7 @@ pub(crate) fn runs_on_node() -> bool {
 /// Bits of a version that are a process's own.
 const OWN_BITS: u32 = 24;
 
-/// What keeps the tables of a database.
+/// The store of a database's tables.
 #[derive(Debug)]
 pub(crate) enum Store {
     /// Main memory.
@@ -121,7 +121,7 @@ impl Database {
     /// that serves others steps aside.
     ///
     /// # Errors
-    /// What `look` returns; that it was interrupted; why the node does not go on.
+    /// The error of `look`; an interruption; the reason for which the node stopped.
     pub(crate) fn look_at_node<R>(
         &self,
         node: &dyn NodeStore,
@@ -168,7 +168,7 @@ mod of_node {
         }
     }
 
-    /// How a transaction ends that does not commit.
+    /// The end of a transaction that does not commit.
     enum End {
         Undone,
         Node(NodeError),

@@ -37,15 +37,15 @@ pub(crate) struct SnapshotStream {
     left: u64,
 }
 
-/// How far it has come.
+/// The position of the stream.
 #[derive(Debug)]
 enum Place {
     Scan(ScanPlace),
     Range(RangePlace),
 }
 
-/// How far it has come in an index: the last key, what tells it apart from others (what is no number equals itself there),
-/// and how many rows of it were met.
+/// The position in an index: the last key, and the number of rows with it that were met. `last_apart` tells the key
+/// apart from others, in which a NaN equals itself.
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,

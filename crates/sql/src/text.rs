@@ -21,8 +21,8 @@ use std::fmt::Write;
 /// Reads a value of a type from PostgreSQL's text format.
 ///
 /// # Errors
-/// `22P02` if the text is none, `22021` if it has the character 0, `22007` where it is to be a date or a time, `22003` if it
-/// is out of the type's range, `22008` for dates.
+/// `22P02` if the text is no such value, `22021` if it has the character 0, `22007` if it is no date or time. `22003`
+/// if the value is out of the type's range, `22008` for dates.
 pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     if text.contains('\0') {
         return Err(SqlError::new(
@@ -111,7 +111,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     }
 }
 
-/// What a `"char"` keeps of a text.
+/// The part of a text that `"char"` keeps.
 fn first_character(text: &str) -> &str {
     let end = text.chars().next().map_or(0, char::len_utf8);
     text.get(..end).unwrap_or_default()
@@ -363,7 +363,7 @@ pub(crate) fn encode_text_in(
     }
 }
 
-/// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.
+/// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the caller's format marks it.
 pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
     match (*value, kind) {
         (ValueRef::Null, _) => {}

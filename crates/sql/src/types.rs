@@ -588,7 +588,7 @@ impl TypeSpec {
         is_it(self) || is_it(other)
     }
 
-    /// What the engine stores for it.
+    /// The engine's type for it.
     pub fn stored(self) -> Type {
         match self.kind {
             SqlType::Bool => Type::Bool,
@@ -621,7 +621,7 @@ impl TypeSpec {
         }
     }
 
-    /// How it is written in SQL: `numeric(10,2)`.
+    /// The name in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
         if let Some(element) = self.kind.element().filter(|_| self.modifier >= 0) {
             return format!("{}[]", TypeSpec::new(element, self.modifier).to_sql());

@@ -1,7 +1,7 @@
 //! Types that users define, as the database keeps them and as statements name them.
 //!
-//! All of them are one object of `sql.objects`, so that a statement is planned with one lookup however many there are, and
-//! where there is none the lookup is all that they cost.
+//! All of them are one object of `sql.objects`. So a statement is planned with one lookup, however many there are. A
+//! database without any pays for the lookup only.
 
 mod labels;
 
@@ -77,7 +77,7 @@ pub(crate) struct UserTypes {
 }
 
 impl UserTypes {
-    /// Those of a database.
+    /// The types of a database.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -197,7 +197,7 @@ pub(crate) struct TypeNames {
 }
 
 impl TypeNames {
-    /// Those of a database, of a session that looks up names so.
+    /// The types of a database, for a session with a search path.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -217,7 +217,7 @@ impl TypeNames {
         })
     }
 
-    /// Those of a database, named as what is kept there names them: with their schemas, or without `public`.
+    /// The types of a database, named as kept objects name them: with their schemas, or without `public`.
     pub fn all(types: &Arc<UserTypes>) -> TypeNames {
         TypeNames {
             types: types.clone(),

@@ -1,8 +1,8 @@
 //! Violated constraints in PostgreSQL's terms: the words, the detail, and the names that programs match.
 //!
-//! An error of the engine has tables, names and values; how values are written, and what a primary key is called, is known
-//! by the tables' notes. So it is told in two steps: [`SqlError::from`] has what the engine says, and [`explained`] adds
-//! the rest once, where the statement ends.
+//! An error of the engine has tables, names and values. The tables' notes have the rest: the format of values and the
+//! name of a primary key. So the text is made in two steps: [`SqlError::from`] has the engine's text, and [`explained`]
+//! adds the rest once, where the statement ends.
 
 use crate::error::{KeyName, SqlError, Violation};
 use crate::index_names::{key_name, key_names};

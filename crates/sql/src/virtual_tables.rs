@@ -89,7 +89,7 @@ pub(crate) struct VirtualTable {
     pub contents: Contents,
 }
 
-/// What computes the rows of a virtual table.
+/// The function that computes the rows of a virtual table.
 pub(crate) type ComputeRows = fn(&dyn Source, &Environment<'_>) -> Result<VirtualRows, SqlError>;
 
 /// The rows of a virtual table: computed, or those of a query over other virtual tables.

@@ -25,7 +25,7 @@ pub(crate) trait WriteTarget: Source {
     /// Checks a new row, before it is looked at whether its key is there.
     ///
     /// # Errors
-    /// What the engine says of its values.
+    /// An error of the engine about its values.
     fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Changes columns of the row at an address.
@@ -55,7 +55,7 @@ pub(crate) trait WriteTarget: Source {
     /// The row at an address, if there is one.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read.
+    /// The error of `each`; a row that cannot be read.
     fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError>;
 
     /// Marks how far the transaction has come.
@@ -124,7 +124,7 @@ pub(crate) fn in_tables<R>(
 /// Does something with the texts that stand beside the rows.
 ///
 /// # Errors
-/// What `act` returns.
+/// The error of `act`.
 pub(crate) fn with_objects(
     tx: &mut dyn WriteTarget,
     act: impl FnOnce(&mut dyn Objects) -> Result<(), SqlError>,
