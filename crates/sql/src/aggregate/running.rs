@@ -46,7 +46,7 @@ struct More {
     bytes: usize,
 }
 
-/// A value that is put together with others: its place in the order, and what stands before it.
+/// A value collected with others: its keys in the order, and the separator before it.
 #[derive(Clone, Debug)]
 struct Collected {
     keys: Vec<Value>,
@@ -178,13 +178,13 @@ impl Accumulator {
         Ok(())
     }
 
-    /// What was collected, put together.
+    /// Combines the collected values.
     fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
         let collected = self.more.iter().flat_map(|more| &more.collected);
         let mut parts: Vec<&Collected> = collected.collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
         if of.is_distinct && of.order.is_empty() {
-            // As they come when they are told apart by sorting.
+            // The order of PostgreSQL, which finds equal values by sorting.
             parts.sort_by(|a, b| {
                 let is_null = |part: &Collected| part.value == Value::Null;
                 let order = compare(a.value.as_ref(), b.value.as_ref());
@@ -422,7 +422,7 @@ fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError
     }
 }
 
-/// The bytes by which a row is told apart from others.
+/// The bytes that are equal for equal rows only.
 pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
     let mut key = Vec::new();
     row.iter()

@@ -1,8 +1,8 @@
-//! The queries around an expression, as its compiler knows them: their columns, which it may ask for, and queries inside of
-//! it, which others plan and run.
+//! The queries around an expression, as its compiler knows them: their columns, which it may ask for, and queries
+//! inside of it, which others plan and run.
 //!
-//! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of those
-//! ([`OuterColumn`]), and whoever runs it gives their values.
+//! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of them
+//! ([`OuterColumn`]), and its caller gives their values.
 
 use super::subquery::InnerQuery;
 use super::subquery::Question;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 pub(crate) struct Around {
     /// Their scopes, the innermost last.
     pub outer: Vec<Arc<Scope>>,
-    /// What this query asks for of them: the numbers of [`Expr::Outer`].
+    /// The columns that this query asks for of them: the numbers of [`Expr::Outer`].
     pub asked: Vec<OuterColumn>,
     /// A query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
-    /// True if it was met that something asks, or sets, what the session knows.
+    /// True if an expression reads or sets the session's state.
     pub asks_session: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct OuterColumn {
 }
 
 impl Around {
-    /// What this query asks for, by its number.
+    /// Asks for a column of a query around this one, and returns its number as an expression.
     pub fn ask(&mut self, column: OuterColumn) -> Expr {
         let found = self.asked.iter().position(|there| *there == column);
         Expr::Outer(found.unwrap_or_else(|| {
@@ -99,10 +99,10 @@ pub(crate) trait Queries: Debug {
     /// The same, to note what the expression asks of them.
     fn around_mut(&mut self) -> &mut Around;
 
-    /// What the session may do.
+    /// The rights of the session.
     fn rights(&self) -> &Rights;
 
-    /// Drafts a query that stands where this scope is seen. Returns it with its number, and what it asks for.
+    /// Drafts a query inside this scope. Returns it with its number, and the columns that it asks for.
     ///
     /// # Errors
     /// Invalid SQL.
@@ -120,6 +120,6 @@ pub(crate) trait Drafted: Debug {
     /// The types of its columns.
     fn columns(&self) -> Vec<TypeSpec>;
 
-    /// Chooses the ways to its rows, for a question. `asks` if it asks for values of the row in which it stands.
+    /// Plans the reads of its rows, for a question. `asks` is true if it asks for values of the row around it.
     fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery>;
 }

@@ -39,7 +39,7 @@ impl Compiler<'_> {
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
         let mut arms = Vec::with_capacity(conditions.len());
-        // What stands behind ELSE decides first which type of text it is.
+        // The result behind ELSE decides first which type of text it is.
         let mut results = vec![match otherwise {
             Some(otherwise) => self.compile(otherwise)?,
             None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
@@ -239,7 +239,7 @@ impl Compiler<'_> {
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
-                    // What `=` compares.
+                    // The type that `=` compares.
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
                     SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
                     _ => kept.spec,

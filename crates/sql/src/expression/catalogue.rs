@@ -1,5 +1,5 @@
-//! What expressions and tables of the catalogue ask of rooms above them: definitions and comments of objects, and the
-//! columns of views.
+//! Questions of expressions and of the catalogue's tables to modules above them: definitions and comments of objects,
+//! and the columns of views.
 
 use super::Environment;
 use crate::error::SqlError;
@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 /// Objects of a database by their numbers, as the catalogue has them. Values are null where there is no such object.
 pub(crate) trait Catalogue: Debug + Sync {
-    /// How an index is made, as SQL; of a column, from 1, its name.
+    /// The statement that makes an index; of a column, from 1, its name.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -61,7 +61,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// The columns of a view as the tables are now.
     ///
     /// # Errors
-    /// What is wrong with its query now.
+    /// An error in its query now.
     fn view_columns(
         &self,
         source: &dyn Source,

@@ -1,12 +1,12 @@
 //! Conditions of tables, as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept in
 //! the same way.
 //!
-//! A condition is compiled here, by SQL's rules, whatever becomes of it. What the store's own language says in the same
-//! words, with the same meaning, stands there as it is written, so that every program tests it ([`is_plain`]). All else
-//! stands there as SQL, with the columns that it reads ([`SqlCheck`]).
+//! A condition is compiled here by SQL's rules in each case. If the store's own language has the same words with the
+//! same meaning, the schema gets the text itself, so that every program tests it ([`is_plain`]). Otherwise the schema
+//! gets SQL with the columns that it reads ([`SqlCheck`]).
 //!
-//! Source: PostgreSQL's documentation, 5.4.1. It lets conditions ask for the time and draw numbers, and says that it must
-//! not be done; here it is refused, as rows are tested wherever they are written.
+//! Source: PostgreSQL's documentation, 5.4.1. PostgreSQL lets conditions ask for the time and draw numbers, and advises
+//! against it. Here they are refused, since every program that writes a row tests them.
 
 use super::calls::function_name;
 use super::functions::{COLLATION_KEY, COLLATION_ORDER, LOWER, UPPER};
@@ -38,7 +38,7 @@ pub(crate) struct NamedColumn<'c> {
     pub spec: TypeSpec,
 }
 
-/// What an expression on a table's columns is for.
+/// The use of an expression on a table's columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     Check,
@@ -65,8 +65,8 @@ impl Use {
     }
 }
 
-/// An expression on the columns of a table, compiled and as it stands in the table's schema. A literal is read as the type
-/// that is wanted, if one is.
+/// An expression on the columns of a table: compiled, and as the table's schema keeps it. A literal is read as the
+/// wanted type, if there is one.
 ///
 /// # Errors
 /// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
@@ -111,7 +111,7 @@ pub(crate) fn declared_expression(
     Ok((typed, check))
 }
 
-/// Compiles an expression that stands in a schema, if wanted as a value of a type, over rows whose values are found by the
+/// Compiles an expression of a schema, as a value of the wanted type, if there is one. Its rows are indexed by the
 /// columns' numbers.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ pub(crate) fn stored_expression(
     Ok(Typed { expr, spec })
 }
 
-/// The text of a condition of a table, as it stands in its schema. Its moments are of a zone, or of UTC.
+/// The text of a condition for a table's schema. Its moments are of the zone, or of UTC.
 ///
 /// # Errors
 /// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
@@ -187,7 +187,7 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
     SqlCheck { columns, text }
 }
 
-/// Compiles a condition that stands in a schema, over rows whose values are found by the columns' numbers.
+/// Compiles a condition of a schema. Its rows are indexed by the columns' numbers.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -389,7 +389,7 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
     }
 }
 
-/// What is compared in the store's own language as in SQL.
+/// A family of types that the store's own language compares as SQL does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Number,

@@ -261,8 +261,8 @@ pub(super) fn padded(typed: Typed) -> Expr {
     }
 }
 
-/// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
-/// an array bytes, of an interval its length, of a `jsonb` and an `hstore` bytes, of a text with a collation of ICU its key.
+/// A value whose order and equality are those of its type. Of an array, a `jsonb` and an `hstore` it is bytes, of an
+/// interval its length. Of a `character` it is the text without its blanks, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     let collation = typed.spec.collation.name();
     match collation.is_of_icu() && typed.kind().is_text() {
@@ -331,7 +331,7 @@ pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
     }
 }
 
-/// [`ordered`] of a value by which rows are told apart.
+/// [`ordered`] for the comparison of rows by equality.
 ///
 /// # Errors
 /// `42883` for a type whose values cannot be.

@@ -15,7 +15,7 @@ use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, CastKind, CeilFloorKind, Expr as Tree, TrimWhereField};
 
-/// How deep expressions may be nested.
+/// The most levels of nested expressions.
 const DEPTH_MAX: usize = 200;
 
 /// Compiles expressions over a scope.
@@ -23,18 +23,18 @@ const DEPTH_MAX: usize = 200;
 pub(crate) struct Compiler<'a> {
     pub scope: &'a Scope,
     pub parameters: &'a mut Parameters,
-    /// Where rows are grouped: what stands for them.
+    /// The keys and aggregates, if rows are grouped.
     pub grouping: Option<&'a mut Grouping>,
-    /// Where window functions may stand: those of the query.
+    /// The windows of the query, if window functions are allowed.
     pub(super) windows: Option<&'a mut Windows>,
-    /// Where subqueries may stand: the queries around them.
+    /// The queries around, if subqueries are allowed.
     pub(super) nested: Option<Nested<'a>>,
     /// True if it is only tried what an expression is, so that no subquery is planned.
     pub(super) is_trying: bool,
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
-    /// Where set-returning functions are allowed: those of the query.
+    /// The set-returning functions of the query, if they are allowed.
     sets: Option<&'a mut RowCalls>,
     /// The depth at which a set-returning function is compiled as it is: it is the whole expression.
     rows_at: Option<usize>,
@@ -42,7 +42,7 @@ pub(crate) struct Compiler<'a> {
     pub(super) collation: Collation,
 }
 
-/// What subqueries are planned with.
+/// The source and the queries around, with which subqueries are planned.
 #[derive(Debug)]
 pub(super) struct Nested<'a> {
     pub source: &'a dyn Source,
@@ -135,7 +135,7 @@ impl<'a> Compiler<'a> {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// What is wrong with it, with the code that PostgreSQL has for that; `0A000` for what is not supported.
+    /// An error in it, with PostgreSQL's code; `0A000` for unsupported syntax.
     pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         let around = std::mem::take(&mut self.collation);
         let compiled = self.deeper(1, |compiler| compiler.compile_or_group(tree));
@@ -241,7 +241,7 @@ impl<'a> Compiler<'a> {
         let Some(grouping) = self.grouping.take() else {
             return self.compile_tree(tree);
         };
-        // One of the keys, as it stands.
+        // One of the keys, as the statement writes it.
         let key = match (grouping.key_of_tree(tree), tree) {
             (Some(key), _) => Some(key),
             (None, Tree::Value(_)) => None,
@@ -259,7 +259,7 @@ impl<'a> Compiler<'a> {
                 found => found,
             },
             (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
-                // What is wrong with the name goes first.
+                // An error of the name goes first.
                 self.compile_tree(tree).and_then(|plain| match plain.expr.is_constant() {
                     // Of a query around this one, or a parameter.
                     true => Ok(Some(plain)),

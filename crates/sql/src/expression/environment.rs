@@ -1,4 +1,4 @@
-//! What expressions are evaluated with, besides a row.
+//! The inputs of expressions besides a row.
 
 use super::Lists;
 use super::catalogue::Catalogue;
@@ -19,7 +19,7 @@ use sardonyx_base::waiting::Interrupt;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What a statement is run with, besides its parameters.
+/// The inputs of a statement besides its parameters.
 #[derive(Debug)]
 pub(crate) struct StatementContext {
     /// None where no database is asked: in conditions of tables.
@@ -31,7 +31,7 @@ pub(crate) struct StatementContext {
     pub statement_started: i64,
     pub user: Arc<str>,
     pub settings: RefCell<Settings>,
-    /// What random values are made of.
+    /// The seed of random values.
     pub seed: [u64; 2],
     /// Random values that were made.
     pub made: std::cell::Cell<u64>,
@@ -154,12 +154,12 @@ impl StatementContext {
     }
 }
 
-/// What an expression is evaluated with, besides a row.
+/// The inputs of an expression besides a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment<'a> {
     pub parameters: &'a [Value],
     pub context: &'a StatementContext,
-    /// What subqueries are run over.
+    /// The tables that subqueries read.
     pub reading: Option<Reading<'a>>,
     /// The values that the query asks for of the rows around it.
     pub outer: &'a [Value],
@@ -170,7 +170,7 @@ pub(crate) struct Environment<'a> {
 }
 
 impl<'a> Environment<'a> {
-    /// What a statement is run with that asks for no tables yet.
+    /// The inputs of a statement that reads no tables yet.
     pub fn new(parameters: &'a [Value], context: &'a StatementContext) -> Self {
         Environment {
             parameters,

@@ -21,14 +21,14 @@ impl Expr {
     /// The value for a row.
     ///
     /// # Errors
-    /// What cannot be computed: a division by zero, a number out of range; a row that cannot be read.
+    /// An error of computing: a division by zero, a number out of range; a row that cannot be read.
     #[inline]
     pub fn evaluate<'a>(
         &'a self,
         row: &'a dyn InputRow,
         with: &Environment<'a>,
     ) -> Result<Datum<'a>, SqlError> {
-        // What most parts are, without a call.
+        // The most frequent expressions need no call.
         match self {
             Expr::Column(place) => Ok(Datum::Borrowed(row.value(*place)?)),
             Expr::Literal(value) => Ok(Datum::Borrowed(value.as_ref())),
@@ -261,7 +261,7 @@ impl Like {
         Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
     }
 
-    /// Checks that a match does not come to an escape character behind which nothing stands.
+    /// Checks that a match does not reach an escape character at the pattern's end.
     fn check_end(&self, text: &str, pattern: &str, escape: char) -> Result<(), SqlError> {
         let before = pattern.trim_end_matches(escape);
         let count = pattern.chars().count() - before.chars().count();

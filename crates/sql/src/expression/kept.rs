@@ -1,5 +1,4 @@
-//! What is kept of queries inside of a statement while it runs: answers, rows that are read once, and the memory that
-//! they take.
+//! Results of queries inside a statement, kept while it runs: answers, rows that are read once, and their memory.
 
 use super::Lists;
 use crate::hashing::HashTable;
@@ -18,7 +17,7 @@ pub(crate) struct Reading<'a> {
     pub kept: &'a Kept,
 }
 
-/// What is kept of subqueries while a statement runs.
+/// The results of subqueries, kept while a statement runs.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub spent: Spent,
@@ -78,10 +77,10 @@ pub(crate) struct KeyedAnswers {
     pub table: HashTable,
 }
 
-/// How far a statement that runs has come with what a subquery is found by.
+/// The progress of a running statement with the index of a subquery.
 #[derive(Debug)]
 pub(crate) enum Progress<T> {
-    /// It was asked so often.
+    /// The subquery was asked this many times.
     Asked(u32),
     Read(Rc<T>),
     /// It takes too much memory, or cannot be computed.

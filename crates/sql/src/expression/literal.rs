@@ -7,7 +7,7 @@ use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sqlparser::ast::Value as Literal;
 
-/// A literal: a number has the narrowest type that has it; what stands in quotes has none yet.
+/// A literal: a number has the narrowest type for it; a text in quotes has no type yet.
 pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
     let text = |text: &str| {
         Typed::new(

@@ -18,10 +18,11 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, ValueWithSpan};
 use std::collections::BTreeMap;
 
-/// How often an expression is compiled to find which of its equal literals are moments.
+/// The most compilations of an expression to find the moments among its equal literals.
 const TRIES_MAX: usize = 64;
 
-/// The literals that were read in a session's zone or order and are another day or moment in UTC and with the month first, and what says the same everywhere.
+/// Literals that a session reads as another day or moment than UTC with the month first does. Each has a text that has
+/// the same value everywhere.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments(BTreeMap<String, String>);
 
@@ -36,7 +37,7 @@ impl Moments {
         }
     }
 
-    /// What stands for a literal, if it was noted.
+    /// The text that replaces a literal, if it was noted.
     fn of(&self, literal: &ValueWithSpan) -> Option<&String> {
         match literal_value(&literal.value).ok()?.expr {
             Expr::Literal(Value::Text(text)) => self.0.get(&text),
@@ -48,7 +49,7 @@ impl Moments {
 /// An expression as a session means it, compiled, and its text as it can be kept.
 ///
 /// # Errors
-/// What `compile` finds; `0A000` if a literal of a moment cannot be kept.
+/// An error of `compile`; `0A000` if a literal of a moment cannot be kept.
 pub(crate) fn kept_expression<T: PartialEq>(
     tree: &Tree,
     names: &TypeNames,

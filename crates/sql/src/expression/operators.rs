@@ -302,7 +302,7 @@ impl Compiler<'_> {
             return called;
         }
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
-        // What has no type gets that of the other side.
+        // An operand without a type gets that of the other side.
         match (left.kind(), right.kind()) {
             (Unknown, Unknown) if operation == Arithmetic::Power => {
                 left = self.as_type(left, SqlType::Float8)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The most parameters of a statement: what PostgreSQL's protocol can number.
 pub(crate) const PARAMETERS_MAX: usize = 65_535;
 
-/// The types of parameters, as far as they are known: by whoever prepares the statement, or by where they first stand.
+/// The known types of parameters: given by the client that prepares the statement, or found at their first place in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters {
     types: Vec<Option<SqlType>>,
@@ -44,12 +44,12 @@ impl Parameters {
         self
     }
 
-    /// Those that are wanted.
+    /// The literals of moments, if they are noted.
     pub fn moments(&mut self) -> Option<&mut Moments> {
         self.moments.as_mut()
     }
 
-    /// Those that were noted.
+    /// The noted literals of moments.
     pub fn into_moments(self) -> Moments {
         self.moments.unwrap_or_default()
     }

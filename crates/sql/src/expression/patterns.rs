@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 /// The most bytes that a pattern takes when it is compiled.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// How many compiled patterns a statement keeps.
+/// The most compiled patterns that a statement keeps.
 const KEPT_MAX: usize = 16;
 
 /// Options of a pattern.

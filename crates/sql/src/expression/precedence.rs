@@ -89,7 +89,7 @@ impl Compiler<'_> {
     }
 }
 
-/// An operator, and what stands behind it.
+/// An operator, and its right operand.
 type Part<'t> = (&'t BinaryOperator, &'t Tree);
 
 /// The first operand of a chain of operators, and the others.

@@ -1,8 +1,8 @@
 //! Calls of set-returning functions, compiled: each extends the rows of its query by a value, and gives as many rows as
 //! it has values. Calls side by side run together; a call whose arguments are of others runs in the rows that these give.
 //!
-//! While expressions are compiled it is not known how many columns there will be, so the value of a call has a place
-//! from [`SETS`] on until the query around it is planned.
+//! The number of columns is unknown while expressions are compiled. So the value of a call has a place from [`SETS`]
+//! on, until the query around it is planned.
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 

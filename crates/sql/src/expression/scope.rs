@@ -1,4 +1,4 @@
-//! What names in an expression stand for: the columns of the tables that are read.
+//! The meaning of names in an expression: the columns of the tables that are read.
 
 use super::Expr;
 use crate::error::{SqlError, code};
@@ -14,7 +14,7 @@ pub(crate) struct ScopeColumn {
     pub place: usize,
     /// The table's and the column's number, if it is a column of a table, as results name it.
     pub origin: Option<(u32, i16)>,
-    /// What it stands for, if that is not just the place: of two columns that `USING` made one.
+    /// Its value, if that is not just the place: of two columns that `USING` merged.
     pub merged: Option<Expr>,
     /// True if it is named with its table's name only, and is no part of `*`: it went into a merged one.
     pub is_hidden: bool,
@@ -33,7 +33,7 @@ impl ScopeColumn {
         }
     }
 
-    /// What stands for it in expressions.
+    /// The expression of its value.
     pub fn expr(&self) -> Expr {
         match &self.merged {
             Some(expr) => expr.clone(),
@@ -139,7 +139,7 @@ impl Scope {
         }
     }
 
-    /// The columns that `*` stands for.
+    /// The columns of `*`.
     pub fn all(&self) -> impl Iterator<Item = &ScopeColumn> {
         let tables = self.tables.iter().filter(|table| !table.is_aside);
         let columns = tables.flat_map(|table| &table.columns);

@@ -40,7 +40,7 @@ pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>)
 /// Characters of a text, by number, and what is to stand there.
 pub(crate) type Change = (Range<usize>, String);
 
-/// What is to be changed of the parts of an expression, in their order. There is none if the text is no expression.
+/// The changes of the parts of an expression, in their order. There are none if the text is no expression.
 pub(super) fn changes_of(
     text: &str,
     other: &dyn Fn(&Tree) -> Option<(Span, String)>,

@@ -1,5 +1,5 @@
-//! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
-//! that.
+//! Subqueries in expressions, compiled: each is planned in the scope around it, and lists the columns that it asks for
+//! of that scope.
 
 use super::around::Drafted;
 use super::arrays::array_kind;
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         Ok(boolean(expr, negated))
     }
 
-    /// How a value compares with any of a query's, or with all.
+    /// Compares a value with any of a query's, or with all.
     pub(super) fn quantified(
         &mut self,
         left: &Tree,
@@ -302,7 +302,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What a subquery asks for, as an expression over the row in which it stands.
+    /// A column that a subquery asks for, as an expression over the row around it.
     fn argument(&mut self, column: OuterColumn) -> Result<Expr, SqlError> {
         let Some(nested) = self.nested.as_mut() else {
             return Ok(column.expr);
@@ -330,8 +330,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A field of what `information_schema._pg_expandarray` gives, by which JDBC's driver asks for the columns of keys: `x` is
-/// the element and `n` its number. The function stands for its element here.
+/// A field of `information_schema._pg_expandarray`, by which JDBC's driver asks for the columns of keys: `x` is the
+/// element and `n` its number. Here the function itself gives the element.
 fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
     match (typed.expr, field) {
         (Expr::Call(function, parts), "n") if function.is("_pg_expandarray") => Ok(Typed::new(

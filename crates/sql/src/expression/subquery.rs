@@ -47,13 +47,13 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
 pub(crate) struct Subquery {
     pub question: Question,
     pub query: Arc<dyn InnerQuery>,
-    /// What it asks for of the row in which it stands.
+    /// The values that it asks for of the row around it.
     pub arguments: Vec<Expr>,
     /// Its number in the statement.
     pub number: usize,
 }
 
-/// What is asked of its rows.
+/// The question to its rows.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Question {
     /// The value of the only row; null if there is none.
@@ -65,7 +65,7 @@ pub(crate) enum Question {
     Compared(Box<Compared>),
 }
 
-/// How values compare with those of the rows: with any of them, or with all.
+/// A comparison of values with those of the rows: with any of them, or with all.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Compared {
     pub comparison: Comparison,
@@ -84,7 +84,7 @@ impl PartialEq for Subquery {
 }
 
 impl Subquery {
-    /// The expressions over the row in which it stands.
+    /// The expressions over the row around it.
     pub fn parts(&self) -> impl Iterator<Item = &Expr> {
         let left = match &self.question {
             Question::Compared(compared) => compared.left.as_slice(),

@@ -31,7 +31,7 @@ impl Compiler<'_> {
     /// The call that an operator between times and intervals is; none if it is no such operator.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the call.
     pub(super) fn of_times(
         &mut self,
         operation: Arithmetic,

@@ -1,7 +1,7 @@
-//! Calls of window functions, compiled: what each computes, over which rows, in which order.
+//! Calls of window functions, compiled: the function, its rows and their order.
 //!
-//! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
-//! a place from [`FIRST`] on until the query around them is planned.
+//! The number of columns is unknown while expressions are compiled. So the value of a window function has a place from
+//! [`FIRST`] on, until the query around it is planned.
 
 use super::functions::Kind;
 use super::{Expr, SortKey, Typed};
@@ -12,7 +12,7 @@ use crate::types::{SqlType, TypeSpec};
 /// The place of the first window function's value while expressions are compiled. No row has so many columns.
 pub(crate) const FIRST: usize = 1 << 30;
 
-/// What a window function computes.
+/// A window function.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum WindowFunction {
     RowNumber,
@@ -81,7 +81,7 @@ impl WindowFunction {
     }
 }
 
-/// Where the rows of a frame begin or end.
+/// The beginning or the end of a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Bound {
     /// The partition's first row.

@@ -37,7 +37,7 @@ impl<'a> Compiler<'a> {
     /// Compiles something in which no window function may stand.
     ///
     /// # Errors
-    /// Those of `compile`; `42P20` for a window function.
+    /// The error of `compile`; `42P20` for a window function.
     pub fn without_windows<R>(
         &mut self,
         compile: impl FnOnce(&mut Self) -> Result<R, SqlError>,
@@ -51,7 +51,7 @@ impl<'a> Compiler<'a> {
     /// Compiles the windows that `WINDOW` names.
     ///
     /// # Errors
-    /// What is wrong with them; `42P20` if a name is given twice.
+    /// An error in them; `42P20` if a name is given twice.
     pub fn name_windows(&mut self, definitions: &[NamedWindowDefinition]) -> Result<(), SqlError> {
         let mut named: Vec<(String, Window)> = Vec::with_capacity(definitions.len());
         for NamedWindowDefinition(name, definition) in definitions {

@@ -485,7 +485,7 @@ impl Reader<'_> {
     }
 }
 
-/// How many arguments a format takes: `%%` is a sign.
+/// The number of arguments of a format: `%%` is a sign.
 fn places_of(format: &str) -> usize {
     format.replace("%%", "").matches('%').count()
 }

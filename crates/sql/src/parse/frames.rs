@@ -22,7 +22,7 @@ pub(crate) enum Excluded {
     CurrentRow,
     /// The row and those that are equal in order.
     Group,
-    /// Those that are equal in order, without the row.
+    /// The rows that are equal in order, without the row.
     Ties,
 }
 

@@ -1,6 +1,6 @@
-//! Identities of columns, where the parser does not know all of it: `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` is written as an
-//! option of the column that it drops, and `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, which dumps of PostgreSQL have, as
-//! an option that it sets in a change of its own behind that one.
+//! Identities of columns, as far as the parser does not know them. `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` becomes
+//! an option of the column that it drops. `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, from dumps of PostgreSQL,
+//! becomes an option that a separate change sets.
 
 use super::words::{behind, behind_alter_column, is_word};
 use sqlparser::ast::{AlterGenericOption, CreateServerOption};

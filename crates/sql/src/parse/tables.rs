@@ -1,6 +1,6 @@
-//! What `CREATE TABLE` has that the parser does not know: `LIKE` with its options among the columns, and the names of columns
-//! without types before `AS`. Both are written as columns that it knows, and read where the table is made. `SELECT … INTO` is
-//! written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
+//! The syntax of `CREATE TABLE` that the parser does not know: `LIKE` with its options among the columns, and names of
+//! columns without types before `AS`. Both are written as columns that it knows, and read when the table is made.
+//! `SELECT … INTO` is written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, Expr, ObjectName, SelectInto, SetExpr, Statement};
@@ -125,7 +125,7 @@ pub(super) fn with_columns(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     written
 }
 
-/// What is to be written otherwise of a statement that begins with `CREATE`, in the order of the places.
+/// The tokens to replace in a statement that begins with `CREATE`, in the order of their places.
 fn changes_of(words: &mut Words<'_>) -> Option<Vec<(std::ops::Range<usize>, Vec<Token>)>> {
     while words
         .take_word(&["local", "global", "temp", "temporary", "unlogged"])

@@ -18,7 +18,7 @@ pub(crate) struct TypeCommand {
     pub change: TypeChange,
 }
 
-/// What becomes of it.
+/// The change of the type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TypeChange {
     OwnerTo(String),

@@ -1,9 +1,9 @@
-//! What a transaction does with sequences that others see once it commits: those that it makes and drops, and up to where
-//! numbers may be used.
+//! The changes of sequences that others see when a transaction commits: sequences that it makes and drops, and the
+//! bounds up to which numbers may be used.
 //!
-//! Numbers are drawn outside of transactions, but only of sequences that are there for all. One that a transaction made is
-//! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
-//! draws of that one.
+//! Numbers are drawn outside of transactions, but only of committed sequences. A sequence that a transaction made is
+//! counted apart until the commit: no other session draws of it. Sessions that draw meanwhile of an older sequence with
+//! its name draw of the older one.
 
 use super::done::{Done, Drew};
 use super::{Counter, Counters, Sequence};
@@ -15,17 +15,17 @@ use sardonyx::schema::Value;
 use sardonyx_rows::constraints::Objects;
 use std::collections::{BTreeSet, HashMap};
 
-/// How many numbers are made usable at a time.
+/// The most numbers that are made usable at a time.
 const AHEAD: i128 = 1000;
 
-/// What a transaction changed.
+/// The changes of a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SequenceChanges {
-    /// Up to where numbers may be used, where it raised that.
+    /// The bounds that it raised, up to which numbers may be used.
     pub raised: HashMap<String, i128>,
-    /// Those that it made.
+    /// The sequences that it made.
     pub made: HashMap<String, Counter>,
-    /// Those of others that it dropped; one of the name may have been made since.
+    /// The sequences of others that it dropped; one of the same name may have been made since.
     pub dropped: BTreeSet<String>,
     /// Sequences that it made of one of others: they draw of that one until it commits.
     continued: HashMap<String, Continued>,

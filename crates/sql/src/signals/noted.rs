@@ -13,7 +13,7 @@ const CHANGE_BYTES: usize = 200;
 /// Memory is taken in such steps.
 const STEP_BYTES: usize = 16 << 10;
 
-/// How far the lists had come.
+/// A mark: the lengths of the lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SignalsMark {
     changes: usize,
@@ -40,7 +40,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// How far the lists have come.
+    /// The mark of the lists now.
     pub fn mark(&self) -> SignalsMark {
         SignalsMark {
             changes: self.changes.len(),
@@ -193,7 +193,7 @@ impl Noted {
         }
     }
 
-    /// How many channels the session listens to behind a change.
+    /// The number of channels to which the session listens after a change.
     fn count_behind(&self, inbox: &Inbox, change: &Listening) -> usize {
         let before = || match self.changes.last() {
             Some((_, count)) => *count,

@@ -7,7 +7,7 @@ fn payloads(inbox: &Inbox) -> Vec<String> {
     inbox.take(usize::MAX).into_iter().map(text).collect()
 }
 
-/// Where nothing is left to be settled.
+/// A posting without unsettled transactions.
 fn posting() -> Arc<Posting> {
     Posting::new(|| true, drop)
 }

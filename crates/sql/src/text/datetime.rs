@@ -105,8 +105,8 @@ pub(crate) fn asks_clock(text: &str) -> bool {
 /// Reads a date, a time of the day or a timestamp, in a zone if the text says none.
 ///
 /// # Errors
-/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
-/// `0A000` for words for the present where there is no clock, and for zones of places in a time without a day.
+/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for unknown zones. `0A000`
+/// for words for the present without a clock, and for zones of places in a time without a day.
 #[inline(never)]
 pub(super) fn read(
     kind: SqlType,

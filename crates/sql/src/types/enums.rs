@@ -1,11 +1,11 @@
 //! Enum types: an ordered list of labels, each with a number by which values are stored and ordered.
 //!
-//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Types that say the same
-//! share one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
-//! the process may have them. All of them have a bound ([`BYTES_MAX`]), beyond which a type cannot be created or changed before
-//! the program starts again. Types that are there are read beyond it, too.
+//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Equal types share
+//! one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
+//! the process may have them. [`BYTES_MAX`] bounds all of them. Beyond it no type can be created or changed before the
+//! program starts again. Existing types are still read.
 //!
-//! Invariants: the numbers of labels are in their order, and the number of a label never changes, so stored values and
+//! Invariants: the numbers of labels are in their order. The number of a label never changes, so stored values and
 //! indexes stay as they are when labels are added or renamed.
 
 use crate::error::{SqlError, code};
@@ -172,7 +172,7 @@ impl EnumType {
         known().check_room(oid, kept, labels)
     }
 
-    /// What it says.
+    /// Its name, schema and labels.
     pub(crate) fn definition(self) -> &'static Definition {
         self.0
     }
@@ -268,7 +268,7 @@ mod tests {
     fn what_is_declared_has_a_bound_and_what_is_read_has_none() {
         let labels = [label("a", 0), label("b", GAP)];
         let mut known = Known::default();
-        // What is declared and never read takes nothing.
+        // A type that is declared and never read takes nothing.
         for _ in 0..2 {
             assert!(known.check_room(7, "mood", &labels).is_ok());
         }

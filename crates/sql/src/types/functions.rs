@@ -215,7 +215,7 @@ pub(crate) fn named(name: &str) -> Option<u32> {
     all.find(|one| one.name == name).map(|one| one.number)
 }
 
-/// How PostgreSQL lays values of a type out: whether they are passed by value, their alignment, and where they are kept.
+/// The layout of a type in PostgreSQL: passed by value or not, alignment, storage.
 pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     let element = kind.element().filter(|_| !kind.is_vector());
     let single = element.unwrap_or(kind);

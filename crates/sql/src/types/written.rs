@@ -21,7 +21,7 @@ pub(crate) trait NamedTypes {
     fn is_domain(&self, of: &DataType) -> bool;
 }
 
-/// Where PostgreSQL's own types alone are known.
+/// PostgreSQL's own types only.
 #[derive(Debug)]
 pub(crate) struct OwnTypes;
 

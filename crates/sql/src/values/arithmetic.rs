@@ -20,7 +20,7 @@ pub(crate) fn is_date(date: &Value) -> bool {
     matches!(date, Value::Date(FIRST..=LAST))
 }
 
-/// What is computed of two values.
+/// An operation on two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arithmetic {
     Add,

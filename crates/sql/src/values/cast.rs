@@ -14,7 +14,7 @@ use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 
-/// Where one type's value is wanted of another type.
+/// The context in which a value of one type is converted to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Coercion {
     /// In an expression.
@@ -353,7 +353,7 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
 /// The most digits that a numeric has, whatever its precision.
 const DIGITS_MAX: u16 = 38;
 
-/// How large a numeric with these digits may be.
+/// The detail of an error: the range of a numeric with these digits.
 pub(crate) fn digits_detail(precision: u16, scale: u8) -> String {
     if precision > DIGITS_MAX {
         return format!(

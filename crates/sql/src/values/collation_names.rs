@@ -6,7 +6,7 @@
 /// The number of the first of them: those that order by bytes come before.
 pub(super) const FIRST_OF_ICU: usize = 5;
 
-/// Their names in the order of their bytes. What stands before `-x-icu` is the locale.
+/// Their names in the order of their bytes. The part before `-x-icu` is the locale.
 #[rustfmt::skip]
 pub(super) static NAMES: &[&str] = &[
     "af-NA-x-icu", "af-ZA-x-icu", "af-x-icu", "agq-CM-x-icu", "agq-x-icu", "ak-GH-x-icu",

@@ -1,8 +1,8 @@
-//! How two values compare: the six operators.
+//! The six operators that compare two values.
 
 use std::cmp::Ordering;
 
-/// How two values are compared.
+/// A comparison of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     Equal,

@@ -1,5 +1,5 @@
-//! JSON: texts of values, as PostgreSQL writes them: numbers, booleans and nulls as they are, arrays as arrays, JSON
-//! as it stands, and all others in quotes.
+//! JSON: values as text, as PostgreSQL writes them. Numbers, booleans, nulls and JSON are written unchanged, arrays as
+//! arrays, and all others in quotes.
 //!
 //! Source: PostgreSQL's documentation, 9.16 (table 9.47).
 
@@ -24,7 +24,7 @@ pub(crate) fn check(text: &str) -> Result<(), SqlError> {
     }
 }
 
-/// How deep arrays and objects may be in each other: trees of them are walked by recursion.
+/// The most levels of nested arrays and objects: trees of them are walked by recursion.
 pub(crate) const DEPTH_MAX: usize = 1000;
 
 /// That a value is deeper than [`DEPTH_MAX`].

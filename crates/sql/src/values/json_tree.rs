@@ -307,7 +307,7 @@ impl Json {
         }
     }
 
-    /// How deep arrays and objects are in each other.
+    /// The depth of nested arrays and objects.
     fn depth(&self) -> usize {
         match self {
             Json::Array(items) => 1 + items.iter().map(Json::depth).max().unwrap_or(0),
@@ -339,7 +339,7 @@ impl Json {
     /// compared with each.
     ///
     /// # Errors
-    /// What `look` returns.
+    /// The error of `look`.
     pub fn contains(&self, other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
         match (self, other) {
             // An array has a scalar of its elements.

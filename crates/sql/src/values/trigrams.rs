@@ -1,8 +1,8 @@
-//! Trigrams of texts, and how similar texts are by them: `pg_trgm`.
+//! Trigrams of texts, and the similarity of texts by them: `pg_trgm`.
 //!
 //! A word is a run of letters and digits. It is taken in lower case, with two blanks before it and one behind it. Three
-//! characters of more than three bytes are told apart by a checksum of 24 bits, as PostgreSQL does it, so that answers are
-//! PostgreSQL's, also where two have the same one.
+//! characters of more than three bytes become a checksum of 24 bits, as in PostgreSQL. So answers are PostgreSQL's,
+//! also where two checksums collide.
 //!
 //! Source: PostgreSQL 15, `contrib/pg_trgm/trgm_op.c`.
 
@@ -158,7 +158,7 @@ fn each_once(text: &str, look: Look<'_>) -> Result<Vec<Trigram>, SqlError> {
 /// The trigrams of a text as texts; checksums as numbers.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn shown(text: &str, look: Look<'_>) -> Result<Vec<Option<String>>, SqlError> {
     let shown = |of: &Trigram| match std::str::from_utf8(of) {
         Ok(text) if of.is_ascii() && of.iter().all(|c| c.is_ascii_alphanumeric() || *c == b' ') => {
@@ -177,10 +177,10 @@ fn share(common: usize, one: usize, other: usize) -> f32 {
     common as f32 / (one + other - common) as f32
 }
 
-/// How similar two texts are, from 0 to 1: the share of their trigrams that both have.
+/// The similarity of two texts, from 0 to 1: the share of their trigrams that both have.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn similarity(one: &str, other: &str, look: Look<'_>) -> Result<f32, SqlError> {
     let (one, other) = (each_once(one, look)?, each_once(other, look)?);
     if one.is_empty() || other.is_empty() {
@@ -195,11 +195,11 @@ pub(crate) fn similarity(one: &str, other: &str, look: Look<'_>) -> Result<f32, 
     Ok(share(common, one.len(), other.len()))
 }
 
-/// How similar a text is to the part of another one that is most similar to it. The part begins and ends anywhere, or
-/// strictly with words.
+/// The similarity of a text to the most similar part of another one. The part begins and ends anywhere, or strictly
+/// with words.
 ///
 /// # Errors
-/// `54000` if it takes too many steps; those of `look`.
+/// `54000` if it takes too many steps; the error of `look`.
 pub(crate) fn word_similarity(
     text: &str,
     of: &str,

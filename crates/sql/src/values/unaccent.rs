@@ -9,7 +9,7 @@ use crate::error::SqlError;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is replaced, and by what; and the most bytes of what is replaced.
+/// The replacements by their texts, and the most bytes of a replaced text.
 struct Rules {
     by: HashMap<&'static str, &'static str>,
     longest: usize,
@@ -34,7 +34,7 @@ const BYTES_BETWEEN: usize = 1 << 13;
 /// A text without accents. `look` is called from time to time, and may end it.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn unaccented(
     text: &str,
     look: &dyn Fn() -> Result<(), SqlError>,

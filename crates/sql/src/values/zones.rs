@@ -142,7 +142,7 @@ fn of_hours(text: &str) -> Option<i32> {
     (hours.abs() < 168.0).then_some((hours * 3600.0) as i32)
 }
 
-/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
+/// A distance from UTC as written behind a time: `+02`, `-03:30`.
 pub(crate) fn distance(east: i64) -> String {
     let seconds = east.unsigned_abs();
     let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);

@@ -316,7 +316,7 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
 fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = index.columns.iter().map(|(column, descending)| {
         let name = names_of(relation, &[*column]);
-        // Those of an expression are within the parentheses that an index's grammar has around it.
+        // An expression is within the parentheses that an index's grammar has around it.
         let name = match name.starts_with('(') {
             true => format!("({name})"),
             false => name,
@@ -331,7 +331,7 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// How an index is made, as SQL.
+/// The statement that makes an index.
 pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = columns_of(relation, index);
     let unique = if index.unique { "UNIQUE " } else { "" };
@@ -348,7 +348,7 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     )
 }
 
-/// How indexes as those of a table that are no constraints are made on another one, a statement each.
+/// The statements that make a table's indexes, without those of constraints, on another table.
 pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<String> {
     let indexes = seen_indexes(relation).into_iter();
     let own =
@@ -364,7 +364,7 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
     .collect()
 }
 
-/// How a table's indexes are made that are no constraints, a statement each.
+/// The statements that make a table's indexes, without those of constraints.
 pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
     let indexes = seen_indexes(relation).into_iter();
     let own =
@@ -373,7 +373,7 @@ pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
         .collect()
 }
 
-/// How the index of a number is made, or the name of one of its columns, from 1; null if there is none.
+/// The statement that makes the index of a number, or the name of one of its columns, from 1; null if there is none.
 ///
 /// # Errors
 /// An error of reading the tables.

@@ -287,7 +287,7 @@ pub(crate) static ORDINALS: Definition = Definition::new(
 )
 .rows();
 
-/// Bytes by which arrays are ordered and told apart; the number of the elements' type stands behind the array.
+/// Bytes that order arrays, and are equal for equal ones. The number of the elements' type follows the array.
 pub(crate) static KEY: Definition = Definition::new(
     "array_key",
     &[ARRAY, INT4],

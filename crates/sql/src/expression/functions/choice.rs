@@ -115,7 +115,7 @@ fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
             })
 }
 
-/// How an argument becomes one of the function's type.
+/// The coercion of an argument to a type of the function.
 fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     match (from, to) {
         (SqlType::Int8, SqlType::Oid | SqlType::Regclass) => Coercion::Assignment,

@@ -96,7 +96,7 @@ impl Kind {
     }
 }
 
-/// How long a function's value for the same arguments is the same.
+/// The time for which a function has the same value for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Volatility {
     /// Always, in every session.
@@ -274,7 +274,7 @@ impl Function {
     /// Calls it.
     ///
     /// # Errors
-    /// What it cannot compute.
+    /// An error of computing.
     #[inline]
     pub fn call(self, values: &[Datum<'_>], with: &Environment<'_>) -> Result<Value, SqlError> {
         if self.0.is_strict && values.iter().any(Datum::is_null) {
@@ -330,7 +330,7 @@ macro_rules! functions {
 
 pub(super) use functions;
 
-/// What a function returns.
+/// The result of a function.
 pub(super) type Answer = Result<Value, SqlError>;
 
 pub(super) fn text(text: impl Into<String>) -> Answer {

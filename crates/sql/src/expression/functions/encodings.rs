@@ -195,7 +195,7 @@ fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {
     text(before + by + &behind)
 }
 
-/// How many characters are before a place, which is counted from 1.
+/// The number of characters before a place, which is counted from 1.
 fn place(at: i64) -> usize {
     usize::try_from(at.saturating_sub(1)).unwrap_or(0)
 }

@@ -8,7 +8,7 @@ use crate::names::DATABASE;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
-/// What `version()` returns.
+/// The text of `version()`.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
 
 pub(super) static TABLE: &[Definition] = functions! {

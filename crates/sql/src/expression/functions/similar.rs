@@ -42,7 +42,7 @@ fn converted(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
         match letter {
             '"' if is_escaped && !is_in_class => {
                 match quotes {
-                    // What is before the part takes as little as it can.
+                    // The text before the part matches as little as it can.
                     0 => {
                         out.replace_range(..4, "^(?U:");
                         out.push_str(")(");

@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Special,
 }
 
-/// A field of a text. A sign in front of it stands apart, since blanks may follow it.
+/// A field of a text. A sign in front of it is kept apart, since blanks may follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'t> {
     pub kind: Kind,

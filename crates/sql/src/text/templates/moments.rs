@@ -106,7 +106,7 @@ impl Shown {
         let months = i64::from(interval.months);
         let (year, month, day) = (months / 12, months % 12, i64::from(interval.days));
         let micros = interval.micros;
-        // What PostgreSQL computes of a day that there may not be.
+        // PostgreSQL's computation for a day that may not exist.
         let (julian, iso_of) = {
             let whole = |year: i64, month: i64| {
                 let months = year * 12 + month - 1;

@@ -8,7 +8,7 @@ use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx_rows::decimals::rounded;
 
-/// Where a sign of `S` is written.
+/// The place of a sign of `S`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Anchor {
     #[default]

@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Where the number at the beginning of a text ends: behind blanks, a sign and digits; 0 if there is none.
+/// The end of the number at the beginning of a text: behind blanks, a sign and digits; 0 if there is none.
 fn number_end(text: &str) -> usize {
     let blanks = text.len() - text.trim_start_matches(is_space).len();
     let rest = text.get(blanks..).unwrap_or_default();

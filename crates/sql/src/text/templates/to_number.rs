@@ -11,7 +11,7 @@ use crate::values::cast::cast;
 use sardonyx::schema::Value;
 use sardonyx_rows::decimals::rounded;
 
-/// Where a text is read, and what was read of it.
+/// A position in a text, and the parts that were read.
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
@@ -114,8 +114,8 @@ impl Reader<'_> {
 /// The number that a text has by a template; `None` for an empty template.
 ///
 /// # Errors
-/// `42601` for patterns that do not go together, `22P02` for a text without digits, `0A000` for Roman and scientific
-/// numbers, `22003` for one that the template has no room for.
+/// `42601` for patterns that exclude each other, `22P02` for a text without digits. `0A000` for Roman and scientific
+/// numbers, `22003` for a number longer than the template.
 pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, SqlError> {
     if template.is_empty() {
         return Ok(None);

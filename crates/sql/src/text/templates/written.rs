@@ -26,7 +26,7 @@ struct Writer<'n> {
     /// A digit was written.
     has_digit: bool,
     out: String,
-    /// Where the text ends, if a place had no digit any more.
+    /// The end of the text, if a place had no digit any more.
     end: Option<usize>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Query {
 }
 
 impl Item {
-    /// How much it binds.
+    /// The precedence of the operator.
     fn rank(&self) -> u8 {
         match self {
             Item::Or => 1,
@@ -261,7 +261,7 @@ impl Query {
         }
     }
 
-    /// What it is not.
+    /// The query's negation.
     ///
     /// # Errors
     /// `54000` if it is too long.
@@ -286,7 +286,7 @@ impl Query {
                 Item::And | Item::Phrase(_) => is_left[sides(at).0] || is_left[sides(at).1],
             });
         }
-        // Those around which all is left, too.
+        // The parts inside kept ones only.
         let mut is_there = vec![false; self.items.len()];
         if let (Some(there), Some(last)) = (is_there.last_mut(), is_left.last()) {
             *there = *last;

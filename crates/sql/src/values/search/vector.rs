@@ -6,7 +6,7 @@ use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 
-/// The last place that is told apart from later ones.
+/// The last place that differs from later ones.
 pub(super) const PLACE_MAX: u16 = 16_383;
 /// The most places of a lexeme.
 const PLACES_MAX: usize = 256;
