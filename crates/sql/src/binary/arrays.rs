@@ -44,12 +44,12 @@ pub(super) fn write(
 /// Reads an array.
 ///
 /// # Errors
-/// `22P03` if it is none, `42804` if its elements are of another type, `0A000` if it is a vector with other bounds than
-/// PostgreSQL's, `54000` if it has too many dimensions; those of its elements.
+/// `22P03` if it is no array, `42804` if its elements are of another type. `0A000` for a vector with other bounds than
+/// PostgreSQL's, `54000` for too many dimensions. The errors of its elements.
 pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
     let mut rest = Rest(bytes);
     let dimensions = rest.number()?;
-    // Clients set it or not, whether or not there are nulls.
+    // Some clients set the flag of nulls without nulls, others leave it out.
     if !matches!(rest.number()?, 0 | 1) {
         return Err(malformed("invalid array flags"));
     }
@@ -124,7 +124,7 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
     }
 }
 
-/// What of an array is not read yet.
+/// The part of an array that is not read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

@@ -15,9 +15,9 @@ pub(super) struct Names<'n> {
     pub shift: usize,
     /// The values that the query is asked with.
     pub outer: &'n [String],
-    /// Where rows are groups.
+    /// The groups, if rows are groups.
     pub grouping: Option<&'n Grouping>,
-    /// The expressions of the columns, where rows are those of a query.
+    /// The expressions of the columns, if rows are those of a query.
     pub items: Option<&'n [Expr]>,
     /// Columns are written with their tables.
     pub is_qualified: bool,

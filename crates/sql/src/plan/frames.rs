@@ -42,7 +42,7 @@ enum Edge {
     Last,
 }
 
-/// How far an edge is from the row.
+/// The distance of an edge from the row.
 #[derive(Clone, PartialEq)]
 enum Offset {
     Rows(usize),

@@ -28,7 +28,7 @@ impl Prepared {
         self.columns.get()?.as_deref()
     }
 
-    /// The client is told the columns before it runs the statement: they are to remain.
+    /// Keeps the columns: the client gets their description before it runs the statement.
     pub(crate) fn keep_columns(&self) {
         self.is_told.store(true, Ordering::Relaxed);
     }
@@ -50,7 +50,7 @@ impl Prepared {
     /// The plan for a state of the tables: the one that there is, or a new one.
     ///
     /// # Errors
-    /// What is wrong with the statement; `0A000` if its client was told other columns than it now has.
+    /// An error in the statement; `0A000` if its columns differ from the description that the client has.
     pub(crate) fn planned(
         &self,
         version: u64,
@@ -85,7 +85,7 @@ impl Prepared {
         plan.as_deref().is_none_or(is)
     }
 
-    /// Checks that the columns of a new plan are those that the client was told.
+    /// Checks that the columns of a new plan are those of the client's description.
     fn check_columns(&self, plan: &Plan) -> Result<(), SqlError> {
         let told = self.columns.get().and_then(Option::as_deref);
         let (Some(told), Some(now), true) =

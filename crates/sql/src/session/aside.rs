@@ -1,14 +1,14 @@
-//! The open transaction of a session, run aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the
-//! serial stage. Its commit is one short call there, which compares what was read and makes the changes.
+//! An open transaction that runs aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the serial
+//! stage. Its commit is one short call in the stage, which compares the rows that it read and makes its changes.
 //!
-//! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
-//! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
-//! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
-//! and their results are compared with the client's replies, as for transactions that are not run aside. Those call a
-//! procedure of the program, or define what only the stage can.
+//! A transaction moves aside after some statements ([`Database::set_aside_from`]), or at one that may take long. Before
+//! that, to run a few statements again costs less than a snapshot. Its earlier statements are run once more there. The
+//! session remembers all statements ([`History`](super::history::History)). If rows that the transaction read were
+//! changed meanwhile, the stage runs the statements again and compares their results with the client's replies.
+//! Transactions that call a procedure of the program, or define objects that only the stage can define, always run so.
 //!
-//! Definitions are made in its rows, which are a store of tables that it alone sees. Plans over them have versions of the
-//! catalogue of their own ([`own_version`]).
+//! Definitions are made in its rows, a store of tables that only the transaction sees. Plans over them have versions of
+//! the catalogue of their own ([`own_version`]).
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
@@ -41,7 +41,7 @@ use tracing::{Instrument, Span};
 /// The most bytes that a transaction keeps aside.
 const BYTES_MAX: usize = 256 << 20;
 
-/// What an open transaction has aside.
+/// The rows of an open transaction that runs aside, with their snapshot.
 #[derive(Debug)]
 pub(crate) struct Aside {
     pub rows: OpenRows,
@@ -171,7 +171,7 @@ impl Session {
             }
             return Ok(true);
         }
-        // What it did would have to be run again in the stage. Its rows stay, for a savepoint to go back to.
+        // The stage would have to run all of it again. The rows stay, so that the client can go back to a savepoint.
         if !open.history.is_whole() {
             return Err(too_long());
         }
@@ -188,9 +188,9 @@ impl Session {
             return Ok(false);
         }
         let (snapshot, version, group) = match &open.reading {
-            // It waited until that was durable.
+            // The transaction has waited until the snapshot was durable.
             Reading::Snapshot(Some((snapshot, version))) => (snapshot.clone(), *version, 0),
-            // What it did before is run again there, and compared.
+            // The earlier statements are run again there, and compared.
             Reading::Snapshot(None) | Reading::Live => {
                 let committed = database.committed(&self.state.interrupt)?;
                 (committed.snapshot, committed.version, committed.group)
@@ -373,7 +373,7 @@ impl Session {
     }
 }
 
-/// What a transaction that has run aside did besides its rows, which counts when they are installed.
+/// The effects of a transaction that ran aside, besides its rows. They count when the rows are installed.
 pub(super) struct Committing {
     effects: Cell<Effects>,
     posted: Cell<Option<Posted>>,
@@ -451,7 +451,7 @@ impl Unit {
             if self.has_refused_definition() {
                 return self.into_done(false);
             }
-            // Only a part of what it did stands in its rows.
+            // The rows have only a part of the transaction's changes.
             if let TransactionState::Open(open) = &mut self.state_mut().transaction {
                 open.leave_aside();
             }

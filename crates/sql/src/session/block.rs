@@ -32,13 +32,13 @@ enum Flow {
     Return,
 }
 
-/// What the lines of a block share.
+/// The state of a running block, shared by its lines.
 struct Running<'r, 'g> {
     given: &'r Given<'g>,
     notices: Vec<Notice>,
     /// Bytes of the messages.
     told: usize,
-    /// What the lines drew from sequences so far.
+    /// The numbers that the lines drew from sequences so far.
     drawn: Done,
     /// The error that is handled.
     handled: Option<SqlError>,
@@ -48,7 +48,7 @@ impl Call<'_> {
     /// Runs the block of `DO`.
     ///
     /// # Errors
-    /// What a line returns that no handler catches.
+    /// The error of a line that no handler catches.
     pub(super) fn run_block(
         &mut self,
         state: &mut SessionState,

@@ -1,4 +1,4 @@
-//! What begins and ends transactions, and parts of them.
+//! Statements that begin and end transactions, and parts of them.
 
 use super::state::{Reading, SessionState, TransactionState};
 use crate::error::{SqlError, code};

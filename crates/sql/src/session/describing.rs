@@ -1,5 +1,5 @@
-//! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
-//! which statement `EXECUTE` names.
+//! Descriptions of statements before they run: the statements of a text, their parameters and columns, their length,
+//! and the statement that `EXECUTE` names.
 
 use super::execute::with_context;
 use super::given::Given;
@@ -34,7 +34,7 @@ type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
 /// The statements of a text; one that does nothing if there are none.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// An error in the text.
 pub(super) fn statements_of(
     text: &str,
     parameter_types: &[Option<SqlType>],
@@ -92,7 +92,7 @@ pub(super) fn statements_of(
     statements.collect()
 }
 
-/// What is known of a statement that needs no plan; `None` if it is to be planned.
+/// The description of a statement that needs no plan; `None` if it has to be planned.
 ///
 /// # Errors
 /// That there is no such prepared statement.

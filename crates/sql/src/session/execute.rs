@@ -37,10 +37,10 @@ use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// How many rows of a long result are told at first, if nobody says.
+/// The rows of a long result that are sent first, without a limit of the client.
 const PORTION_ROWS: u64 = 10_000;
 
-/// What a statement did, and what is to be remembered of it.
+/// The result of a statement, and the digest of it to remember.
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
@@ -142,7 +142,7 @@ pub(super) fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
 /// Runs a statement that reads over a snapshot.
 ///
 /// # Errors
-/// What is wrong with it, or cannot be computed.
+/// An error in the statement, or of computing.
 pub(super) fn read(
     database: &Arc<Database>,
     state: &mut SessionState,
@@ -162,7 +162,7 @@ pub(super) fn read(
     statement.look_in(state.settings.path());
     let now = now();
     let (started, digests) = match &state.transaction {
-        // What is read only need not be run again.
+        // A statement of a transaction that only reads need not be run again.
         TransactionState::Open(open) => (open.started, !open.read_only),
         _ => (now, false),
     };
@@ -178,7 +178,7 @@ pub(super) fn read(
     };
     let tables = table_numbers(statement, source);
     let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
-    // What a stream sets would come when nobody waits for it any more.
+    // The effects of a streamed statement would come after its answer.
     if is_query && !digests && !statement.sets_session() && !statement.notifies() {
         let streamed = streamed(database, state, &given, version, snapshot, &tables);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
@@ -306,15 +306,15 @@ pub(super) fn reading(
     }
 }
 
-/// What statements of one serial call share.
+/// The state that statements of one serial call share.
 pub(super) struct Call<'c> {
     pub tx: &'c mut dyn WriteTarget,
     pub database: &'c Arc<Database>,
-    /// What the transaction does besides its rows.
+    /// The effects of the transaction besides its rows.
     pub effects: &'c mut Effects,
-    /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
+    /// The draws of the statement's run before. Afterwards those of this run, also if it failed.
     pub drawn: Done,
-    /// What it drew when it ran before, and did not draw again.
+    /// The draws of the run before that this one did not repeat.
     pub undrawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
     /// defined something.
@@ -325,7 +325,7 @@ impl Call<'_> {
     /// Runs a statement.
     ///
     /// # Errors
-    /// What is wrong with it, or cannot be computed or stored.
+    /// An error in the statement, of computing or of storing.
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
         let result = match given.statement.block() {

@@ -1,22 +1,23 @@
-//! A session: what one client says, and the transaction that it is in.
+//! A session: the statements of one client, and its transaction.
 //!
-//! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
+//! - [`state`]: the session's state; [`history`]: the statements of an open transaction, to be run again;
 //! - [`unit`]: a part of a flight that runs in one serial call;
-//! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
+//! - [`execute`]: one statement; [`describing`]: its description before it runs; [`telling`]: the digest of its answer;
 //! - [`block`]: the statements of `DO`;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
-//! - [`following`]: what a session is refused that only reads snapshots, of tables that another program has open;
-//! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
+//! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
+//!   snapshots;
+//! - [`control`]: beginning and end of transactions; [`parameters`]: `SET`, `SHOW` and `PREPARE`;
 //! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`;
-//! - [`spans`]: what `tracing` is told.
+//! - [`spans`]: spans for `tracing`.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
-//! what arrived together runs in one serial call. If that ends the transaction, the call commits. If not, everything is
-//! undone, and the session remembers the statements with a digest of what the client was told. The next call runs them
-//! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
-//! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more than a few
-//! statements goes on [`aside`], where nothing is run again, either.
+//! steps that arrived together run in one serial call. If they end the transaction, the call commits. If not,
+//! everything is undone. The session remembers the statements with a digest of the client's answers. The next call runs
+//! them again first and compares: a difference is `40001`. So the client's answers are those of a serial execution at
+//! the commit. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more
+//! than a few statements moves [`aside`], where nothing is run again, either.
 
 mod aside;
 mod beside;
@@ -89,11 +90,11 @@ impl Drop for Session {
     }
 }
 
-/// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
+/// The sent units without an answer: the number of their steps, without the ends, and the span of the wait.
 #[derive(Default)]
 struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
-/// What has to be done with a step that is no data.
+/// The handling of a step that is no data.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is taken apart at once, and a box would allocate for each step"
@@ -150,7 +151,7 @@ impl Session {
         self.state.interrupt = interrupt;
     }
 
-    /// Where notifications come for it, to be waited for, and taken when it [`Session::is_between`] transactions.
+    /// The inbox of its notifications. The caller waits for them, and takes them when [`Session::is_between`] is true.
     pub fn inbox(&self) -> Option<&Arc<Inbox>> {
         self.state.inbox.as_ref()
     }
@@ -183,13 +184,13 @@ impl Session {
         self.state.named.remove(name);
     }
 
-    /// Where it stands.
+    /// The state of its transaction.
     pub fn status(&self) -> TransactionStatus {
         self.state.transaction.status()
     }
 
-    /// The transaction, if one is open, has failed: its client was told an error of an answer that was read further after
-    /// the statement had run.
+    /// Fails the open transaction, if there is one: reading an answer further, after the statement had run, gave the
+    /// client an error.
     pub fn fail(&mut self) {
         self.state.fail();
     }
@@ -223,27 +224,27 @@ impl Session {
         self.state.settings.get(name).ok()
     }
 
-    /// The parameters of which clients are told, with their values: at the beginning all.
+    /// All parameters that are reported to clients, with their values: for the beginning of a connection.
     pub fn reported_parameters(&self) -> Vec<(String, String)> {
         self.state.settings.reported()
     }
 
-    /// The parameters that changed since they were asked for, of which clients are told.
+    /// The reported parameters that changed since the last call.
     pub fn take_changed_parameters(&mut self) -> Vec<(String, String)> {
         self.state.settings.take_changed()
     }
 
-    /// Prepares the statements of a text. Where there is one only, it is compiled, too; several are compiled when they
-    /// are run, since one may make what the next one uses. An empty text is one statement that does nothing.
+    /// Prepares the statements of a text. A single one is compiled, too; several are compiled when they run, since one
+    /// may make tables of the next. An empty text is one statement that does nothing.
     ///
-    /// The columns of one remain as they are told here: if the tables change so that it has others, running it fails
-    /// (`0A000`), and it is to be prepared again.
+    /// The columns of a single statement remain as described here. If a change of tables gives it others, running it
+    /// fails (`0A000`), and the client prepares it again.
     ///
-    /// A statement on a table that is made by another, which was sent before in the same flight and has not been run
-    /// yet, is not prepared: run those first.
+    /// A statement on a table that an earlier statement of the same flight makes cannot be prepared before that one has
+    /// run.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// An error in the text.
     pub fn prepare(
         &mut self,
         text: &str,
@@ -260,7 +261,7 @@ impl Session {
     /// As [`Session::prepare`], for statements that are run at once: their columns are not kept.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// An error in the text.
     pub fn prepare_to_run(
         &mut self,
         text: &str,
@@ -584,7 +585,7 @@ impl Session {
                 if open.read_only && !open.is_implicit && matches!(open.reading, Reading::Snapshot(_)))
     }
 
-    /// What a transaction signalled that has only read counts at its end.
+    /// Posts the signals of a transaction that has only read, at its end.
     fn signal_due(&mut self) {
         if !self.state.due.is_empty() {
             let signals = std::mem::take(&mut self.state.due);
@@ -644,7 +645,7 @@ impl Session {
                 *done
             }
             Err(error) => {
-                // What became of it is not known, or it did not run at all.
+                // The fate of the unit is unknown, or it did not run at all.
                 self.state.transaction = match is_idle {
                     false => TransactionState::Failed(OpenTransaction::default()),
                     true => TransactionState::Idle,
@@ -703,7 +704,7 @@ fn resolve_execute(
     }
 }
 
-/// What a serial call ends with whose changes are to be undone, and what it found.
+/// The end of a serial call whose changes are undone, with its result.
 #[derive(Debug, thiserror::Error)]
 #[error("undone on purpose")]
 struct Undone(Result<(), SqlError>);

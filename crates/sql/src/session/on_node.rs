@@ -1,7 +1,8 @@
 //! Units of a session on a node's tables: each is a transaction of the node, on a thread of its own, since it waits for locks
 //! that others hold and for stable storage.
 //!
-//! One that a deadlock chose is run again here if it is a transaction by itself; of another one the client is told (`40001`).
+//! A transaction that a deadlock ended is run again here if it is a single statement; for others the client gets
+//! `40001`.
 
 use super::unit::{Unit, UnitDone, UnitEnd};
 use super::{Session, describing};
@@ -16,7 +17,7 @@ use sardonyx_base::waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What became of a unit: what it says itself, unless the node did not run it or commit it.
+/// The result of a unit: its own end, unless the node did not run it or commit it.
 type Ran = (Option<UnitEnd>, Result<bool, Error>);
 
 impl Unit {

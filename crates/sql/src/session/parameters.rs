@@ -1,4 +1,4 @@
-//! What a session sets, shows and keeps: parameters, prepared statements.
+//! Statements on the session itself: parameters, prepared statements.
 
 use super::control::{is_read_only, isolation};
 use super::state::{OpenTransaction, Reading, SessionState, TransactionState};

@@ -1,4 +1,4 @@
-//! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
+//! The state of a session: its parameters, its prepared statements, and the history of its open transaction.
 
 use super::aside::{Kept, own_version};
 use super::given::SessionOptions;
@@ -24,7 +24,7 @@ pub(super) const NAMED_MAX: usize = 10_000;
 /// The most savepoints of a transaction.
 const SAVEPOINTS_MAX: usize = 1000;
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub user: Arc<str>,
@@ -35,13 +35,13 @@ pub(crate) struct SessionState {
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
-    /// What the statement drew from sequences when it ran aside. The stage gives it the same numbers.
+    /// The statement's draws from sequences when it ran aside. The stage gives it the same numbers.
     pub again: Done,
-    /// Says when what it runs is to end.
+    /// Ends the running statement, at its time limit or on request.
     pub interrupt: Arc<Interrupt>,
-    /// Where notifications come for it.
+    /// The inbox of its notifications.
     pub inbox: Option<Arc<Inbox>>,
-    /// What a transaction signalled that has committed by reading only.
+    /// The signals of a committed transaction that has only read.
     pub due: Signals,
     /// Its way to advisory locks, while a statement runs that may wait for them.
     pub locker: Option<Locker>,
@@ -56,12 +56,12 @@ pub(crate) enum TransactionState {
     Failed(OpenTransaction),
 }
 
-/// What an open transaction reads.
+/// The tables that an open transaction reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Reading {
     /// It has only read: one snapshot, taken at its first statement, with the version of the catalogue.
     Snapshot(Option<(Snapshot, u64)>),
-    /// It has written: what it did is run again at each flight.
+    /// The live tables, since it has written: its statements are run again at each flight.
     Live,
 }
 
@@ -71,14 +71,14 @@ pub(crate) struct OpenTransaction {
     /// When it began, in microseconds since 1970.
     pub started: i64,
     pub read_only: bool,
-    /// Nobody said `BEGIN`: it ends with the next end of what belongs together.
+    /// True without `BEGIN`: it ends at the next [`Step::Sync`](crate::Step::Sync).
     pub is_implicit: bool,
     pub settings_before: Settings,
-    /// What the session had drawn from sequences when it began.
+    /// The session's last numbers when it began.
     pub drawn_before: Drawn,
     pub reading: Reading,
     pub history: History,
-    /// Names, with how far the history had come then, and the settings.
+    /// The savepoints with their names.
     pub savepoints: Vec<Savepoint>,
     /// True if it changed tables.
     pub defines: bool,
@@ -98,12 +98,12 @@ pub(crate) struct OpenTransaction {
 #[derive(Debug)]
 pub(crate) struct Savepoint {
     name: String,
-    /// How far the history had come then.
+    /// The place in the history at that time.
     pub place: usize,
     settings: Settings,
-    /// The mark in the rows that the transaction has aside, and what it had done besides.
+    /// The mark in the rows that the transaction has aside, and in its effects.
     pub aside: Option<(Marked, EffectsMark)>,
-    /// How far the signals of a transaction that only reads had come.
+    /// The mark in the signals of a transaction that only reads.
     signals: SignalsMark,
 }
 
@@ -129,8 +129,8 @@ impl Default for OpenTransaction {
 }
 
 impl SessionState {
-    /// Of a user, with the parameters with which a client begins, and what it is to be told of them. `follows`: the
-    /// database is one that another program has open.
+    /// The state for a user, with the parameters with which a client begins, and notices for the client. `follows`:
+    /// another program has the database open.
     ///
     /// # Errors
     /// The first parameter that cannot have its value.
@@ -202,7 +202,7 @@ impl SessionState {
         outcome
     }
 
-    /// What stays of a session if the engine does not give it back: all but its transaction.
+    /// The part that stays if the engine does not give the state back: all but the transaction.
     pub fn kept(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
@@ -219,7 +219,7 @@ impl SessionState {
         }
     }
 
-    /// What a transaction by itself needs of it, which asks nothing of the session.
+    /// The part for a transaction by itself, which reads nothing of the session.
     pub fn by_itself(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
@@ -257,7 +257,7 @@ impl SessionState {
     /// The transaction, if one is open, has failed.
     pub fn fail(&mut self) {
         self.transaction = match std::mem::take(&mut self.transaction) {
-            // Nobody will say its end.
+            // It has no end of its own.
             TransactionState::Open(open) if open.is_implicit => {
                 self.settings.return_to(open.settings_before);
                 self.settings.end_transaction();
@@ -288,7 +288,7 @@ impl SessionState {
         });
     }
 
-    /// Begins a transaction of which nobody said `BEGIN`.
+    /// Begins a transaction without `BEGIN`.
     pub fn begin_implicit(&mut self) {
         self.begin(self.usually_reads());
         if let TransactionState::Open(open) = &mut self.transaction {

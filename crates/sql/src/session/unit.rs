@@ -46,7 +46,7 @@ pub(super) struct Unit {
     version: Option<u64>,
 }
 
-/// What became of a unit.
+/// The result of a unit.
 #[derive(Debug)]
 pub(super) struct UnitDone {
     pub state: SessionState,
@@ -59,12 +59,12 @@ pub(super) struct UnitDone {
     pub posted: Option<Posted>,
 }
 
-/// How the serial call of a unit ends: it commits, or what it did is undone.
+/// The end of a unit's serial call: it commits, or its changes are undone.
 pub(super) type UnitEnd = Result<Box<UnitDone>, Box<UnitDone>>;
 
 impl UnitDone {
-    /// The engine did not run it, or does not know its fate: so it is told to the first step, and all that follow to
-    /// the next end are skipped.
+    /// The result of a unit that the engine did not run, or whose fate it does not know. The first step gets the error,
+    /// and those up to the next end are skipped.
     pub fn refused(error: SqlError, steps: Vec<bool>, status: TransactionStatus) -> UnitDone {
         let mut outcomes = Vec::with_capacity(steps.len());
         let mut error = Some(error);
@@ -111,13 +111,13 @@ pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
     steps.map(|step| matches!(step, Step::Sync)).collect()
 }
 
-/// How a serial call ends.
+/// The end of a serial call.
 enum End {
     Commit,
     Undo,
 }
 
-/// What goes on after a step.
+/// The way on after a step.
 enum Next {
     Go,
     End(End, bool),
@@ -278,7 +278,7 @@ impl Unit {
     fn run_steps(&mut self, tx: &mut dyn WriteTarget) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
-            // The end of what belongs together is one all the same, and is told why it is none of a commit.
+            // A [`Step::Sync`] is an end all the same, but its outcome is the error of its commit.
             let is_sync = matches!(self.steps.pop_front(), Some(Step::Sync));
             self.outcomes.push(Outcome::Failed(error));
             match is_end {
@@ -287,7 +287,7 @@ impl Unit {
             }
             return (End::Undo, !is_sync);
         }
-        // What stands between two ends without `BEGIN` is a transaction, too.
+        // Steps between two ends without `BEGIN` are a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
             self.state.begin(self.state.usually_reads());
@@ -298,7 +298,7 @@ impl Unit {
         let mut implicit = is_implicit || self.state.transaction.is_implicit();
         loop {
             let Some(step) = self.steps.pop_front() else {
-                // What is left of it comes with the next flight.
+                // The rest of the transaction comes with the next flight.
                 if let TransactionState::Open(open) = &mut self.state.transaction {
                     open.is_implicit = implicit;
                 }
@@ -434,7 +434,7 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
-    /// What is done before a commit: deferred constraints are checked, then temporary tables are emptied or dropped.
+    /// Prepares a commit: checks deferred constraints, then empties or drops temporary tables.
     fn at_commit(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         constraints::at_commit(tx)?;
         if let Some(schema) = self.state.settings.ending_at_commit() {
@@ -488,7 +488,7 @@ impl Unit {
             Some(Statement::Rollback {
                 savepoint: Some(_), ..
             }) if !*implicit => {
-                // What was done since is undone with all; what is left is run again by the next unit.
+                // The changes since the savepoint are undone with all others; the next unit runs the rest again.
                 let outcome = control::without_data(&mut self.state, statement);
                 let failed = matches!(outcome, Some(Outcome::Failed(_)));
                 self.outcomes.extend(outcome);
@@ -595,7 +595,7 @@ impl Unit {
 fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
     let mut open = is_open;
     let mut any = is_open;
-    // What has no end belongs together with what is still to come.
+    // Steps without an end belong together with later ones.
     if !matches!(steps.back(), Some(Step::Sync)) {
         return true;
     }

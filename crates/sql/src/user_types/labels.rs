@@ -1,4 +1,4 @@
-//! Labels of enum types for who reads rows without SQL, which has their numbers: an export.
+//! Labels of enum types for programs that read rows without SQL, as numbers: an export.
 
 use super::UserTypes;
 use crate::error::SqlError;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub struct EnumLabels(BTreeMap<usize, EnumType>);
 
 impl EnumLabels {
-    /// The table whose rows say it: a kind, a name and a body each.
+    /// The table with the rows to read: a kind, a name and a body each.
     pub const TABLE: &str = crate::relation::OBJECTS;
 
-    /// Those of a table, of the rows of [`EnumLabels::TABLE`].
+    /// The enum types of a table, from the rows of [`EnumLabels::TABLE`].
     ///
     /// # Errors
     /// `XX001` for a row that cannot be read.

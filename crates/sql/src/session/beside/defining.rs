@@ -68,7 +68,7 @@ fn define_whole(
         (None, None) => return Ok(Came::InStage),
     };
     if has_run {
-        // What others have compiled since then may be for a catalogue that was undone.
+        // Other sessions may have compiled plans for a catalogue that was undone.
         database.catalogue_changed();
     }
     match made {
@@ -78,8 +78,8 @@ fn define_whole(
 }
 
 impl<'w> Whole<'w> {
-    /// The work of a statement on the rows of a table, if these are many; else none, or if something is wrong with the
-    /// statement, which is told where it runs.
+    /// The work of a statement on the rows of a table, if they are many. `None` otherwise, or for an error in the
+    /// statement: the run of it finds the error.
     fn defining(
         (database, limits): (&'w Arc<Database>, &'w BesideLimits),
         given: &Given<'_>,

@@ -24,13 +24,13 @@ use std::sync::Arc;
 /// Kept rows take so many bytes at most: more are many.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// Where the rows of a statement go.
+/// The target of a statement's rows.
 #[derive(Debug)]
 pub(super) struct Filling<'f> {
     pub whole: &'f Whole<'f>,
-    /// In which it reads.
+    /// The snapshot that the statement reads.
     snapshot: Snapshot,
-    /// So many rows the table has.
+    /// The number of rows of the table.
     there: u64,
     /// True if the table can have a next content.
     pub may_be_many: bool,

@@ -85,7 +85,7 @@ pub(super) fn insert(
     let ended = match (ran, filling.stop.take()) {
         (_, Some(stop)) => Err(stop),
         (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),
-        // The open transaction tells it as it stands after the rows before it.
+        // The open transaction gives the error in its place, after the rows before it.
         (Err(_), None) => Err(Stop::Open),
         (Ok(()), None) => Ok(()),
     };

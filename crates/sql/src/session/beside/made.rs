@@ -65,10 +65,10 @@ impl BesideLimits {
 /// The result of a committed statement, and the ticket to await before it is sent.
 pub(super) type Ran<T> = (T, Ticket<()>);
 
-/// What came of trying.
+/// The result of an attempt.
 pub(in crate::session) enum Came<T> {
     Done(T),
-    /// The table is not what it was.
+    /// The table has changed meanwhile.
     Again,
     /// The statement runs as an open transaction of its own ([`super::open`]).
     Open,
@@ -77,7 +77,7 @@ pub(in crate::session) enum Came<T> {
 }
 
 impl<T> Came<T> {
-    /// What an error of the engine means.
+    /// The result of an error of the engine.
     pub fn of(error: Error) -> Result<Self, SqlError> {
         match error {
             Error::Conflict(_) => Ok(Came::Again),
@@ -85,7 +85,7 @@ impl<T> Came<T> {
             Error::Unavailable(_) | Error::Closed(_) => Err(error.into()),
             // There is no room, or another statement makes a content.
             Error::Full(_) | Error::Limit(_) | Error::Refused(_) => Ok(Came::InStage),
-            // A row cannot be stored, as a duplicate: the open transaction tells that.
+            // A row cannot be stored, as a duplicate: the open transaction gives the error.
             _ => Ok(Came::Open),
         }
     }
@@ -98,10 +98,10 @@ pub(super) struct Content {
     pub snapshot: Snapshot,
 }
 
-/// What becomes of each row of a table.
+/// The next form of each row of a table.
 #[derive(Debug)]
 pub(super) enum Made<'m> {
-    /// What a statement makes of it.
+    /// The statement rewrites it.
     Rewritten(Rewriting<'m>),
     /// It stays as it is.
     Kept {
@@ -188,12 +188,12 @@ impl Made<'_> {
     }
 }
 
-/// What is done to the next content: rows go, and rows come.
+/// Changes of the next content: rows that go, and rows that come.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'m> {
     pub gone: Vec<Vec<Value>>,
     pub come: Vec<Vec<Value>>,
-    /// How many more rows the statement has taken.
+    /// The number of rows that the statement has taken since.
     pub taken: i64,
     /// Memory for these rows.
     memory: Memory<'m>,

@@ -2,18 +2,18 @@
 //! changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000. Reads do not wait for a
 //! call on more rows than a slice.
 //!
-//! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
-//! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
-//! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
-//! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
-//! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]).
-//! Statements that define something ([`defining`]) fill an index in short calls ([`index`]), or look at a table's rows in snapshots
-//! ([`checking`]). All other statements that change rows run as an open transaction ([`open`]): also those of which a row
-//! cannot be stored, so that the error is the usual one.
+//! `UPDATE` and `DELETE` whose new row depends on the old one only ([`Rewriting`](crate::plan::rewriting::Rewriting))
+//! look at a snapshot of their table first. If few rows are concerned ([`few`]), one short call changes them. If many
+//! are ([`whole`]), the table's next content is made beside its present one in short calls, and one call replaces it.
+//! In both cases, the call that commits looks again at rows that others changed since the snapshot. So the statement
+//! behaves as if it had run there. Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into
+//! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
+//! table's rows in snapshots ([`checking`]). All other statements that change rows run as an open transaction
+//! ([`open`]). So does a statement with a row that cannot be stored: its error is the usual one.
 //!
-//! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs in
-//! the stage as any statement after so many attempts ([`ATTEMPTS`]), if there is no room for a second content, and if the
-//! snapshot that it reads is ended for want of memory. Each attempt, and the stage, has the numbers that the attempts before
+//! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
+//! in the stage after its last attempt ([`ATTEMPTS`]). It also does if there is no room for a second content, or if a
+//! lack of memory ended the snapshot that it reads. Each attempt, and the stage, gets the numbers that earlier attempts
 //! drew from sequences.
 
 mod checking;

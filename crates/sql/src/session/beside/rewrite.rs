@@ -67,16 +67,16 @@ pub(super) fn rewrite(
     }
 }
 
-/// How many rows a statement takes.
+/// The rows that a statement takes.
 enum Sought<'m> {
     /// Their keys.
     Few(Vec<Vec<Value>>, Memory<'m>),
     Many,
-    /// Few rows were looked at: that is as soon done in the stage.
+    /// The statement looked at few rows: the stage is as fast.
     Short,
 }
 
-/// What ends a walk over rows that are many.
+/// Ends a walk over rows that are many.
 #[cold]
 fn enough() -> SqlError {
     SqlError::syntax("there are enough of them")

@@ -29,10 +29,10 @@ pub(super) const LAST_ROWS: usize = 200;
 pub(super) const OTHERS_FIRST: Duration = Duration::from_millis(10);
 /// A call in which others begin to wait ends at the next multiple of so many rows.
 const AT_LEAST: usize = 100;
-/// How often rows that were changed meanwhile are made again before the last call.
+/// The rounds before the last call, each of which makes rows again that were changed meanwhile.
 pub(super) const ROUNDS: usize = 8;
 
-/// What ends a call.
+/// The end of a call.
 #[derive(Debug)]
 pub(super) enum Stop {
     Engine(Error),
@@ -95,7 +95,7 @@ impl Stop {
     }
 }
 
-/// What a table's next content is made of.
+/// The inputs of a table's next content.
 #[derive(Debug)]
 pub(super) struct Whole<'w> {
     pub database: &'w Arc<Database>,

@@ -1,5 +1,6 @@
-//! Units on a node whose transactions a deadlock ends: the client is told so once, its transaction ends where its statements
-//! say, and later steps of its flight are run. A thread that serves others steps aside where it waits for a node.
+//! Units on a node whose transactions a deadlock ends. The client gets one error, the transaction ends where its
+//! statements end it, and later steps of the flight run. A thread that serves others steps aside where it waits for a
+//! node.
 
 use super::*;
 use crate::database::Database;
@@ -209,7 +210,7 @@ fn a_commit_that_a_deadlock_ends_has_ended_its_transaction() {
         fresh.told(0, &["begin", UPDATE, "sync"]),
         ["BEGIN", "UPDATE 1", "T"]
     );
-    // A statement before it is told, and skips it: the client ends its transaction.
+    // A statement before the commit gets the error, and the commit is skipped: the client ends its transaction.
     let told = fresh.told(1, &[UPDATE, "commit", "sync"]);
     assert_eq!(told, ["40001", "skipped", "E"]);
     assert_eq!(fresh.told(0, &["rollback", "sync"]), ["ROLLBACK", "I"]);

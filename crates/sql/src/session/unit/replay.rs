@@ -1,5 +1,5 @@
-//! What an open transaction did, run again before a unit's own steps: each statement with what its session knew then, and
-//! what its client was told compared with what it would be told now.
+//! The replay of an open transaction before a unit's own steps: each statement runs with the session's parameters of
+//! its first run, and its answer is compared with the client's.
 
 use super::Unit;
 use crate::class::Class;

@@ -119,7 +119,7 @@ fn is_long(statement: &Prepared, database: &Database) -> bool {
     }
 }
 
-/// How a unit ends that is to be undone in any case.
+/// The end of a unit that is undone in any case.
 #[derive(Debug, thiserror::Error)]
 enum UndoneUnit {
     /// As it should.
