@@ -1,5 +1,5 @@
-//! What a statement costs: prepared updates and selects by key, in flights of one and of many, on a database whose log is
-//! on the disk. Prints microseconds for each statement.
+//! The time of statements: prepared updates and selects by key, in flights of one and of many, on a database whose log
+//! is on the disk. Prints microseconds for each statement.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sql --example statement_cost -- [DIRECTORY]

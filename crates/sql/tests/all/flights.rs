@@ -18,7 +18,7 @@ fn prepared(session: &mut Session, text: &str) -> Arc<Prepared> {
     session.prepare(text, &[]).expect(text).remove(0)
 }
 
-/// What was told, in short.
+/// The outcomes, in short.
 fn told(outcomes: &[Outcome]) -> Vec<String> {
     let outcomes = outcomes.iter().map(|outcome| match outcome {
         Outcome::Done(complete) => complete.tag.to_string(),
@@ -68,7 +68,7 @@ fn each_end_ends_a_transaction() {
         "I",
     ];
     assert_eq!(told(&outcomes), expected);
-    // The second did nothing: what was told of its first statement was told before it failed.
+    // The second flight changed nothing: its first answer was sent before it failed.
     let found = query(&mut session, "select id from t order by id").expect("it is read");
     assert_eq!(found, ["1", "4"]);
 }
@@ -170,7 +170,7 @@ fn a_plan_is_made_again_when_the_table_changes() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["1|2"]);
-    // The client was told two columns, and reads what comes as such.
+    // The client got a description of two columns, and reads the rows by it.
     for _ in 0..2 {
         let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
         assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
@@ -323,7 +323,7 @@ fn a_transaction_has_any_number_of_statements() {
     let error = run(&mut session, temporary).expect_err("too many");
     assert_eq!(error.code, code::TOO_COMPLEX);
     run(&mut session, "rollback").expect("it is rolled back");
-    // What is in the way of one that is too long to be run again is told.
+    // A transaction too long to be run again gets the reason for which it cannot commit.
     run(&mut session, "begin; select x from t where id = 3").expect("it begins");
     wait(session.run(many().collect()));
     run(&mut session, "update t set x = 1 where id = 4").expect("it changes a row");
@@ -447,7 +447,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
         query(&mut fresh.session(), "select x from t").expect("read"),
         ["50"]
     );
-    // What only read is of its snapshot, and needs no comparison.
+    // A transaction that has only read sees its snapshot, and needs no comparison.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     run(&mut fresh.session(), "update t set x = 51").expect("changed meanwhile");
@@ -457,7 +457,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["50"]);
-    // If nobody changed anything, it commits.
+    // Without a change meanwhile it commits.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));

@@ -335,7 +335,7 @@ fn a_schema_that_changes_is_seen_also_by_what_was_prepared_before() {
         query(&mut reader, "select * from t").unwrap(),
         Vec::<String>::new()
     );
-    // Its client was told of a text.
+    // Its client got a description with a text.
     assert_eq!(code(&mut reader, "execute p"), "0A000");
     both.write("alter table t rename to u");
     assert_eq!(code(&mut reader, "select * from t"), "42P01");

@@ -102,7 +102,7 @@ impl Both {
 }
 
 impl Drop for Both {
-    /// What is called between two calls has the database, which would stay for ever.
+    /// Drops the callback between two calls: it has the database, and would keep it alive.
     fn drop(&mut self) {
         self.aside.database.set_beside(unlimited());
     }
@@ -111,7 +111,7 @@ impl Drop for Both {
 /// Rows and the number of a tag, or the code of an error.
 pub type Told = Result<(Vec<String>, Option<u64>), &'static str>;
 
-/// What a statement told: its rows, in order, and its tag; or the code of its error.
+/// The answer of a statement: its rows, in order, and its tag; or the code of its error.
 pub fn told(session: &mut Session, text: &str) -> Told {
     let done = run(session, text).map_err(|error| error.code)?;
     let mut rows: Vec<String> = done.iter().flat_map(lines).collect();
@@ -175,7 +175,7 @@ fn judge(seed: u64) {
         let large = LARGE[draw(LARGE.len() as u64) as usize];
         let chance = draw(4);
         let (aside, plain) = (both.aside.database.clone(), both.plain.database.clone());
-        // What a definition would say of the rows at some moment: if they violate it in a snapshot, that is its answer.
+        // The errors of the definition at each moment: if the rows violate it in a snapshot, that is its answer.
         let defines = large.starts_with("create") || large.starts_with("alter");
         let said = Arc::new(Mutex::new(Vec::new()));
         let say = {
@@ -455,7 +455,7 @@ fn rows_that_are_copied_go_into_a_next_content_or_run_in_the_stage() {
     for (data, few, copied) in [
         (good.clone(), 0, Some(3000)),
         (good.clone(), 1_000_000, Some(3000)),
-        // Of a row that is there the usual is told.
+        // A row that exists has the usual error.
         (format!("{good}{}", line(7)), 0, None),
         (format!("{good}{}", line(1007)), 0, None),
         (format!("{good}not a line\n"), 0, None),

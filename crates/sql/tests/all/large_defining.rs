@@ -285,7 +285,7 @@ fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_
     assert!(passing > 3 * alone, "{passing} calls, {alone} alone");
 }
 
-/// What makes rows violate a statement, the statement, and what has them meet it again.
+/// A statement after which rows violate the next one, that one, and one after which they meet it again.
 const VIOLATED: [[&str; 3]; 6] = [
     [
         "update t set b = 'a text that is long 1' where id = 60",

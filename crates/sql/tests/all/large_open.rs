@@ -40,7 +40,7 @@ fn a_transaction_with_large_statements_commits_them_beside_others() {
     for transaction in transactions {
         for meanwhile in [
             "select 1",
-            // It is read, and changes nothing that is told.
+            // The row is read, and changes no answer.
             "update t set b = 'other' where id = 9",
         ] {
             let both = Both::new();
@@ -126,7 +126,7 @@ fn rows_of_large_statements_have_numbers_of_sequences() {
             both.aside.database.set_beside(crate::large::unlimited());
             assert!(*times.lock().expect("no panic") > 0, "{large} ran aside");
             assert_eq!(aside, told(&mut both.plain.session(), large), "{large}");
-            // What was drawn is not drawn again, also by the next process.
+            // Numbers are drawn once, also by the next process.
             both.aside.reopen();
             for fresh in [&both.aside, &both.plain] {
                 let mut session = fresh.session();

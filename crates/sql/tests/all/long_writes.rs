@@ -165,7 +165,7 @@ fn a_long_write_ends_at_its_time_limit() {
 fn what_ran_before_a_long_write_is_answered_while_it_runs() {
     let fresh = tables();
     let (mut session, mut other) = (fresh.session(), fresh.session());
-    // It has run, and waits to be durable; nobody asks yet.
+    // It has run, and waits to be durable; its answer is not awaited yet.
     let steps = flight(&mut session, "update t set v = 1 where id = 1").expect("it is there");
     let mut short = Box::pin(session.run(steps));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -281,7 +281,7 @@ proptest! {
         run(&mut session, "create table t (id int primary key, x text)").expect("created");
         for text in texts {
             if let Err(error) = run(&mut session, &text) {
-                // What goes wrong inside would be told with this code.
+                // An error inside the engine would have this code.
                 prop_assert_ne!(error.code, code::INTERNAL, "{}: {}", text, error);
             }
         }

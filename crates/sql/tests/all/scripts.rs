@@ -123,7 +123,7 @@ impl Script<'_> {
     }
 }
 
-/// An error as a client is told it, line by line.
+/// An error's fields, as a client gets them, line by line.
 fn told(error: &SqlError) -> Vec<String> {
     let fields = [
         ("DETAIL", &error.detail),

@@ -71,7 +71,7 @@ pub mod on_nodes {
     use super::*;
     use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
 
-    /// What two nodes share, and the second one's database.
+    /// The nodes, their shared memory, and the second one's database.
     pub struct Shared {
         nodes: Nodes,
         memory: tempfile::TempDir,
@@ -159,7 +159,7 @@ pub fn flight(session: &mut Session, text: &str) -> Result<Vec<Step>, SqlError> 
     Ok(steps.chain([Step::Sync]).collect())
 }
 
-/// What the statements of a text did, or the first error.
+/// Runs the statements of a text: their results, or the first error.
 pub fn run(session: &mut Session, text: &str) -> Result<Vec<Complete>, SqlError> {
     let steps = flight(session, text)?;
     let mut done = Vec::new();
@@ -173,7 +173,7 @@ pub fn run(session: &mut Session, text: &str) -> Result<Vec<Complete>, SqlError>
     Ok(done)
 }
 
-/// What a statement with parameters did.
+/// Runs a statement with parameters.
 pub fn execute(
     session: &mut Session,
     text: &str,
@@ -196,7 +196,7 @@ pub fn execute(
     }
 }
 
-/// What `COPY … FROM STDIN` did.
+/// Runs `COPY … FROM STDIN`.
 pub fn copy_in(session: &mut Session, text: &str, data: &[u8]) -> Result<Complete, SqlError> {
     let statement = session.prepare(text, &[])?.remove(0);
     let data = CopyData(data.to_vec());

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 /// The rows around an expression: of each query the things of its `FROM`, by their names.
 type Around<'r> = Vec<Vec<(&'r str, Row)>>;
 
-/// What a query gives, as lines.
+/// The rows of a query, as lines.
 pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
     let mut around = Around::new();
     shown(&evaluate(tables, query, &mut around))
 }
 
-/// The first rows behind some of what a query gives, in the order of all columns: of each whether it is descending.
+/// The first rows of a query behind the skipped ones, in the order of all columns. `descending` has a value for each
+/// column.
 pub fn top_of(
     tables: &Tables,
     query: &Query,

@@ -23,7 +23,7 @@ enum Condition {
     Either([(Of, i64); 2], [(Of, i64); 2]),
 }
 
-/// Whether two values compare so; a null says it of nothing.
+/// True if the operator holds for two values; never with a null.
 fn holds(left: Option<i64>, operator: &str, right: Option<i64>) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
         return false;

@@ -138,7 +138,7 @@ pub struct Select {
     pub windows: Vec<(Window, Vec<Operand>)>,
 }
 
-/// What a window function is computed of.
+/// The argument of a window function.
 #[derive(Clone, Debug)]
 pub enum Operand {
     Number(Number),
@@ -161,7 +161,7 @@ pub enum Of {
     Query(Query),
 }
 
-/// What an expression may name: the things of each `FROM`, the innermost last.
+/// The names that an expression may use: the tables of each `FROM`, the innermost last.
 type Names = Vec<Vec<(String, Vec<String>)>>;
 
 /// Makes queries.
