@@ -1,10 +1,11 @@
-//! Advisory locks: numbers that sessions lock for each other. The database looks at none of them.
+//! Advisory locks: numbers that sessions lock for each other. The database itself ignores them.
 //!
-//! A lock is of a session or of its transaction, shared or exclusive. A session may have it several times. Who waits is in
-//! a queue, so that shared locks do not overtake an exclusive one for ever. Nothing here is stored.
+//! A lock belongs to a session or to its transaction, and is shared or exclusive. A session may hold it several times.
+//! Waiting sessions form a queue, so that shared locks cannot overtake an exclusive one for ever. Nothing here is
+//! stored.
 //!
-//! Invariants: no two sessions have a lock unless both have it shared. No circle of sessions waits: the one that would
-//! close it is refused.
+//! Invariants: two sessions hold the same lock only if both hold it shared. No circle of sessions waits: the request
+//! that would close it is refused.
 
 use crate::error::{SqlError, code};
 use sardonyx_base::waiting::BETWEEN_LOOKS;

@@ -1,4 +1,4 @@
-//! Aggregates: what is computed of the rows of a group.
+//! Aggregates: their functions and types, and the grouping of rows.
 
 mod moments;
 mod ordered_set;

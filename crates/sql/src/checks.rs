@@ -1,7 +1,7 @@
-//! Conditions of SQL tested on rows that others have: CHECK for the store below, and the rows that someone looks for.
+//! Conditions of SQL on stored rows: CHECK for the store below, and the conditions of searches.
 //!
-//! The store tests a table's conditions in SQL by what is said here once for the process ([`enforce_checks`]). A condition
-//! asks for nothing but the row's values, so it is tested without a session and without a database.
+//! The store tests conditions in SQL by a function that the process registers once ([`enforce_checks`]). A condition
+//! reads only the row's values, so it is tested without a session and without a database.
 
 use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;

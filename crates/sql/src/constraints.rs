@@ -1,10 +1,10 @@
 //! The time at which foreign keys and deferrable unique keys are checked: the end of the statement, or of the
 //! transaction if they are deferred.
 //!
-//! A statement runs while the engine holds references and keys back ([`in_statement`]). At its end those that are not
-//! deferred are checked; the others are checked before the commit ([`at_commit`]). `SET CONSTRAINTS` changes this until
-//! the transaction ends. The session's parameters keep it, so that a repeated statement finds the modes of its first
-//! run.
+//! While a statement runs, the engine postpones checks of references and keys ([`in_statement`]). At its end those that
+//! are not deferred are checked; the others are checked before the commit ([`at_commit`]). `SET CONSTRAINTS` changes
+//! this until the transaction ends. The session's parameters keep it, so that a repeated statement finds the modes of
+//! its first run.
 
 use crate::error::{SqlError, code};
 use crate::expression::Environment;

@@ -1,7 +1,7 @@
-//! Cursors, as statements have them: what `DECLARE`, `FETCH`, `MOVE` and `CLOSE` say.
+//! Cursors: the statements `DECLARE`, `FETCH`, `MOVE` and `CLOSE`.
 //!
-//! A cursor is what the protocol calls a portal. So who speaks the protocol keeps it, and runs its query as any other that
-//! is read in portions ([`Prepared::cursor`]); a session does not know it.
+//! A cursor is a portal of the protocol. So the server keeps it, and runs its query as any other that is read in
+//! portions ([`Prepared::cursor`]). A session does not know it.
 //!
 //! Source: PostgreSQL's documentation, *DECLARE*, *FETCH*, *MOVE*, *CLOSE*.
 

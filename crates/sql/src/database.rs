@@ -1,5 +1,5 @@
-//! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
-//! the version of the catalogue, the procedures that a program registered.
+//! A database as SQL sees it, shared by all sessions: the tables, and the state beside them. That is the sequences'
+//! next numbers, the version of the catalogue, and the procedures that a program registered.
 
 use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};

@@ -1,9 +1,9 @@
 //! A database's tables, sequences, views and procedures as SQL that creates them again, here or in PostgreSQL.
 //!
-//! In an order in which it can be run: sequences that no column has, tables, their indexes, references (which may go in
-//! circles), views behind those that they read, procedures, comments, and the numbers at which sequences go on.
+//! The statements are in an order that can be run: sequences without a column, tables, their indexes, references (which
+//! may form circles). Then views behind those that they read, procedures, comments, and the positions of sequences.
 //!
-//! Invariant: a database that is created by it declares itself by the same text.
+//! Invariant: a database that is created by this text declares itself by the same text.
 
 mod comments;
 

@@ -1,4 +1,4 @@
-//! The transaction in which tables are made, changed and dropped: of any store that can. Definitions know no other.
+//! The transaction of data definition: creates, changes and drops tables, in any store that supports it.
 
 use crate::error::SqlError;
 use crate::source::Source;

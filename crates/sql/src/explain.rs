@@ -1,4 +1,4 @@
-//! `EXPLAIN`: how a statement is run, as rows of text.
+//! `EXPLAIN`: the plan of a statement, as rows of text.
 
 mod lines;
 mod written;

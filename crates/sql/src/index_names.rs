@@ -1,4 +1,5 @@
-//! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in errors.
+//! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in
+//! errors.
 //!
 //! [`crate::indexed`] compiles them.
 

@@ -1,8 +1,8 @@
 //! Clauses of statements: kept, or refused by name.
 //!
-//! The parser knows the clauses of many systems. Its structures are taken apart whole here, without a rest, so that a
-//! clause that a newer parser reads does not compile before somebody decides of it. What has to do with columns and
-//! constraints is taken apart where tables are defined.
+//! The parser knows the clauses of many systems. Its structures are destructured completely here. So a clause of a
+//! newer parser does not compile before it is handled. Clauses of columns and constraints are destructured where tables
+//! are defined.
 
 use crate::error::{SqlError, code};
 use sqlparser::ast::{

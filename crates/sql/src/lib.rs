@@ -2,7 +2,7 @@
 //! engine's transactions. A server puts a wire protocol before it; a shell calls it directly.
 //!
 //! - [`Database`]: the tables and what SQL knows beyond them, shared by all sessions;
-//! - [`Session`]: one client: it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
+//! - [`Session`]: one client; it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
 //! - [`Prepared`], [`Step`], [`Outcome`]: input and output; [`SqlError`]: the errors;
 //! - [`ProcedureCall`]: a procedure called inside of a program's own transaction, without a session;
 //! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients write

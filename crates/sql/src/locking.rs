@@ -1,6 +1,7 @@
 //! `FOR UPDATE` and `FOR SHARE`: the queries that they may follow, and the tables that they name.
 //!
-//! No row is locked: a transaction whose answers have changed by its commit fails, which is what a lock would prevent.
+//! No row is locked: a transaction whose answers have changed by its commit fails. A lock would prevent the same
+//! change.
 
 use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of};

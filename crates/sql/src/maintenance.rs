@@ -1,6 +1,7 @@
 //! `VACUUM`, `ANALYZE` and `REINDEX`: their grammar, and the tables, columns and indexes that they name.
 //!
-//! They change nothing, since rows have no dead versions and plans no statistics. What they name must be there.
+//! They change nothing, since rows have no dead versions and plans no statistics. The objects that they name must
+//! exist.
 
 use crate::class::Special;
 use crate::error::{SqlError, code};

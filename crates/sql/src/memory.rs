@@ -1,4 +1,4 @@
-//! The memory that rows take, against the bounds of the statement and of all sessions.
+//! The memory of rows, within the bounds of the statement and of all sessions.
 
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;

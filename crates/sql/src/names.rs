@@ -1,4 +1,4 @@
-//! Names as SQL has them: folded to lower case unless they are quoted.
+//! Names in SQL: folded to lower case unless they are quoted.
 
 use crate::error::{SqlError, code};
 use crate::types::NamedCollation;

@@ -1,4 +1,4 @@
-//! `ON COMMIT` of a temporary table, as it is declared and noted.
+//! `ON COMMIT` of a temporary table: the declared and stored action.
 
 use serde::{Deserialize, Serialize};
 use sqlparser::ast;

@@ -1,4 +1,4 @@
-//! From text to trees, within bounds: how long a text may be, how deep it may go.
+//! From text to syntax trees, with bounds on the length and the depth of a text.
 
 mod block;
 mod collations;

@@ -1,12 +1,13 @@
-//! Schemas: how the database keeps the name of something in one.
+//! Schemas, and the names under which the database keeps their objects.
 //!
-//! The engine knows tables by one name. That of a table of `public` is its own, and of another schema's `schema.table`; so
-//! programs without SQL name it. A name of `public` that has a point in it is kept as `public.a.b`, so that the first point
-//! of a kept name always ends a schema. A table with a point in its name that a program, or an older version, made in
-//! `public` counts as one of the schema before the point. It is found by its whole name in quotes as before.
+//! The engine knows tables by one name. A table of `public` has its own name there, one of another schema is
+//! `schema.table`: programs without SQL use these names. A name in `public` with a point is kept as `public.a.b`, so
+//! the first point of a kept name always ends a schema. A program or an older version may have made a table in `public`
+//! with a point in its name. It counts as one of the schema before the point, and is found by its whole name in quotes
+//! as before.
 //!
-//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. One that has none is there as long as a
-//! table is in it.
+//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. A schema without an object exists as
+//! long as it has a table.
 
 use crate::error::{SqlError, code};
 use crate::names::{is_this_database, name_of, parts_of, quoted};

@@ -1,4 +1,4 @@
-//! A statement that is prepared: parsed once, and compiled once for the tables as they are.
+//! A prepared statement: parsed once, and compiled once for the present state of the tables.
 
 mod compiled;
 

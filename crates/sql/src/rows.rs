@@ -1,4 +1,4 @@
-//! Rows as plans and expressions read them: of a table, or values that were computed.
+//! Rows as plans and expressions read them: of a table, or computed values.
 
 use crate::error::SqlError;
 use sardonyx::low_level::Address;

@@ -1,4 +1,4 @@
-//! Plans run in a transaction: what a statement on data did, and the rows that it gives.
+//! Plans run in a transaction: the results of statements on data, and the rows that they give.
 
 use crate::column::ResultColumn;
 use crate::constraints::in_statement;

@@ -1,4 +1,4 @@
-//! The schemas of a database, as they are stored, and what is in them.
+//! The schemas of a database, as they are stored, and their objects.
 
 use crate::error::SqlError;
 use crate::path::{PUBLIC, schema_of};

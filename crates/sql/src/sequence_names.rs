@@ -1,8 +1,8 @@
 //! Names of sequences in the texts of defaults.
 //!
-//! A default is computed in whatever session inserts a row, and of programs without one. So its text says the schema of each
-//! sequence that it names, unless that is `public`: a name without a schema means that of `public`, whatever the path of the
-//! session is.
+//! A default is computed in any session that inserts a row, and for programs without one. So its text has the schema of
+//! each sequence that it names, except `public`. A name without a schema means `public`, whatever the session's search
+//! path.
 
 use crate::error::{SqlError, code};
 use crate::names::quoted;

@@ -1,10 +1,10 @@
 //! The effects of a transaction besides its rows, which others see once it commits: on sequences, and on channels
 //! (`LISTEN`, `NOTIFY`).
 //!
-//! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
-//! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). Programs that call procedures by
-//! name have no session, and are refused signals.
+//! Both are gathered again when a transaction is run again, go back with its savepoints, and take effect in the call
+//! that commits ([`Database::effects_committed`]). So a notification arrives once, in the order of the commits. It is
+//! delivered when the transaction is durable: the session that waits for that reports it ([`Posted::durable`]).
+//! Programs that call procedures by name have no session, and are refused signals.
 
 mod noted;
 

@@ -1,5 +1,5 @@
-//! The store that has a database's tables: main memory, whose sessions take turns in one serial stage; a node, whose
-//! sessions run side by side with those of other nodes under page locks; or another program's, which is followed.
+//! The store of a database's tables. In main memory, sessions take turns in one serial stage. On a node, sessions run
+//! side by side with those of other nodes, under page locks. A database that another program has open is followed.
 //!
 //! A session's open transaction holds nothing between two flights in either: it is run again, and compared. So a node's
 //! transaction begins and ends in one call.

@@ -1,7 +1,7 @@
-//! A result that is read from its snapshot in portions, for as long as its client takes.
+//! A result that is read from its snapshot in portions, as fast as its client takes them.
 //!
-//! Invariant: it reads one snapshot, so all its rows are of one state; at the bound on memory for snapshots that is ended,
-//! and the stream says so.
+//! Invariant: it reads one snapshot, so all its rows are of one state. If the bound on memory for snapshots ends that
+//! snapshot, the stream fails.
 
 mod portions;
 

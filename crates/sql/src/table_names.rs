@@ -1,4 +1,4 @@
-//! The numbers and names of tables, views, sequences and indexes, for a statement that has them as values: `regclass`.
+//! The numbers and names of tables, views, sequences and indexes, for statements with values of type `regclass`.
 
 use crate::error::SqlError;
 use crate::names::quoted;

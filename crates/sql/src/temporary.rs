@@ -1,11 +1,11 @@
-//! Temporary tables: tables of a schema that is a session's own, and is dropped with it.
+//! Temporary tables: tables in a schema of the session, which is dropped with it.
 //!
-//! They are tables as any other, kept as `pg_temp_N.name`, with what that costs. The session's schema is made with the first
-//! of them. It is dropped when the session ends ([`Database::drop_temporary`]), and if the process ended before that, when
-//! SQL is next spoken to the database ([`Database::forget_temporary`]). Whatever happens in between is a transaction's: a
-//! table that is made in one which is undone was never there.
+//! They are ordinary tables, kept as `pg_temp_N.name`, with the same cost. The session's schema is made with its first
+//! temporary table. It is dropped when the session ends ([`Database::drop_temporary`]). If the process ended before
+//! that, the next opening for SQL drops it ([`Database::forget_temporary`]). Temporary tables are transactional: if a
+//! transaction is undone, its tables are undone, too.
 //!
-//! `ON COMMIT` is in the table's notes, and is done in the transaction that commits ([`at_commit`]).
+//! `ON COMMIT` is in the table's notes, and runs in the transaction that commits ([`at_commit`]).
 
 use crate::database::Database;
 use crate::define::{drop_broken, drop_kept, drop_schema, empty};

@@ -1,5 +1,5 @@
-//! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
-//! writes, [`decode_text`] reads as the same value.
+//! Values in PostgreSQL's text format: ISO dates, `t` and `f`, `\x` for bytes. [`decode_text`] reads the text of
+//! [`encode_text`] as the same value.
 
 pub(crate) mod datetime;
 mod moments;

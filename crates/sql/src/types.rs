@@ -1,4 +1,4 @@
-//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
+//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and the engine's types for them.
 
 mod enums;
 pub(crate) mod functions;

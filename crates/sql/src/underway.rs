@@ -1,4 +1,4 @@
-//! Reading beside the long statement that has the serial stage, and what ends statements that run.
+//! Reads beside a long statement in the serial stage, and the interruption of running statements.
 
 use crate::database::Database;
 use crate::error::SqlError;

@@ -1,4 +1,4 @@
-//! The transaction that a statement changes rows in: of any store of rows. Statements on data know no other.
+//! The transaction in which a statement changes rows, in any store of rows. Statements on data know no other.
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;

@@ -1,6 +1,6 @@
-//! Variance and standard deviation: sums of values and of their squares, computed as PostgreSQL does, so that the results have
-//! its digits. Of exact numbers the sums are exact (`numeric_stddev_internal`); of floats the squares of distances from the
-//! mean are summed (Youngs and Cramer, `float8_accum`), and depend on the order of the rows.
+//! Variance and standard deviation: sums of values and of their squares, computed as PostgreSQL does, so that the
+//! results have its digits. For exact numbers the sums are exact (`numeric_stddev_internal`). For floats the squares of
+//! distances from the mean are summed (Youngs and Cramer, `float8_accum`), and depend on the order of the rows.
 
 use crate::error::SqlError;
 use crate::types::SqlType;

@@ -1,5 +1,5 @@
-//! Aggregates of an ordered set: `percentile_cont`, `percentile_disc` and `mode`, and what a row would have if it were among
-//! the others: `rank`, `dense_rank`, `percent_rank` and `cume_dist`. They are called with `WITHIN GROUP (ORDER BY …)`.
+//! Aggregates of an ordered set: `percentile_cont`, `percentile_disc` and `mode`. Those of a hypothetical row among the
+//! others: `rank`, `dense_rank`, `percent_rank` and `cume_dist`. They are called with `WITHIN GROUP (ORDER BY …)`.
 //!
 //! Source: SQL:2016, part 2, 10.9; PostgreSQL's documentation, 9.21 (aggregate functions).
 

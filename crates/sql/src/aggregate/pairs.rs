@@ -1,6 +1,6 @@
-//! Aggregates of two floats: covariance, correlation, and the line that is nearest to points. Sums of squares of distances
-//! from the means are kept, as PostgreSQL keeps them (Youngs and Cramer, `float8_regr_accum`), so that results have its
-//! digits; they depend on the order of the rows.
+//! Aggregates of two floats: covariance, correlation, and linear regression. Sums of squares of distances from the
+//! means are kept, as in PostgreSQL (Youngs and Cramer, `float8_regr_accum`), so that results have its digits. They
+//! depend on the order of the rows.
 
 use crate::error::SqlError;
 use crate::types::SqlType;

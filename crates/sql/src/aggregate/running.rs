@@ -1,4 +1,4 @@
-//! Aggregates on their way: what is kept of the rows that were taken.
+//! The running state of aggregates, to which rows are added.
 
 use super::moments::Moments;
 use super::ordered_set::Member;

@@ -1,5 +1,5 @@
-//! Arrays in binary: the number of dimensions, whether there are nulls, the type of the elements, the size and the first
-//! subscript of each dimension, then the elements with their lengths. An empty array has no dimension.
+//! Arrays in binary: the number of dimensions, a flag for nulls, the type of the elements. Then the size and the first
+//! subscript of each dimension, and the elements with their lengths. An empty array has no dimension.
 
 use super::{decode_binary, encode_field, malformed};
 use crate::error::{SqlError, code};

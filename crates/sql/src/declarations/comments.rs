@@ -1,4 +1,4 @@
-//! `COMMENT ON` of all that has a comment.
+//! `COMMENT ON` for all objects with a comment.
 
 use super::Writing;
 use crate::error::SqlError;

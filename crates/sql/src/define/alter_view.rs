@@ -1,4 +1,4 @@
-//! `ALTER VIEW`, and `ALTER TABLE` of what is no table: PostgreSQL lets both name views and sequences.
+//! `ALTER VIEW`, and `ALTER TABLE` of a view or a sequence, which PostgreSQL allows.
 
 use super::create::check_new_name;
 use super::drop::not_a_table;

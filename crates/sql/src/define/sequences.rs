@@ -1,11 +1,11 @@
 //! `CREATE` and `ALTER SEQUENCE`, and sequences that belong to a column.
 //!
-//! A column draws of its own sequence, as `serial` and identities do, or only has it dropped with itself (`OWNED BY`). A dump
-//! of PostgreSQL names the owner of a sequence first and sets the column's default later: then the column draws of it, as if
-//! it had been declared `serial`.
+//! A column draws of its own sequence, as `serial` and identities do, or the sequence is only dropped with the column
+//! (`OWNED BY`). A dump of PostgreSQL names the owner of a sequence first, and sets the column's default later. From
+//! then on the column draws of it, as if declared `serial`.
 //!
-//! Invariants: a sequence has at most one owner. One that changes without `RESTART` never draws a number twice: others may
-//! draw of it until the change commits, and it goes on behind their numbers.
+//! Invariants: a sequence has at most one owner. A sequence that changes without `RESTART` draws no number twice:
+//! others may draw of it until the change commits, and it continues after their numbers.
 
 use super::constraint::notes_of_column;
 use super::create::{check_new_name, exists, is_taken};

@@ -1,4 +1,4 @@
-//! The lines of a plan, each part below the one that reads it.
+//! The lines of a plan: each part is below the one that reads it.
 
 use super::written::Names;
 use crate::expression::{Expr, Question, Subquery};

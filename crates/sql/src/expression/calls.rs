@@ -1,4 +1,4 @@
-//! Calls of functions, and what looks like one, compiled.
+//! Calls of functions, and syntax that is compiled like one.
 
 use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};

@@ -1,5 +1,5 @@
-//! Conditions of tables, as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept in
-//! the same way.
+//! Conditions of tables as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept
+//! in the same way.
 //!
 //! A condition is compiled here by SQL's rules in each case. If the store's own language has the same words with the
 //! same meaning, the schema gets the text itself, so that every program tests it ([`is_plain`]). Otherwise the schema

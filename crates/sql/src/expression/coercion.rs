@@ -1,4 +1,4 @@
-//! An expression as a value of another type: literals and parameters without a type get it, others are cast.
+//! Conversion of expressions to other types: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{Coercion, can_cast, cast_in, crosses_zone};

@@ -1,5 +1,5 @@
-//! From a text's tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
-//! sides, literals and parameters without a type get that of where they stand.
+//! Compiles a syntax tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
+//! arguments. Literals and parameters without a type get one from their context.
 
 use super::around::{Queries, is_missing};
 use super::cast::Coercion;

@@ -1,7 +1,7 @@
-//! Lists of values, as `IN (…)` and `= ANY (array)` have them: a value is compared with one after the other, or looked up in
-//! a set if the list is long and the same for all rows of a statement.
+//! Lists of values in `IN (…)` and `= ANY (array)`. A value is compared with one after the other. A long list that is
+//! the same for all rows of a statement becomes a set.
 //!
-//! Invariant: a set is kept with its list, so no other list has its address meanwhile.
+//! Invariant: a set is kept with its list, so no other list has the same address meanwhile.
 
 use super::arrays;
 use super::{Environment, Expr};

@@ -1,4 +1,4 @@
-//! Literals of a text's tree as values with types.
+//! Literals of a syntax tree as typed values.
 
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};

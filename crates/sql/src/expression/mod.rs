@@ -1,13 +1,13 @@
 //! Expressions: compiled once, with columns and parameters by number and every type known, then evaluated over rows.
 //!
-//! - [`compile`](self::compile): from a text's tree to an [`Expr`], by SQL's rules of types; its parts are
+//! - [`compile`](self::compile): from a syntax tree to an [`Expr`], by SQL's rules of types; its parts are
 //!   [`predicates`], [`operators`], [`calls`], [`coercion`] and [`subqueries`];
 //! - [`evaluate`]: an [`Expr`] over a row;
-//! - [`cast`]: values from one type to another; [`arithmetic`]: numbers and dates;
-//! - [`functions`]: tables of them, an entry each.
+//! - [`cast`]: conversion of values between types; [`arithmetic`]: numbers and dates;
+//! - [`functions`]: the tables of functions.
 //!
-//! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
-//! long as nothing is computed of them.
+//! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row until
+//! an operation changes them.
 
 mod aggregates;
 mod around;

@@ -1,11 +1,12 @@
-//! Literals of moments in texts that are kept: conditions, expressions of indexes and of columns, defaults.
+//! Literals of moments in kept texts: conditions, expressions of indexes and of columns, defaults.
 //!
-//! A literal without a zone means a moment of the session that declares it, and a date is read in that session's order of
-//! day and month. The text is read again in UTC, or in the zone of another session, and with the month first. So the text is kept with the moment itself, at its distance from UTC. A compiler notes the
-//! literals that it reads so ([`Moments`]), but not where they stand, and the same text may be a day or a text elsewhere. A
-//! literal is replaced only if the whole expression stays the same when it is compiled again.
+//! A literal without a zone means a moment of the session that declares it. A date is read in that session's order of
+//! day and month. But the kept text is read again in UTC, or in another session's zone, and with the month first. So
+//! the text is kept with the moment itself, at its distance from UTC. A compiler notes the literals that it reads so
+//! ([`Moments`]), without their places. The same text may be a day or a plain text in another place. So a literal is
+//! replaced only if the whole expression stays the same when it is compiled again.
 //!
-//! Invariant: a text that is kept has the same literals in every zone, or it is refused.
+//! Invariant: a kept text has the same literals in every zone, or it is refused.
 
 use super::shown::{Change, changes_of, with_changes};
 use super::{Expr, Parameters, literal_value};

@@ -1,4 +1,4 @@
-//! Operators, compiled: chosen by the types of their sides, as PostgreSQL chooses.
+//! Operators, compiled: chosen by the types of their operands, as PostgreSQL chooses.
 
 use super::arithmetic::Arithmetic;
 use super::cast::Coercion;

@@ -1,5 +1,5 @@
-//! Aggregates that belong to a query around the one in which they stand: all the columns that they read are of that query's
-//! rows. There they are computed, and the query inside asks for their values.
+//! Aggregates that belong to an outer query, since they read columns of its rows only. The outer query computes them,
+//! and the inner one asks for their values.
 //!
 //! Source: PostgreSQL's documentation, 4.2.7.
 

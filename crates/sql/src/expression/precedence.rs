@@ -1,4 +1,4 @@
-//! Precedence of operators where the parser's is not PostgreSQL's: its trees are grouped anew when they are compiled.
+//! Precedence of operators where the parser's is not PostgreSQL's: its trees are regrouped when they are compiled.
 //! Parenthesised expressions are not regrouped.
 
 use super::Typed;

@@ -1,4 +1,4 @@
-//! Conditions, compiled: comparisons, lists, patterns, nulls, and what combines them.
+//! Conditions, compiled: comparisons, lists, patterns, tests for null, `AND`, `OR` and `NOT`.
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};

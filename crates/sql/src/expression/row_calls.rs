@@ -1,5 +1,6 @@
 //! Calls of set-returning functions, compiled: each extends the rows of its query by a value, and gives as many rows as
-//! it has values. Calls side by side run together; a call whose arguments are of others runs in the rows that these give.
+//! it has values. Calls side by side run together. A call with others in its arguments runs in the rows that these
+//! give.
 //!
 //! The number of columns is unknown while expressions are compiled. So the value of a call has a place from [`SETS`]
 //! on, until the query around it is planned.

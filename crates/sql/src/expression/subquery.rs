@@ -1,4 +1,4 @@
-//! Subqueries in expressions: what is asked of a query, and what it asks for.
+//! Subqueries in expressions: the question to a query, and the outer values that it asks for.
 
 use super::{Comparison, Environment, Expr};
 use crate::error::SqlError;

@@ -1,7 +1,7 @@
-//! Calls of window functions, compiled: the function, the window that `OVER` says or names, and the frame.
+//! Calls of window functions, compiled: the function, the window that `OVER` defines or names, and the frame.
 //!
-//! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they may stand: in the list of
-//! `SELECT`, in `ORDER BY` and `DISTINCT ON`; not in each other, nor in what defines a window.
+//! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they are allowed: in the list
+//! of `SELECT`, in `ORDER BY` and `DISTINCT ON`. They are not allowed in each other, nor in the definition of a window.
 
 use super::calls::function_name;
 use super::cast::Coercion;

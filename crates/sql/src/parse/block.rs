@@ -1,8 +1,8 @@
 //! `DO`: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
 //!
-//! Frameworks and migrations write such blocks around definitions that may be there already. A block here has statements
-//! of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and blocks within. It has no variables and no loops, so
-//! that its length bounds its work; those are refused by name.
+//! Frameworks and migrations write such blocks around definitions of objects that may exist already. A block here has
+//! statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and nested blocks. Variables and loops are
+//! refused by name, so that a block's length bounds its work.
 
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};

@@ -1,4 +1,4 @@
-//! `EXCLUDE` in the frame of a window, which the parser does not know, as a part of the frame's end: a function
+//! `EXCLUDE` in the frame of a window, which the parser does not know. It is written into the frame's end as a function
 //! [`EXCLUDED`] of the excluded rows, the kind of the end, and its offset. It is read where the frame is compiled.
 
 use super::words::{behind, is_one_of, is_word};

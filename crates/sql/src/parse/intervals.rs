@@ -1,4 +1,4 @@
-//! `INTERVAL(3) '…'`, as `'…'::INTERVAL(3)`: the parser reads the digits of such a literal and forgets them.
+//! `INTERVAL(3) '…'`, as `'…'::INTERVAL(3)`: the parser drops the digits of such a literal.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 

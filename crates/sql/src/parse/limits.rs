@@ -1,5 +1,5 @@
-//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser knows it with a number only. With `WITH TIES`
-//! the expression is the argument of a function [`WITH_TIES`].
+//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser accepts only a number there. With
+//! `WITH TIES` the expression is the argument of a function [`WITH_TIES`].
 
 use super::words::is_one_of;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};

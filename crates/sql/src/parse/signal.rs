@@ -1,4 +1,4 @@
-//! `LISTEN`, `UNLISTEN` and `NOTIFY`, as PostgreSQL has them: the parser takes names as payloads.
+//! `LISTEN`, `UNLISTEN` and `NOTIFY` as in PostgreSQL: the parser takes names as payloads.
 
 use super::{at_location, syntax};
 use crate::error::SqlError;

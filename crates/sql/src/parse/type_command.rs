@@ -1,5 +1,5 @@
-//! Statements on types that the parser does not know, or of which it knows too little: `ALTER TYPE` with an owner or a
-//! schema, and all of domains.
+//! Statements on types that the parser does not know, or knows only in part: `ALTER TYPE` with an owner or a schema,
+//! and all of domains.
 
 use super::syntax;
 use crate::error::SqlError;

@@ -1,4 +1,4 @@
-//! Words among the tokens of a text, for clauses that are written otherwise before the parser reads them.
+//! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 

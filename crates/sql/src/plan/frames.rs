@@ -1,6 +1,6 @@
-//! The frames of window functions: which rows of a partition a row's value is computed of. Rows are counted (`ROWS`), or
-//! groups of equal ones (`GROUPS`), or the distance of their key counts (`RANGE`). A frame is a range of places, of which
-//! `EXCLUDE` leaves some out. From row to row both ends of a range only move forwards.
+//! The frames of window functions: the rows of a partition from which a row's value is computed. Rows are counted
+//! (`ROWS`), or groups of equal ones (`GROUPS`), or the distance of their key counts (`RANGE`). A frame is a range of
+//! places without those that `EXCLUDE` names. From row to row both ends of a range only move forwards.
 //!
 //! Source: SQL:2016, part 2, 7.15 (window clause); PostgreSQL's documentation, 4.2.8.
 

@@ -1,5 +1,5 @@
-//! The plan of a prepared statement, and its parameters and columns, which are known by its plan. A plan holds for a version
-//! of the catalogue; a client that knows the columns is given an error if they change.
+//! The plan of a prepared statement, which gives its parameters and columns. A plan holds for a version of the
+//! catalogue. If the columns change, a client with their description gets an error.
 
 use super::Prepared;
 use crate::class::change_behind_with;

@@ -1,7 +1,7 @@
-//! The draws of a statement: it is given the same numbers when it is run again.
+//! The draws of a statement: it gets the same numbers when it is run again.
 //!
-//! Of each sequence the order is kept, and not that of one sequence to another. So a run that leaves out one sequence still has
-//! what an earlier run drew of the others.
+//! The order of draws is kept for each sequence, not between sequences. So a run that leaves out one sequence still
+//! gets the numbers of an earlier run for the others.
 
 use std::collections::{BTreeMap, VecDeque};
 

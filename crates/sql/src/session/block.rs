@@ -1,9 +1,9 @@
-//! `DO`: the statements of a block, one after the other, within the statement that it is.
+//! `DO`: the statements of a block, run in order within one statement.
 //!
-//! A block with handlers marks where the transaction is. An error goes back to the mark, and the handler's lines run. Errors
-//! of the engine (a full disk, a limit, a cancellation) are no handler's: they end the block.
+//! A block with handlers marks its place in the transaction. An error returns to the mark, and the handler's lines run.
+//! Handlers do not catch errors of the engine (a full disk, a limit, a cancellation): these end the block.
 //!
-//! Invariants: what a failed block did is undone before its handler runs. Numbers that it drew from sequences stay drawn.
+//! Invariants: a failed block is undone before its handler runs. Numbers that it drew from sequences stay drawn.
 
 use super::aside::own_version;
 use super::describing;

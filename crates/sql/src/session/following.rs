@@ -1,7 +1,8 @@
-//! A session of tables that another program has open: each of its statements reads a snapshot ([`super::reading`]), those
-//! between two ends, and those of a transaction, the same one. What would need more is refused here, by name.
+//! A session on tables that another program has open: each of its statements reads a snapshot ([`super::reading`]).
+//! Statements between two ends, and those of a transaction, read the same one. Statements that need more are refused
+//! here, by name.
 //!
-//! Invariant: no statement of such a session comes to a serial call.
+//! Invariant: no statement of such a session reaches a serial call.
 
 use super::Session;
 use super::control::already_open;

@@ -1,4 +1,4 @@
-//! Data of sessions that all their parts know: their options, and what a statement is given when it is run.
+//! Data of sessions that all their parts know: their options, and the inputs of a statement.
 
 use crate::prepared::Prepared;
 use crate::result::CopyData;

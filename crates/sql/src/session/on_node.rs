@@ -1,5 +1,5 @@
-//! Units of a session on a node's tables: each is a transaction of the node, on a thread of its own, since it waits for locks
-//! that others hold and for stable storage.
+//! Units of a session on a node's tables. Each is a transaction of the node, on a thread of its own: it waits for locks
+//! of others and for stable storage.
 //!
 //! A transaction that a deadlock ended is run again here if it is a single statement; for others the client gets
 //! `40001`.

@@ -1,5 +1,5 @@
-//! A unit: the steps of a flight that run in one serial call. It begins with what is to be run again of an open
-//! transaction, and ends where the transaction does, where a step fails, or with the flight.
+//! A unit: the steps of a flight that run in one serial call. It begins with the replay of an open transaction. It ends
+//! where the transaction does, where a step fails, or with the flight.
 
 mod replay;
 mod turns;

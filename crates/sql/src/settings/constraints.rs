@@ -1,4 +1,4 @@
-//! `SET CONSTRAINTS` in a transaction: which constraints are checked at its end.
+//! `SET CONSTRAINTS` in a transaction: the constraints that are checked at its end.
 
 use crate::parse::SetConstraints;
 use crate::relation::ReferenceNotes;

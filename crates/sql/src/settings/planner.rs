@@ -1,7 +1,7 @@
 //! Parameters of PostgreSQL 15's planner and of its memory and parallel workers.
 //!
-//! They say how PostgreSQL finds an answer, never which one: here they are checked as PostgreSQL checks them, kept, shown,
-//! and change nothing. Invariant: a parameter that could change an answer is none of these.
+//! They change how PostgreSQL finds an answer, never the answer. So here they are checked as PostgreSQL checks them,
+//! kept and shown, without an effect. Invariant: none of these parameters could change an answer.
 
 use super::values::{Value, truth};
 

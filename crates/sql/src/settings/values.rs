@@ -1,7 +1,7 @@
-//! Values of parameters that change nothing here, and those that would have to.
+//! Values of parameters without an effect here, and those that would need one.
 //!
-//! A parameter is known only where each value that it takes is kept: since it is acted upon, or since it asks for nothing
-//! that is not so in any case. A value that would matter is refused.
+//! A parameter is known only if each value that it takes is honoured: it has an effect, or it asks for the behaviour
+//! that is always the case. A value that would change the behaviour is refused.
 
 use super::time;
 

@@ -1,4 +1,5 @@
-//! The signals of a transaction until it commits: lists that grow, and go back to marks. A savepoint is a mark, not a copy.
+//! The signals of a transaction until it commits: lists that grow, and are cut back to marks. A savepoint is a mark,
+//! not a copy.
 
 use super::{CHANGES_MAX, CHANNELS_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{SqlError, code};

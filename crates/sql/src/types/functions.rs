@@ -1,5 +1,5 @@
-//! The functions that PostgreSQL has for its types: those that read and write their values and lengths. Drivers look at
-//! them in `pg_type` and `pg_proc` to find out how values are sent; statements cannot call them.
+//! PostgreSQL's functions of its types, which read and write values and lengths. Drivers read them in `pg_type` and
+//! `pg_proc` to find the format of values; statements cannot call them.
 
 use super::SqlType::{self, Bytea, Int4, Oid};
 use super::{NamedCollation, TypeSpec};

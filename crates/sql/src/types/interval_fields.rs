@@ -1,6 +1,6 @@
 //! The fields and digits that an interval type has: `interval day to minute`, `interval second(3)`.
 //!
-//! They are in a type's modifier as PostgreSQL has them: a bit for each field in the upper half, the digits of a second's
+//! They are in a type's modifier as in PostgreSQL: a bit for each field in the upper half, the digits of a second's
 //! fraction in the lower one.
 //!
 //! Source: PostgreSQL 15, `AdjustIntervalForTypmod` and `DecodeInterval`.

@@ -1,4 +1,4 @@
-//! Abbreviations of time zones: those of PostgreSQL's file `Default`, which `timezone_abbreviations` names in a usual server.
+//! Abbreviations of time zones, from PostgreSQL's file `Default`, the usual value of `timezone_abbreviations`.
 
 /// Zones with one distance from UTC, in seconds to the east, and true for daylight saving.
 pub(crate) const FIXED: &[(&str, i32, bool)] = &[

@@ -1,5 +1,5 @@
-//! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
-//! their width, a `numeric` has up to 38 digits.
+//! Operators of numbers and dates, by the rules of PostgreSQL's types: whole numbers are checked against their width, a
+//! `numeric` has up to 38 digits.
 
 use super::infinity::{finite, infinite_moment, is_infinite};
 use super::intervals::Interval;

@@ -1,8 +1,8 @@
-//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. A
-//! column of a table has them as texts.
+//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. Columns
+//! of tables store these texts.
 //!
-//! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements as their type writes them, so
-//! that equal arrays have equal texts.
+//! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements in the text of their
+//! type. So equal arrays have equal texts.
 //!
 //! Source: PostgreSQL's documentation, 8.15 and 9.19.
 

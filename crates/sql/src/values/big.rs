@@ -1,5 +1,5 @@
-//! Decimal fixed-point numbers with 126 digits behind the point, for functions of `numeric`: enough that results of up to 38
-//! digits are rounded correctly.
+//! Decimal fixed-point numbers with 126 digits behind the point, for functions of `numeric`. That is enough to round
+//! results of up to 38 digits correctly.
 //!
 //! A number is a sign and limbs of nine decimal digits, the lowest first. Products and quotients are truncated.
 

@@ -1,4 +1,4 @@
-//! Values from one type to another: `cast`, `::`, and what is assigned to a column.
+//! Conversion of values between types: `cast`, `::`, and assignment to a column.
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;

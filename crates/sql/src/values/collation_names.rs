@@ -1,7 +1,8 @@
 //! The collations of ICU that order texts as PostgreSQL 15 with ICU 72 does.
 //!
-//! Each was compared with it on 58,575 texts: all characters of Unicode 14 but Chinese and Korean ones, and random texts of
-//! twelve scripts. Those that differ, in more than what CLDR has changed for all languages since, are not here.
+//! Each was compared with it on 58,575 texts: all characters of Unicode 14 but Chinese and Korean ones, and random
+//! texts of twelve scripts. Collations with other differences than CLDR's later changes for all languages are left
+//! out.
 
 /// The number of the first of them: those that order by bytes come before.
 pub(super) const FIRST_OF_ICU: usize = 5;

@@ -1,12 +1,12 @@
-//! Collations: the orders of texts that have names.
+//! Collations: named orders of texts.
 //!
-//! The order of the database is that of a text's bytes, and so are those of `C`, `POSIX` and `ucs_basic`. A collation of
-//! ICU, `sv-x-icu` for example, orders by the rules of a language in CLDR. It is deterministic: texts that these rules do
-//! not tell apart are ordered by their bytes. So two texts are equal in every collation if their bytes are, and keys,
-//! references, `=`, `IN` and `LIKE` need no collation.
+//! The database orders texts by their bytes, and so do `C`, `POSIX` and `ucs_basic`. A collation of ICU, `sv-x-icu` for
+//! example, orders by the rules of a language in CLDR. It is deterministic: texts that are equal by these rules are
+//! ordered by their bytes. So two texts are equal in every collation if their bytes are, and keys, references, `=`,
+//! `IN` and `LIKE` need no collation.
 //!
-//! A text is compared by its [`key`]: the sort key of ICU and, behind it, the bytes. Keys are computed where they are
-//! needed and never stored, since another release of CLDR has others.
+//! A text is compared by its [`key`]: the sort key of ICU, then the bytes. Keys are computed when they are needed and
+//! never stored, since another release of CLDR has others.
 //!
 //! An expression derives its collation from its parts ([`Collation::with`]), as PostgreSQL's `parse_collate.c` does.
 //!

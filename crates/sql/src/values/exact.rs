@@ -1,6 +1,6 @@
-//! Functions of `numeric` whose results are rounded: roots, powers, exponentials and logarithms, with as many digits behind
-//! the point as PostgreSQL gives them: at least 16 significant ones. Where those are more than 38 in all, there are as many
-//! as there is room for.
+//! Functions of `numeric` with rounded results: roots, powers, exponentials and logarithms. They have as many digits
+//! behind the point as in PostgreSQL: at least 16 significant ones. If a result needs more than 38 digits in all, it
+//! has as many as fit.
 //!
 //! Source: the rules for scales in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var` and `power_var`.
 

@@ -1,8 +1,8 @@
-//! `hstore`: texts by keys. A value is a text in the form in which PostgreSQL writes it, with its pairs in PostgreSQL's order:
-//! shorter keys first, then by their bytes.
+//! `hstore`: texts by keys. A value is a text in PostgreSQL's form, with its pairs in PostgreSQL's order: shorter keys
+//! first, then by their bytes.
 //!
-//! Invariant: equal values have equal texts, since a key is there once and the order is fixed. So the text of a value can be
-//! stored, compared for equality and sent as it is.
+//! Invariant: equal values have equal texts, since each key occurs once and the order is fixed. So the text of a value
+//! can be stored, compared for equality and sent unchanged.
 //!
 //! Source: PostgreSQL 15, `contrib/hstore`.
 

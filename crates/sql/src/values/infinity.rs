@@ -1,5 +1,5 @@
-//! Days and moments behind all others, or before them: the last and the first number of their types, which the engine stores and
-//! orders as any other. What is computed of numbers must ask for them first.
+//! Infinite days and moments: the last and the first number of their types, which the engine stores and orders as any
+//! other. A computation on these numbers must test for infinity first.
 
 use sardonyx::schema::{Value, ValueRef};
 

@@ -1,7 +1,7 @@
 //! Intervals: months, days and microseconds, read and written as PostgreSQL does with the style `postgres`.
 //!
-//! An expression has an interval as its text, which is the same for equal parts. Two that are as long are equal whatever
-//! their parts are: [`Interval::length`] is what they are compared by.
+//! An expression has an interval as its text, which is the same for equal parts. Intervals of one length are equal even
+//! with different parts: [`Interval::length`] compares them.
 //!
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 

@@ -1,7 +1,7 @@
-//! JSON as a tree: how `jsonb` is written, ordered and searched, and parts of `json` are found.
+//! JSON as a tree: `jsonb` is written, ordered and searched, and parts of `json` are found.
 //!
-//! Numbers stand as their texts. Of `json`, parts are given as they were written; `jsonb` is written anew: names by their
-//! length, then their bytes, the last of several with one name, one blank behind each comma and colon.
+//! Numbers are kept as their texts. Parts of `json` are given as they were written. `jsonb` is written anew: names are
+//! sorted by length, then by bytes; the last of equal names counts; one blank follows each comma and colon.
 //!
 //! Source: PostgreSQL 15, `jsonb_util.c` and `jsonfuncs.c`.
 

@@ -1,7 +1,7 @@
-//! Addresses of hosts and networks, `inet` and `cidr`, as PostgreSQL reads and writes them. Values are the bytes of
-//! [`Network`], as columns have them.
+//! Addresses of hosts and networks, `inet` and `cidr`, as PostgreSQL reads and writes them. Columns store the bytes of
+//! [`Network`].
 //!
-//! A column of the engine refuses all other bytes, so what is read of one is an address.
+//! A column of the engine refuses all other bytes, so a value read from one is an address.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/network.c`.
 

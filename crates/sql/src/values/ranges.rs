@@ -1,7 +1,6 @@
-//! Ranges of numbers, days and moments, as PostgreSQL reads and writes them. Values are the bytes of [`Range`], as columns
-//! have them.
+//! Ranges of numbers, days and moments, as PostgreSQL reads and writes them. Columns store the bytes of [`Range`].
 //!
-//! A column of the engine refuses all other bytes, so what is read of one is a range.
+//! A column of the engine refuses all other bytes, so a value read from one is a range.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`.
 

@@ -1,7 +1,7 @@
 //! Texts without accents: `unaccent`, by PostgreSQL's own rules (`unaccent.rules`, under PostgreSQL's licence).
 //!
-//! At each place the longest text that a rule names is replaced. Normal forms of Unicode give other answers (`Æ`, `ø`, `½`), so
-//! the rules are kept here.
+//! At each place the longest text that a rule names is replaced. Unicode's normal forms give other results (`Æ`, `ø`,
+//! `½`), so the rules are kept here.
 //!
 //! Source: PostgreSQL 15, `contrib/unaccent`.
 

@@ -1,5 +1,4 @@
-//! Constraints, indexes and sequences as the catalogue has them: `pg_constraint`, `pg_sequence`, and their definitions as
-//! SQL.
+//! Constraints, indexes and sequences in the catalogue: `pg_constraint`, `pg_sequence`, and their definitions as SQL.
 
 use super::Contents::Rows;
 use super::indexes::{SeenIndex, index_oid, seen_indexes};

@@ -1,4 +1,4 @@
-//! `information_schema.columns`: columns as the standard has them.
+//! `information_schema.columns`: columns in the standard's form.
 
 use super::Contents::Rows;
 use super::views::seen_views;

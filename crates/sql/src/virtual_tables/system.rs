@@ -1,4 +1,5 @@
-//! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`, `pg_roles`.
+//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`,
+//! `pg_roles`.
 
 use super::Contents::Rows;
 use super::{

@@ -1,5 +1,5 @@
-//! The changes of tables that statements make, as they are kept. Replayed, they give the tables, in whichever way a statement
-//! ran.
+//! The changes of tables that statements make, as they are kept. Replayed, they give the same tables, however a
+//! statement ran.
 
 use crate::common::{Fresh, copy_in, run, session};
 use crate::large::{Both, content, told, with_limits};

@@ -1,5 +1,5 @@
-//! `COPY` in PostgreSQL's binary format: what comes out goes in again, through the same checks as text, and errors say
-//! where they are.
+//! `COPY` in PostgreSQL's binary format: exported data is imported again, through the same checks as text, and errors
+//! name their place.
 
 use crate::common::{Fresh, copy_in, query, run};
 use sardonyx_sql::{CopyFormat, Session, SqlError, code};

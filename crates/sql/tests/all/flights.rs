@@ -1,4 +1,4 @@
-//! Flights: several statements at once, with ends between them; what fails in one, and the answers of the others.
+//! Flights: several statements at once, with ends between them; failed statements, and the answers of the others.
 
 use crate::common::{Fresh, execute, lines, query, run, wait};
 use sardonyx_sql::{

@@ -1,5 +1,5 @@
-//! Sessions of tables that another program has open: they read what it has committed, in one state for each statement and
-//! each transaction, and change nothing.
+//! Sessions on tables that another program has open: they read its commits, in one state for each statement and each
+//! transaction, and change nothing.
 
 use crate::common::{Fresh, copy_in, drain, execute, flight, lines, query, run, session, wait};
 use sardonyx::{Follower, Options, Tables};

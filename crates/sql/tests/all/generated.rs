@@ -1,5 +1,5 @@
-//! Generated columns and the indexes on expressions that are made of them, where rows are written otherwise than by SQL's
-//! statements: by typed tables, by plain records that are changed by their bytes, by open transactions.
+//! Generated columns, and indexes on expressions, when rows are written without SQL: by typed tables, by plain records
+//! that are changed by their bytes, by open transactions.
 
 use crate::common::{Fresh, query, run};
 use sardonyx::rows::DefineRows;

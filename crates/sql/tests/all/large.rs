@@ -1,5 +1,5 @@
-//! Statements that change many rows, run aside while others write: each is as if it had run alone at its end, whatever the
-//! others do meanwhile; a table's next content that is not taken over leaves nothing.
+//! Statements that change many rows, run aside while others write: each has the result of a run alone at its end. A
+//! next content that does not replace the table's leaves nothing behind.
 
 use crate::common::{Fresh, lines, query, run};
 use sardonyx_base::random::Random;

@@ -1,6 +1,6 @@
-//! Crashes, kills, failed syncs and full disks at every step of the disk while a statement on many rows makes its table's
-//! next content and the table takes it over: the table has its rows before or after the statement, and those after it if
-//! that was acknowledged; others' commits meanwhile are there; and the next such statement finds nothing in its way.
+//! Crashes, kills, failed syncs and full disks at every step of the disk while a statement on many rows makes its
+//! table's next content. The table has its rows before or after the statement, and those after it if the statement was
+//! acknowledged. Commits of others meanwhile are kept, and the next such statement works.
 
 use crate::common::{query, run, session};
 use crate::large::{TABLE, content, unlimited};

@@ -1,5 +1,5 @@
-//! Indexes and constraints of tables with many rows, made beside them: what others commit meanwhile counts, whenever it comes;
-//! the statement tells what it would tell if it had run alone at its end, and what it makes holds from then on.
+//! Indexes and constraints of tables with many rows, made beside them while others commit at any time. The statement's
+//! answer is that of a run alone at its end, and its definition holds from then on.
 
 use crate::common::{query, run, session};
 use crate::large::{Both, content, told, with_limits};

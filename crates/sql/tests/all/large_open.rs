@@ -1,5 +1,5 @@
-//! Large statements in transactions that clients begin, with numbers of sequences, and with errors: what they tell and leave is
-//! what they do in the stage.
+//! Large statements in transactions that clients begin, with numbers of sequences, and with errors: answers and tables
+//! are those of the stage.
 
 use crate::common::{Fresh, copy_in, query, run};
 use crate::large::{Both, Told, content, told, with_limits};

@@ -1,4 +1,4 @@
-//! Large statements that ask for more than their rows: the names and definitions of tables, and lists of values.
+//! Large statements that read more than their rows: the names and definitions of tables, and lists of values.
 
 use crate::common::{Fresh, query, run};
 use crate::large::{Both, content, told, with_limits};

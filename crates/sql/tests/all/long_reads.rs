@@ -1,4 +1,4 @@
-//! Reads of many rows: a thread that awaits one serves others meanwhile, and a read ends when its client says so.
+//! Reads of many rows: a thread that awaits one serves others meanwhile, and a client's cancel request ends it.
 
 use crate::common::{Fresh, drain, flight, query, run, wait};
 use sardonyx_sql::{Interrupt, Outcome, Session, code};

@@ -1,4 +1,5 @@
-//! Statements that have the serial stage for long: others read beside them, a waiting one can be ended, and so can they.
+//! Statements that hold the serial stage for long: others read beside them, and a cancel request ends a waiting
+//! statement or a running one.
 
 use crate::common::{Fresh, flight, query, run, wait};
 use sardonyx_sql::{Interrupt, Outcome, Session, SqlError, code};

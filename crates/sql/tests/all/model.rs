@@ -1,4 +1,4 @@
-//! Random statements on a small table, against a model that is a map. And any text at all, which is run or refused.
+//! Random statements on a small table, against a model that is a map. And any text, which is run or refused.
 
 use crate::common::{Fresh, query, run};
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! `LISTEN`, `NOTIFY` and `UNLISTEN`: scripts of statements; sessions at random beside plain lists; notifications of numbers
-//! that several sessions count, which come in the order of the commits, each once.
+//! `LISTEN`, `NOTIFY` and `UNLISTEN`: scripts of statements; random sessions against plain lists; notifications of
+//! numbers that several sessions count, which arrive once each, in the order of the commits.
 
 mod model;
 

@@ -1,5 +1,5 @@
-//! Interactive transactions that define tables, a statement at a time: they see their own definitions, other sessions do not,
-//! and their answers are those of the same statements in one call of the serial stage.
+//! Interactive transactions that define tables, a statement at a time. They see their own definitions; other sessions
+//! do not. Their answers are those of the same statements in one call of the serial stage.
 
 use crate::common::{Fresh, copy_in, execute, query, run};
 use sardonyx_base::random::Random;

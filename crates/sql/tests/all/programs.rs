@@ -1,5 +1,4 @@
-//! Rows that a program inserts without SQL, into tables that SQL made: what is stored, and what is refused, is the same as
-//! by `INSERT`.
+//! Rows that a program inserts without SQL, into tables of SQL: they are stored or refused as by `INSERT`.
 
 use crate::common::{Fresh, run};
 use sardonyx::schema::{Declared, DeclaredDefault, Schema, Type, Value};

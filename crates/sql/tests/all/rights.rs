@@ -1,4 +1,4 @@
-//! Rights with single tables: each part of a statement in which a table can stand asks for them.
+//! Rights with single tables: each part of a statement that can name a table is checked.
 
 use crate::common::{Fresh, query, run};
 use sardonyx_sql::{Access, Rights, Session, SessionOptions};

@@ -1,4 +1,4 @@
-//! Schemas and temporary tables as programs without SQL, users with few rights, and openings after a crash meet them.
+//! Schemas and temporary tables for programs without SQL, for users with few rights, and at openings after a crash.
 
 use crate::common::{Fresh, lines, query, run};
 use sardonyx::Tables;

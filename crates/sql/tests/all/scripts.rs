@@ -1,4 +1,4 @@
-//! Scripts: statements and what they are to give, in text files. Blocks are separated by empty lines:
+//! Scripts: statements and their expected results, in text files. Blocks are separated by empty lines:
 //!
 //! ```text
 //! statement ok | TAG | error CODE

@@ -1,4 +1,4 @@
-//! Functions of arrays, and those that stand for operators of arrays.
+//! Functions of arrays, and of their operators.
 
 use super::definition::*;
 use crate::aggregate::key_of_row;

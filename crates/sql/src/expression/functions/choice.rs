@@ -1,7 +1,7 @@
-//! Which of the functions of a name is called, by the types of its arguments, and the call.
+//! The choice among functions of one name by the types of the arguments, and the call.
 //!
-//! Source: PostgreSQL's documentation, 10.3. Where no function takes the arguments, one that takes narrower numbers is
-//! called, too: PostgreSQL refuses `left('abc', 2::bigint)`.
+//! Source: PostgreSQL's documentation, 10.3. If no function takes the arguments, one for narrower numbers is called,
+//! too: PostgreSQL refuses `left('abc', 2::bigint)`.
 
 use super::definition::{Function, Kind};
 use super::{JSON_MOMENT, named};

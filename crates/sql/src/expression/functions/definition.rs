@@ -1,4 +1,4 @@
-//! A function as the tables of functions have it: name, types, volatility and code in one entry.
+//! An entry in the tables of functions: name, types, volatility and code.
 
 use crate::error::SqlError;
 use crate::expression::{Datum, Environment};

@@ -1,4 +1,4 @@
-//! Functions of enum types. Their arguments say the type only, and may be null.
+//! Functions of enum types. Their arguments only give the type, and may be null.
 
 use super::definition::*;
 use crate::error::{SqlError, code};

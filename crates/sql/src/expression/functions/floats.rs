@@ -1,6 +1,6 @@
-//! Functions of floats alone: roots, angles, and what belongs to them. They are those of the system's mathematical library, as
-//! PostgreSQL's are. Three inverses are computed here, by the formulas of that library (fdlibm): Rust computes them otherwise,
-//! and its last digits differ. The cube root is the nearest float, which libraries before glibc 2.41 do not always give.
+//! Functions of floats only: roots, angles and similar. They call the system's mathematical library, as PostgreSQL
+//! does. Three inverses are computed here by the formulas of that library (fdlibm): Rust's have other last digits. The
+//! cube root is the nearest float, which libraries before glibc 2.41 do not always give.
 
 use super::definition::*;
 use crate::error::{SqlError, code};

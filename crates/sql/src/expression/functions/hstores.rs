@@ -1,4 +1,4 @@
-//! Functions of `hstore`, and those that stand for its operators.
+//! Functions of `hstore`, and of its operators.
 
 use super::definition::*;
 use crate::error::SqlError;

@@ -1,4 +1,4 @@
-//! Functions of intervals, and those that stand for operators of them.
+//! Functions of intervals, and of their operators.
 
 use super::definition::*;
 use super::times::{local, local_now};

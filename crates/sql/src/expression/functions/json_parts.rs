@@ -1,4 +1,4 @@
-//! Functions of parts of JSON, and those that stand for operators of JSON: `json` gives its parts as they were written.
+//! Functions of parts of JSON, and of its operators: `json` gives its parts as they were written.
 
 use super::definition::*;
 use crate::error::{SqlError, code};

@@ -1,7 +1,7 @@
-//! Functions: a table each for texts, numbers and so on, in which a function is one entry beside its code.
+//! Functions: a table each for texts, numbers and so on, with one entry and its code for a function.
 //!
-//! Names are looked up here, `pg_proc` lists the entries, and `docs/sql.md` shows them; a test compares. Which of the
-//! functions of a name is called is decided by the types of the arguments ([`resolve`]).
+//! Names are looked up here, `pg_proc` lists the entries, and `docs/sql.md` shows them; a test compares. The types of
+//! the arguments choose among functions of one name ([`resolve`]).
 
 mod arrays;
 mod bytes;

@@ -1,4 +1,4 @@
-//! Functions of addresses of hosts and networks, those of their operators among them.
+//! Functions of addresses of hosts and networks, and of their operators.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/network.c`; its documentation, 9.12.
 

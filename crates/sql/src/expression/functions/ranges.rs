@@ -1,4 +1,4 @@
-//! Functions of ranges, those of their operators among them. A range is passed with its type's number before it.
+//! Functions of ranges, and of their operators. A range is passed with its type's number before it.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`; its documentation, 9.20.
 

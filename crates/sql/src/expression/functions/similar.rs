@@ -1,5 +1,4 @@
-//! `SIMILAR TO` and `substring` with the regular expressions of the SQL standard: they are made regular expressions of the
-//! usual kind.
+//! `SIMILAR TO` and `substring` with the regular expressions of the SQL standard, which are converted to usual ones.
 //!
 //! Source: `similar_escape_internal` of PostgreSQL's `regexp.c`.
 

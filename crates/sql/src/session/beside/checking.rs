@@ -1,7 +1,7 @@
-//! A constraint of a table with many rows: these are looked at beside it, in a snapshot, and again where others have changed
-//! them, in rounds while they are many. The last call looks at the last ones and runs the statement, which looks at no
-//! row any more. A row that does not meet the constraint ends the statement: each state that is looked at is one after the
-//! statement began.
+//! A constraint on a table with many rows. The rows are checked beside the table, in a snapshot. Rows that others have
+//! changed are checked again, in rounds while they are many. The last call checks the last ones, and runs the
+//! statement, which checks no row any more. A row that does not meet the constraint ends the statement: each state that
+//! is checked is later than its beginning.
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit};

@@ -1,5 +1,5 @@
-//! Statements that define something of a table with many rows, of which most of the work is done beside the table: the
-//! last call runs the statement, which finds it done.
+//! Definitions on a table with many rows. Most of the work is done beside the table; the last call runs the statement,
+//! which finds the work done.
 
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;

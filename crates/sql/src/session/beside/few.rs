@@ -1,5 +1,5 @@
-//! The rows that a statement takes are few: one call changes them. It looks at them again, and at those that others changed
-//! since the snapshot, which may be taken now.
+//! A statement that takes few rows: one call changes them. The call checks them again, and also the rows that others
+//! changed since the snapshot, since the statement may take them now.
 
 use super::made::{Came, Ran};
 use super::rewrite::Trying;

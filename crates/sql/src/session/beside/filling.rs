@@ -1,5 +1,5 @@
-//! Rows that a statement inserts, collected beside the tables: few are inserted in one call, many go into the table's next
-//! content as they come. Tables are read as they were when the statement began, and what it has read is noted.
+//! Rows that a statement inserts, collected beside the tables. Few are inserted in one call; many go into the table's
+//! next content as they arrive. The statement reads tables in their state at its beginning, and its reads are noted.
 
 use super::made::{Content, SLICE_BYTES};
 use super::whole::{Stop, Whole};

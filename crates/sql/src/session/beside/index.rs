@@ -1,6 +1,7 @@
-//! An index of a table with many rows. It is filled beside the table ([`IndexBeside`]) from a snapshot: rows are read and
-//! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again, in
-//! rounds while they are many; the last call does so with the last ones, and runs the statement, which finds its index there.
+//! An index of a table with many rows, filled beside the table ([`IndexBeside`]) from a snapshot. Rows are read and
+//! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again,
+//! in rounds while they are many. The last call puts in the last ones, and runs the statement, which finds its index
+//! complete.
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};

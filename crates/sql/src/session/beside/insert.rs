@@ -1,5 +1,5 @@
-//! `INSERT` and `COPY … FROM` of many rows: they are computed beside the tables, and the last call checks that what was
-//! read for them is there still.
+//! `INSERT` and `COPY … FROM` of many rows. The rows are computed beside the tables; the last call checks that the rows
+//! read for them are unchanged.
 
 use super::filling::{Filling, insert_kept};
 use super::made::{Came, Made, Ran};

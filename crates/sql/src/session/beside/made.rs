@@ -1,4 +1,4 @@
-//! A table's next content as it is made: what becomes of each row.
+//! A table's next content while it is made: the next form of each row.
 
 use crate::database::BesideLimits;
 use crate::error::SqlError;

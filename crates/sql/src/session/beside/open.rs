@@ -1,10 +1,10 @@
-//! Statements of any other form, run as an open transaction of one statement ([`OpenRows`]): on a snapshot, with what they
-//! change beside it. `UPDATE … FROM`, `DELETE … USING`, subqueries, `RETURNING`, `ON CONFLICT` and references are what they
-//! are in each such transaction.
+//! Statements of any other form, run as an open transaction of one statement ([`OpenRows`]): on a snapshot, with their
+//! changes beside it. `UPDATE … FROM`, `DELETE … USING`, subqueries, `RETURNING`, `ON CONFLICT` and references work as
+//! in each such transaction.
 //!
-//! The call at its end compares what was read. It makes the changes, where they are few. A table of which many rows are
-//! changed takes over a next content, which is made of the snapshot's rows and of those of the transaction. What others
-//! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
+//! The call at its end compares the rows that were read. If the changes are few, it makes them. A table with many
+//! changed rows gets a next content, made of the snapshot's rows and of those of the transaction. Changes of others
+//! meanwhile go into that content, too. A row that both have changed is a conflict: the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES, Work};
 use super::pace::Pace;

@@ -1,6 +1,7 @@
-//! The pace at which a statement changes many rows. It commits each of its calls without waiting for the disk, so it could
-//! fill the log faster than the disk takes it; then every small transaction would wait behind megabytes. So a call begins
-//! when all but the last [`ROWS`] rows are durable: the disk is kept busy, and has little to do before a small transaction.
+//! The pace at which a statement changes many rows. It commits each of its calls without waiting for the disk, so it
+//! could fill the log faster than the disk writes it. Then every small transaction would wait behind megabytes. So a
+//! call begins when all but the last [`ROWS`] rows are durable. The disk is kept busy, and has little to write before a
+//! small transaction.
 
 use sardonyx::Ticket;
 use sardonyx_base::waiting::{Interrupt, interruptible};

@@ -1,4 +1,5 @@
-//! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
+//! `UPDATE` and `DELETE` whose new row depends on the old one only. The number of rows that they take decides how they
+//! run.
 
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;

@@ -1,9 +1,9 @@
-//! The rows that a statement takes are many of its table's: the next content of the table is made beside it, in calls of a
-//! bounded number of rows, and taken over in one short call.
+//! A statement that takes many rows of its table. The table's next content is made beside it, in calls of a bounded
+//! number of rows, and one short call replaces the old one.
 //!
-//! Each row of the next content is what the statement makes of one row of the table, whatever that does to the others. So
-//! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
-//! and the last ones in the call that takes the content over.
+//! Each row of the next content depends on one row of the table only. So rows that were changed since they were read
+//! are taken out and made again. That happens in separate calls while they are many; the call that replaces the content
+//! makes the last ones.
 
 use super::made::{Came, Changes, Made, Ran, slice_of};
 use super::pace::Pace;

@@ -1,7 +1,7 @@
-//! A unit in its turn of the serial stage, and which units may take long.
+//! A unit in its turn of the serial stage, and the units that may take long.
 //!
-//! All others wait for the end of a unit. One that is short by its plan runs where it is. One that may take long has the
-//! thread step aside for the tasks of others, and lets them read the state before it ([`Turn::set_out`]).
+//! All other units wait for the end of a unit. A unit that is short by its plan runs at once. For one that may take
+//! long, the thread steps aside for the tasks of others, and lets them read the state before it ([`Turn::set_out`]).
 
 use super::{Unit, UnitDone, UnitEnd};
 use crate::class::Class;

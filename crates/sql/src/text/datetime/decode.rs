@@ -1,4 +1,4 @@
-//! Dates and timestamps from their fields, in whatever order they come (`DecodeDateTime`).
+//! Dates and timestamps from their fields, in any order (`DecodeDateTime`).
 
 use super::Bad;
 use super::fields::{Field, Kind, fields};

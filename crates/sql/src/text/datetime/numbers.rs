@@ -1,4 +1,4 @@
-//! Fields of digits: dates, times, zones, and numbers whose meaning the parts before them give.
+//! Fields of digits: dates, times, zones, and numbers whose meaning depends on the parts before them.
 
 use super::parts::{Parts, mask};
 use super::words::{Word, special};

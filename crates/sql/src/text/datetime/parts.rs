@@ -1,4 +1,4 @@
-//! The parts of a moment as they are found, and which of them are there.
+//! The parts of a moment, and a set of those that were found.
 
 use super::Bad;
 use crate::values::zones::{DateOrder, Zone};

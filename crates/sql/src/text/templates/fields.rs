@@ -1,4 +1,4 @@
-//! The fields of a moment that a text has by a template: each pattern reads one, and a field is set once.
+//! The fields of a moment, read from a text by a template: each pattern reads one, and a field is set once.
 //!
 //! Source: `DCH_from_char` of PostgreSQL's `formatting.c`, in the locale C.
 

@@ -1,4 +1,4 @@
-//! Numbers by a template: the picture that its patterns give, and `to_char`.
+//! Numbers by a template: the picture that its patterns describe, and `to_char`.
 //!
 //! Source: `NUMDesc_prepare`, `int4_to_char` and its kin, of PostgreSQL's `formatting.c`.
 

@@ -1,4 +1,4 @@
-//! A text that is read by the parts of a template: names, numbers and blanks from a place on.
+//! A text read by the parts of a template: names, numbers and blanks from a place on.
 //!
 //! Source: `from_char_parse_int_len` and `from_char_seq_search` of PostgreSQL's `formatting.c`, in the locale C.
 

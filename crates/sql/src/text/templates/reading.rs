@@ -1,4 +1,4 @@
-//! Texts of moments by a template: `to_timestamp` and `to_date`. [`Fields`] are read; here they become a moment.
+//! Moments read from a text by a template: `to_timestamp` and `to_date`. This module makes a moment of the [`Fields`].
 //!
 //! Source: `do_to_timestamp` of PostgreSQL's `formatting.c`, in the locale C.
 

@@ -1,4 +1,4 @@
-//! Numbers that a text has by a template: `to_number`.
+//! Numbers read from a text by a template: `to_number`.
 //!
 //! Source: `NUM_numpart_from_char` of PostgreSQL's `formatting.c`.
 

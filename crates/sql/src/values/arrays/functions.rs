@@ -1,4 +1,4 @@
-//! Functions of arrays: put together, taken apart, asked for their bounds.
+//! Functions that build arrays, take them apart, and return their bounds.
 
 use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
 use super::{Array, compared_as, elements, keys, written};

@@ -1,4 +1,4 @@
-//! An `hstore` of arrays, and as JSON. They are apart from its own form, which the modules of arrays and JSON use.
+//! `hstore` from arrays, and as JSON: apart from its own form, on which the modules of arrays and JSON depend.
 
 use super::{Hstore, null_key};
 use crate::error::SqlError;

@@ -1,4 +1,4 @@
-//! Intervals of a type with fields or digits, read and cut to these.
+//! Intervals of a type with fields or digits, read and truncated to them.
 //!
 //! Source: PostgreSQL 15, `AdjustIntervalForTypmod` and `DecodeInterval`.
 

@@ -1,8 +1,8 @@
-//! Decides if a document is an answer to a question. Words in a row are found by lists of places, of which one may be those
-//! where something is not.
+//! Tests if a document matches a question. Phrases are found by lists of places; a list may also be of the places
+//! without a word.
 //!
-//! The items of a question are taken one by one, with what is known of the parts before them on a stack. Places are bounded
-//! ([`PLACE_MAX`]), and counted as steps, so that the statement can be ended between them.
+//! The items of a question are evaluated one by one, with the results of the parts before them on a stack. Places are
+//! bounded ([`PLACE_MAX`]) and counted as steps, so that the statement can be ended between them.
 
 use super::vector::{PLACE_MAX, Position};
 use super::{Item, Lexeme, Operand, Query, Vector};

@@ -1,8 +1,8 @@
-//! Text search: documents as lists of lexemes with their places (`tsvector`), and questions about them (`tsquery`). Values are
-//! texts in the form in which PostgreSQL writes them.
+//! Text search: documents as lists of lexemes with their places (`tsvector`), and questions about them (`tsquery`).
+//! Values are texts in PostgreSQL's form.
 //!
-//! Invariants: equal values have equal texts, so the text of a value is stored, compared for equality and sent as it is. Each
-//! value is made by a function that checks its bounds, so its text reads back.
+//! Invariants: equal values have equal texts, so the text of a value is stored, compared for equality and sent
+//! unchanged. Each value is made by a function that checks its bounds, so its text reads back.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/tsvector*.c` and `tsquery*.c`.
 

@@ -1,6 +1,6 @@
-//! `tsquery`: words that a document has, or has not, with `!`, `<->`, `&` and `|`, from the one that binds most.
+//! `tsquery`: words that a document has, or has not, with `!`, `<->`, `&` and `|`, in descending precedence.
 //!
-//! A question is a flat list: operands before their operator, the left one first. So it is read, walked and dropped by loops, at
+//! A question is a flat list: operands before their operator, the left one first. So loops read, walk and drop it at
 //! any depth, and each step is linear in the number of items.
 //!
 //! Invariants: [`Query::of`] makes every question, and checks its form and its bounds. The text of each reads back as a

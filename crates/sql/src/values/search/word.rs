@@ -1,4 +1,5 @@
-//! A word in the text of a `tsvector` or a `tsquery`: as it is, or in quotes, with a backslash before what is taken as it is.
+//! A word in the text of a `tsvector` or a `tsquery`: plain, or in quotes, with a backslash before each escaped
+//! character.
 
 use crate::error::{SqlError, code};
 

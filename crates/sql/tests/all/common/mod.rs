@@ -1,4 +1,4 @@
-//! A database in memory of a directory that goes with it, and sessions that are run to their ends.
+//! A database in memory with a temporary directory, and sessions that are run to their ends.
 
 use sardonyx::Tables;
 use sardonyx_sql::{

@@ -1,5 +1,5 @@
-//! Queries of the model evaluated by nested loops over the tables, by the letter of the standard: three values of truth, rows
-//! one after the other.
+//! Queries of the model evaluated by nested loops over the tables, by the letter of the standard: three-valued logic,
+//! row by row.
 
 use super::model::{Aggregate, Cell, From, Number, Of, Operand, Query, Row, Select, Tables, Truth};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Inner joins of tables that are large enough for their order, equal columns and indexes to matter, against joins in the
-//! order in which the tables are named.
+//! Inner joins of tables so large that their order, equal columns and indexes matter, against joins in the order of the
+//! statement.
 
 use super::model::{Choices, Row};
 use super::written::literal;

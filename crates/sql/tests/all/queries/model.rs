@@ -1,4 +1,4 @@
-//! Tables, and queries on them as trees, made at random.
+//! Random tables, and random queries on them as trees.
 
 use super::windows::Window;
 use super::written::literal;

@@ -1,4 +1,4 @@
-//! Window functions of random queries: made, written as SQL, and computed for each row by looking at all others.
+//! Window functions of random queries: generated, written as SQL, and computed for each row from all others.
 
 use super::evaluated::aggregated;
 use super::model::{Aggregate, Cell, Choices, Row};
