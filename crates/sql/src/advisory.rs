@@ -73,7 +73,7 @@ impl Lock {
         others.any(|(_, held)| !is_shared || held.is_exclusive())
     }
 
-    /// True if another waits before it for what it would be in the way of.
+    /// True if another session waits in the queue before it, and the two locks exclude each other.
     fn is_awaited_against(&self, session: u64, is_shared: bool) -> bool {
         let before = self
             .waiting
@@ -89,7 +89,7 @@ struct State {
     locks: BTreeMap<Key, Lock>,
     /// The keys of the locks that a session has.
     keys: BTreeMap<u64, BTreeSet<Key>>,
-    /// The lock that a session waits for, and whether it waits for a shared one.
+    /// The lock that a session waits for, and true if it waits for a shared one.
     waits: BTreeMap<u64, (Key, bool)>,
     sessions: u64,
 }
@@ -153,14 +153,14 @@ impl State {
         false
     }
 
-    /// Changes what a session has of each lock.
+    /// Changes a session's holds of each lock.
     fn change(&mut self, session: u64, change: impl Fn(&mut Held)) {
         for key in self.keys.get(&session).cloned().unwrap_or_default() {
             self.change_one(session, key, &change);
         }
     }
 
-    /// Changes what a session has of a lock that it has.
+    /// Changes a session's hold of a lock.
     fn change_one(&mut self, session: u64, key: Key, change: impl FnOnce(&mut Held)) {
         let Some(lock) = self.locks.get_mut(&key) else {
             return;
@@ -238,7 +238,7 @@ impl Locker {
     /// Takes a lock, and waits for it until `look` has an error.
     ///
     /// # Errors
-    /// As [`Locker::try_take`]; `40P01` if others wait for what this session has; that of `look`.
+    /// As [`Locker::try_take`]; `40P01` if others wait for locks of this session; the error of `look`.
     pub fn take(
         &self,
         key: Key,
@@ -288,7 +288,7 @@ impl Locker {
         has
     }
 
-    /// Gives back what the session has; that of its transaction stays.
+    /// Releases the session's locks; those of its transaction stay.
     pub fn release_session(&self) {
         self.locks.state().change(self.session, |held| {
             (held.exclusive, held.shared) = (0, 0);

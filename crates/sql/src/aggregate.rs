@@ -39,9 +39,9 @@ pub(crate) enum AggregateKind {
     Array,
     /// `json_agg`
     JsonArray,
-    /// `json_object_agg`: names stand where separators do.
+    /// `json_object_agg`: the names take the place of separators.
     JsonObject,
-    /// Covariance and the like of two floats: the second one is where separators are.
+    /// Covariance and similar of two floats: the second one takes the place of the separator.
     Pair(Pair),
     /// With `WITHIN GROUP`.
     OrderedSet {
@@ -198,24 +198,24 @@ impl Named {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Aggregate {
     pub kind: AggregateKind,
-    /// As it was called.
+    /// The name in the call.
     pub name: &'static str,
     /// `None` for `count(*)`.
     pub argument: Option<Expr>,
     /// The argument's type.
     pub of: SqlType,
     pub result: SqlType,
-    /// Of the argument, which `min` and `max` keep.
+    /// The modifier of the argument, which `min` and `max` keep.
     modifier: i32,
-    /// Of the argument.
+    /// The collation of the argument.
     collation: Collation,
     pub is_distinct: bool,
     pub filter: Option<Expr>,
-    /// Of [`AggregateKind::Texts`].
+    /// The separator of [`AggregateKind::Texts`].
     pub separator: Option<Expr>,
     /// The order in which values are put together.
     pub order: Vec<SortKey>,
-    /// Of [`AggregateKind::OrderedSet`]: the arguments before `WITHIN GROUP`.
+    /// The arguments of [`AggregateKind::OrderedSet`] before `WITHIN GROUP`.
     pub direct: Vec<Expr>,
 }
 
@@ -421,7 +421,7 @@ pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
     /// The keys as the statement writes them.
     trees: Vec<TreeText>,
-    /// The keys that tell groups apart, which come first; the others are equal in all rows of a group.
+    /// The keys that distinguish groups, which come first; the others are equal in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
     /// `GROUPING SETS` and their kin.
@@ -466,7 +466,7 @@ impl Grouping {
         self.trees.push(TreeText::of(tree));
     }
 
-    /// Groups by values that tell them apart, whatever names they have.
+    /// Groups by values, without the keys' names.
     pub fn by_values(values: Vec<Expr>, aggregates: Vec<Aggregate>) -> Grouping {
         let keys = values.iter().cloned();
         Grouping {

@@ -122,7 +122,8 @@ impl Priority {
     /// Gives it to the calling thread.
     fn take(self) {
         if self == Priority::Low {
-            // Of no process: Linux keeps priorities by thread. A system that refuses leaves it as it is.
+            // The call names no process: Linux keeps priorities by thread. A system that refuses leaves the priority
+            // unchanged.
             let _ = rustix::process::setpriority_process(None, LOW);
         }
     }

@@ -39,7 +39,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A user, with what that one may do: calling goes by what is allowed with all tables.
+    /// A user with rights: the right to call depends on the access to all tables.
     pub fn new(user: &str, rights: &Rights) -> Caller {
         Caller {
             user: user.into(),
@@ -114,7 +114,8 @@ impl Database {
     ///
     /// # Errors
     /// `42501` if the caller may not; `25006` if it may write, and is to read only; `42883` if it has another number of
-    /// parameters; what is wrong with a value; `0A000` if it listens or notifies; what the procedure returns. Of the first three nothing has been done.
+    /// parameters; an error in a value; `0A000` if it listens or notifies; the procedure's error. After the first three
+    /// nothing has been done.
     pub fn call_procedure(
         self: &Arc<Self>,
         tx: &mut Transaction<'_>,
@@ -229,7 +230,7 @@ impl Database {
 }
 
 impl StatementContext {
-    /// For what a program runs in its own transaction, without a session.
+    /// The context of calls in a program's own transaction, without a session.
     pub(crate) fn of_program(
         database: &Arc<Database>,
         caller: &Caller,

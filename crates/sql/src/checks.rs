@@ -40,7 +40,7 @@ fn failure(error: &SqlError) -> CheckFailure {
 }
 
 thread_local! {
-    /// With what conditions are tested on this thread. It keeps the regular expressions that were compiled.
+    /// The context of conditions on this thread. It keeps the compiled regular expressions.
     static CONTEXT: StatementContext = StatementContext {
         database: None,
         catalogue: &CATALOGUE,
@@ -111,7 +111,7 @@ fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError>
     CONTEXT.with(|context| expr.truth(&Given(values), &Environment::new(&[], context)))
 }
 
-/// A condition on the rows of a table, by which someone looks for some: an expression of SQL on the columns of a schema.
+/// A condition of a search for rows: an expression of SQL on the columns of a schema.
 #[derive(Debug)]
 pub struct RowFilter {
     expr: Expr,

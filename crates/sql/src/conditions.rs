@@ -8,7 +8,7 @@ use crate::error::{SqlError, code};
 pub(crate) enum Caught {
     /// All but cancellations.
     Others,
-    /// Of one code; of a class, if that ends with `000`.
+    /// One code; a class of codes, if it ends with `000`.
     Code(String),
 }
 

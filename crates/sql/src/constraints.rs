@@ -17,7 +17,7 @@ use crate::write_target::WriteTarget;
 use sardonyx::low_level::{Due, HeldReference};
 use sardonyx::schema::OnDelete;
 
-/// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
+/// Runs `SET CONSTRAINTS`: checks the constraints that are immediate from now on.
 ///
 /// # Errors
 /// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` or `23505` if one does not hold.
@@ -88,7 +88,7 @@ fn check(tx: &mut dyn WriteTarget, modes: &ConstraintModes) -> Result<(), SqlErr
     check_with(tx, |name, notes| !modes.is_deferred(name, notes))
 }
 
-/// Checks what was deferred to the end of the transaction.
+/// Runs the checks that were deferred to the end of the transaction.
 ///
 /// # Errors
 /// `23503` if a reference does not hold, `23505` of a key.

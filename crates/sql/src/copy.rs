@@ -127,10 +127,10 @@ pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, 
     }
 }
 
-/// Stores what a client sent. Returns how many rows.
+/// Stores the rows that a client sent. Returns their number.
 ///
 /// # Errors
-/// `22P04` if it cannot be read, with the line and the column; what cannot be stored.
+/// `22P04` if they cannot be read, with the line and the column; an error of storing a row.
 pub(crate) fn from_client(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,

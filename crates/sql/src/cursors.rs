@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub enum CursorCommand {
     /// Runs a query, whose rows are given later.
     Declare {
-        /// Of the cursor.
+        /// The cursor's name.
         name: String,
         /// The query.
         query: Arc<Prepared>,
@@ -31,7 +31,7 @@ pub enum CursorCommand {
     },
     /// Gives the next rows, or passes over them.
     Fetch {
-        /// Of the cursor.
+        /// The cursor's name.
         name: String,
         /// Which rows.
         direction: Direction,

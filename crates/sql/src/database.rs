@@ -53,9 +53,10 @@ pub struct Database {
 pub struct BesideLimits {
     /// From so many rows of a table on, a statement that looks at all of them does so aside.
     pub from: u64,
-    /// So many rows are changed in one call. If they are more, and a good part of the table's, its next content is made.
+    /// The most rows that one call changes. If a statement changes more, and a good part of the table, its next content
+    /// is made.
     pub few: u64,
-    /// So many rows go into that in one call.
+    /// The most rows of a next content that one call makes.
     pub slice: usize,
     /// The most rows, and keys of rows, that the last call changes for those that others have changed.
     pub keys_max: usize,
@@ -93,8 +94,8 @@ impl Default for BesideLimits {
     }
 }
 
-/// With so many statements before it a flight runs aside, if the program says nothing else: to run a few of them again
-/// costs less than a snapshot.
+/// The number of statements of a transaction at which it moves aside by default: running fewer of them again costs less
+/// than a snapshot.
 const ASIDE_FROM: usize = 8;
 
 impl fmt::Debug for Database {
@@ -158,7 +159,7 @@ impl Database {
         Ok(Self::with(Store::Node(node, AtomicU64::new(0))))
     }
 
-    /// Over what keeps the tables, with no sequences yet.
+    /// A database over a store, with no sequences yet.
     pub(crate) fn with(store: Store) -> Arc<Database> {
         Arc::new_cyclic(|itself| Database {
             store,
@@ -266,7 +267,7 @@ impl Database {
         compiled.insert(name.to_string(), (version, procedure));
     }
 
-    /// The version of what plans know, as far as sessions of this process change it.
+    /// The version of the catalogue that plans depend on, as far as sessions of this process change it.
     pub(crate) fn version(&self) -> u64 {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_version(),
@@ -275,7 +276,7 @@ impl Database {
         }
     }
 
-    /// Notes that what plans know has changed, or is about to, or has been undone.
+    /// Notes that the catalogue has changed, or is about to, or that a change was undone.
     pub(crate) fn catalogue_changed(&self) {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_changed(),
@@ -326,7 +327,7 @@ impl Database {
         self.posting.hub()
     }
 
-    /// The same, with what becomes of notifications for whose transactions nothing waits.
+    /// The hub with the delivery of notifications of transactions that no session waits for.
     pub(crate) fn posting(&self) -> &Arc<Posting> {
         &self.posting
     }
@@ -401,7 +402,7 @@ fn index_objects(tables: &Tables) -> Result<(), SqlError> {
     }
 }
 
-/// The table of what the engine's schemas cannot say.
+/// The table for properties that the engine's schemas do not have.
 fn objects_schema() -> SchemaBuilder {
     Schema::new()
         .column("kind", Type::Text)

@@ -452,7 +452,7 @@ fn usual_sequence(relation: &Relation, column: &RelationColumn) -> String {
     beside(&relation.name, &name)
 }
 
-/// Of the sequences that are made with columns, the table and the column.
+/// The table and the column of each sequence that is made with a column.
 fn owners<'r>(
     relations: &'r [Relation],
     sequences: &BTreeMap<String, Sequence>,
@@ -474,7 +474,7 @@ fn owners<'r>(
     owners
 }
 
-/// A sequence's next number, and whether it was drawn already; `None` if none was drawn.
+/// A sequence's next number, and true if it was drawn already; `None` if none was drawn.
 fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
     if sequence.usable_to == i128::from(sequence.start) {
         return None;

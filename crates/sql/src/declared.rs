@@ -17,7 +17,7 @@ use sardonyx::Tables;
 use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
 use std::sync::Arc;
 
-/// Stores the notes of a table, and tells the engine what they say of its columns.
+/// Stores the notes of a table, and declares its columns in the engine's schema by them.
 ///
 /// # Errors
 /// The engine's; errors of a default's expression.
@@ -37,7 +37,7 @@ pub(crate) fn put_notes(
     }
 }
 
-/// Tells the engine what the notes of all tables say, where it does not know it yet: of databases that were made before.
+/// Declares columns of all tables in the engine's schema by their notes, if an older version has not.
 ///
 /// # Errors
 /// The engine's.
@@ -102,7 +102,7 @@ fn declared_of(
                 ..of_column(number, column, noted, types)?
             },
             Some(noted) => of_column(number, column, noted, types)?,
-            // Of columns that nothing is noted of, programs may have declared something.
+            // A program may have declared a column without notes.
             None => {
                 let there = schema.declared(number);
                 there.cloned().unwrap_or_else(|| Declared::of(number))
@@ -155,7 +155,7 @@ fn of_column(
     })
 }
 
-/// A default's expression, compiled as what is stored into a column of a type.
+/// A default's expression, compiled as a value to store into a column of a type.
 ///
 /// # Errors
 /// Errors of the expression.

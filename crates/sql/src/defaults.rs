@@ -21,9 +21,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Whose rows they are: those of the program itself.
+/// The user of such rows: the program itself.
 const USER: &str = "sardonyx";
-/// So many compiled expressions are kept.
+/// The most compiled expressions that are kept.
 const COMPILED_MAX: usize = 1000;
 
 /// A default by its text and type.
@@ -43,7 +43,7 @@ impl fmt::Debug for Computing {
 }
 
 impl Computing {
-    /// Of a database, for as long as it is open.
+    /// Computes the defaults of a database, as long as it is open.
     pub fn of(database: &Arc<Database>) -> Computing {
         Computing {
             database: Arc::downgrade(database),

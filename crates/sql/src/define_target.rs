@@ -78,7 +78,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error>;
 
-    /// Gives a column another type: each row gets what `value` makes of its columns.
+    /// Gives a column another type: `value` computes each row's new value.
     ///
     /// # Errors
     /// An error of the engine.
@@ -150,7 +150,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn drop_check(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
-    /// Declares what columns have beside their types.
+    /// Declares properties of columns beside their types.
     ///
     /// # Errors
     /// An error of the engine.

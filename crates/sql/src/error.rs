@@ -165,7 +165,7 @@ pub struct ErrorFields {
     pub column: Option<String>,
     /// The constraint.
     pub constraint: Option<String>,
-    /// Which part of what the client sent it is about: a parameter, or a line and column of a copy.
+    /// The part of the client's message that the error is about: a parameter, or a line and column of a copy.
     pub context: Option<String>,
 }
 
@@ -212,7 +212,7 @@ impl SqlError {
         )
     }
 
-    /// That a transaction is to write where all only read: `0A000`, as a standby of PostgreSQL says it.
+    /// The error of a transaction that is to write where all only read: `0A000`, as on a standby of PostgreSQL.
     #[cold]
     pub(crate) fn no_read_write() -> Self {
         SqlError::unsupported(
@@ -242,7 +242,7 @@ impl SqlError {
         SqlError::new(code, text)
     }
 
-    /// True if it says that a statement was ended.
+    /// True if the statement was ended from outside: by a request, a timeout, or the end of connection or server.
     pub(crate) fn is_interruption(&self) -> bool {
         let codes = [
             code::QUERY_CANCELED,
@@ -288,7 +288,7 @@ impl SqlError {
         self
     }
 
-    /// With the part of what the client sent that it is about, unless that is known.
+    /// Adds the part of the client's message that the error is about, unless it has one.
     #[must_use]
     pub fn within(mut self, context: impl FnOnce() -> String) -> Self {
         self.context.get_or_insert_with(context);

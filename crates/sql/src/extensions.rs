@@ -8,7 +8,7 @@ pub(crate) struct Extension {
     pub version: &'static str,
     /// Its subject, for the catalogue.
     pub about: &'static str,
-    /// The parts of it that statements are refused for by name: said when it is created.
+    /// The parts that are refused by name: a notice lists them when it is created.
     pub lacks: Option<&'static str>,
 }
 

@@ -35,7 +35,7 @@ pub struct FollowOptions {
     pub says_who_writes: Option<SaysWhoWrites>,
 }
 
-/// The bound on the age of what is read from a directory that follows something else, such as a store.
+/// The bound on the age of snapshots of a directory that itself follows another source, such as a store.
 #[derive(Clone)]
 pub struct AgeBound {
     /// The greatest age.
@@ -87,7 +87,7 @@ fn told(behind: &Option<Duration>) -> String {
 struct Newest {
     /// No page is copied for it.
     space: Weak<SpaceSnapshot>,
-    /// A digest of what plans know of it.
+    /// A digest of the catalogue that plans depend on.
     catalogue: u64,
     version: u64,
 }
@@ -123,8 +123,8 @@ impl Followed {
         let space = snapshot.space();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
-            // The catalogue is digested once for each snapshot, whatever number of statements read it. If an older one
-            // comes behind a newer one, both get versions of their own.
+            // The catalogue is digested once for each snapshot, for all statements that read it. If an older snapshot
+            // comes after a newer one, both get versions of their own.
             let catalogue = digest(&&**space)?;
             if newest.version == 0 || newest.catalogue != catalogue {
                 newest.version += 1;
@@ -217,13 +217,13 @@ impl Followed {
 }
 
 impl Database {
-    /// Speaks SQL to tables that another program has open, to read them: every statement reads a snapshot of what that
-    /// program has committed, a transaction one snapshot. Writes are rejected (`25006`).
+    /// Speaks SQL to tables that another program has open, to read them. Every statement reads a snapshot of that
+    /// program's commits; a transaction reads one snapshot. Writes are rejected (`25006`).
     pub fn follow(follower: Arc<Follower>, options: FollowOptions) -> Arc<Database> {
         Self::with(Store::Followed(Followed::new(follower, options)))
     }
 
-    /// The version of what plans know, for tests.
+    /// The version of the catalogue that plans depend on, for tests.
     #[doc(hidden)]
     pub fn plans_version(&self) -> u64 {
         self.version()
@@ -246,8 +246,8 @@ impl Database {
     }
 }
 
-/// A digest of what plans know of a state: which tables there are, and the objects of SQL. The numbers that sequences have
-/// drawn change all the time, and no plan knows them. A plan compares the schemas of its tables itself.
+/// A digest of the catalogue that plans depend on: the tables, and the objects of SQL. It leaves out the numbers that
+/// sequences have drawn, which change all the time. A plan compares the schemas of its tables itself.
 fn digest(source: &dyn Source) -> Result<u64, SqlError> {
     let mut tables = DefaultHasher::new();
     for definition in source.definitions() {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0x5a_u8) | 1);
-/// Of texts, of which somebody may choose both sides of a product.
+/// The seed of texts: a client may choose both sides of a product.
 static OTHER_SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0xa5_u8) | 1);
 
 fn mixed(a: u64, b: u64) -> u64 {
@@ -94,9 +94,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct HashTable {
     hashes: Vec<u64>,
-    /// Of each place the next one in its bucket.
+    /// The next place in the bucket of each place.
     next: Vec<u32>,
-    /// Of each bucket the first and the last place.
+    /// The first and the last place of each bucket.
     buckets: Vec<(u32, u32)>,
 }
 

@@ -79,7 +79,7 @@ impl Incoming {
     /// A row of fields, one for each column, which `decode` reads; `None` is a null.
     ///
     /// # Errors
-    /// `22P04` if there are more or fewer than columns; those of `decode`; of what cannot be stored.
+    /// `22P04` if there are more or fewer fields than columns; the errors of `decode`; an error of storing.
     pub fn row<F>(
         &self,
         fields: Vec<Option<F>>,
@@ -109,7 +109,7 @@ impl Incoming {
     }
 }
 
-/// The value of a column that a text says, in a session's time zone, which is UTC if there is none.
+/// The value of a text for a column, in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
 /// As [`decode_text_in`].
@@ -125,7 +125,7 @@ pub(crate) fn value_of(
     }
 }
 
-/// A moment that a file has with a signed year, as exports write years that have not four digits, as SQL says it.
+/// A moment with a signed year, as exports write years without four digits, in SQL's form.
 fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
     let is_moment = matches!(
         spec.kind,
@@ -144,7 +144,7 @@ fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
 pub struct IncomingTable {
     name: String,
     schema: Arc<Schema>,
-    /// By the columns' numbers in the engine's schema; `None` for hidden columns.
+    /// The columns by their numbers in the engine's schema; `None` for hidden ones.
     columns: Vec<Option<StoredColumn>>,
 }
 
@@ -186,7 +186,7 @@ impl IncomingTable {
         &self.schema
     }
 
-    /// The value of a column that a text says, as `COPY` reads it.
+    /// The value of a text for a column, as `COPY` reads it.
     ///
     /// # Errors
     /// The text is not a value of the column's type; `42703` if there is no such column.
@@ -265,7 +265,7 @@ impl Database {
     /// zone.
     ///
     /// # Errors
-    /// `42P07` if the name is taken; what is wrong with the schema.
+    /// `42P07` if the name is taken; an error in the schema.
     pub fn create_incoming_table(
         &self,
         tx: &mut RowsTransaction<'_>,
@@ -332,7 +332,7 @@ impl Database {
             }
             plan.complete(given, &with)
         });
-        // As COPY: references are checked when all rows are there.
+        // References are checked when all rows are inserted, as in COPY.
         let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
         let count = in_statement(tx, &with, insert)?;
         at_commit(tx)?;

@@ -53,14 +53,14 @@ pub(crate) fn generated(schema: &Schema, column: usize) -> Option<(&Declared, Sq
     Some((declared, expression))
 }
 
-/// True if a column tells of which rows a partial index has entries.
+/// True if a column marks the rows of which a partial index has entries.
 pub(crate) fn is_where(schema: &Schema, column: usize) -> bool {
     let name = schema.columns.get(column).map(|column| &column.name);
     schema.is_index_column(column)
         && name.is_some_and(|name| name.starts_with(sardonyx::schema::INDEX_WHERE))
 }
 
-/// The columns of an index's key as SQL has them: without the one that tells where a partial index has entries.
+/// The columns of an index's key as SQL has them: without the one that marks a partial index's rows.
 pub(crate) fn seen_key<'i>(
     schema: &'i Schema,
     index: &'i IndexDefinition,
@@ -124,7 +124,7 @@ pub(crate) fn key_names(relation: &Relation, index: &IndexDefinition) -> Vec<Opt
     key.map(|part| key_name(relation, part.column)).collect()
 }
 
-/// The columns whose values change with some: themselves, and what is generated of them.
+/// The columns whose values change with the given ones: themselves, and those generated of them.
 pub(crate) fn changed_with(schema: &Schema, set: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     let mut changed: BTreeSet<usize> = set.collect();
     let mut rest: Vec<usize> = changed.iter().copied().collect();

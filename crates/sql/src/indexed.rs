@@ -124,7 +124,7 @@ impl ColumnValue {
 /// The expressions and conditions of a table's indexes, compiled, by which a query is matched with them.
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
-    /// By the columns that the engine has for them.
+    /// The expressions by the numbers of the engine's columns.
     expressions: Vec<(usize, Expr)>,
     conditions: Vec<(usize, Vec<Expr>)>,
 }
@@ -168,8 +168,9 @@ impl Indexed {
         found.map(|(column, _)| *column)
     }
 
-    /// The columns of partial indexes whose condition follows of these, which are all to hold; each with the one of them
-    /// that it is, if it is one. `is_sought` says of a column whether a condition is not true where it is null.
+    /// The columns of partial indexes whose condition follows from the parts, all of which are to hold. Each has the
+    /// place of the part that is its condition, if one is. `is_sought` is true for a column if a condition is not true
+    /// where the column is null.
     pub fn implied(
         &self,
         parts: &[Expr],

@@ -22,10 +22,10 @@ fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that all that a statement says is kept. Options of `EXPLAIN` become what they mean.
+/// Checks that all clauses of a statement are kept. Options of `EXPLAIN` are reduced to their meaning.
 ///
 /// # Errors
-/// `0A000` with the clause that is not; `42601` for options that there are not.
+/// `0A000` with the clause that is not; `42601` for unknown options.
 pub(crate) fn keep(statement: &mut Statement) -> Result<(), SqlError> {
     match statement {
         Statement::Explain { .. } => explain(statement)?,
@@ -241,7 +241,7 @@ fn delete(change: &Delete) -> Result<(), SqlError> {
     refuse("DELETE", &asked)
 }
 
-/// Checks the clauses of a query that are not what it gives.
+/// Checks the locks of a query, and its clauses that PostgreSQL does not have.
 ///
 /// # Errors
 /// `0A000` with the clause that is not kept.
@@ -314,7 +314,7 @@ pub(crate) fn select(select: &Select) -> Result<(), SqlError> {
     refuse("SELECT", &[(into.is_some(), "INTO"), (other, OTHER)])
 }
 
-/// Checks what is said of one thing of `FROM` besides its name.
+/// Checks the clauses of an item of `FROM` besides its name.
 ///
 /// # Errors
 /// `0A000` with the clause that is not kept.

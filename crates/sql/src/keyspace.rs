@@ -98,7 +98,8 @@ pub(crate) fn check(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that the operations of `ALTER TABLE` may be run on a table: of the keyspace's, those that drop what others added.
+/// Checks that the operations of `ALTER TABLE` may be run on a table. On one of the keyspace, only additions may be
+/// dropped.
 ///
 /// # Errors
 /// `42501` if they may not.

@@ -43,7 +43,7 @@ impl Maintenance {
     /// Reads a statement.
     ///
     /// # Errors
-    /// `42601` for what is none.
+    /// `42601` for invalid syntax.
     pub fn parse(special: Special, text: &str) -> Result<Maintenance, SqlError> {
         let mut parser = parser_of(text)?;
         let read = Maintenance::read(special, &mut parser);
@@ -163,10 +163,10 @@ impl Maintenance {
         }
     }
 
-    /// Checks that what it names is there.
+    /// Checks that the named objects exist.
     ///
     /// # Errors
-    /// `42P01`, `42703` and `3F000` for what is not; `42809` for an index that is a table.
+    /// `42P01`, `42703` and `3F000` for those that do not; `42809` for an index that is a table.
     pub fn check(&self, source: &dyn Source, path: &SearchPath) -> Result<(), SqlError> {
         let mut targets = self.targets.iter();
         targets.try_for_each(|target| self.check_target(target, source, path))
@@ -289,7 +289,7 @@ fn choices(parser: &mut Parser<'_>) -> Result<Option<Vec<Choice>>, Wrong> {
     }
 }
 
-/// Checks an option of a statement. Returns whether it is on.
+/// Checks an option of a statement. Returns true if it is on.
 fn check_choice(special: Special, name: &str, value: Option<&str>) -> Result<bool, SqlError> {
     let word = special.word();
     let known: &[&str] = match special {

@@ -6,7 +6,7 @@ use sardonyx_base::memory::{Budget, Share};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
+/// The most bytes of a statement's rows in memory: of a result, of groups, of sorted rows.
 pub(crate) const RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Checks the memory that rows take against the bound.
@@ -57,7 +57,7 @@ pub fn cover_portion(share: &mut Share, values: &[Value]) -> Result<(), SqlError
     }
 }
 
-/// Has a share cover rows of so many bytes that stay, and those on their way to a client.
+/// Has a share cover rows of the given bytes that stay, and those on their way to a client.
 ///
 /// # Errors
 /// As [`cover_portion`].
@@ -72,7 +72,7 @@ pub fn cover_bytes(share: &mut Share, bytes: usize) -> Result<(), SqlError> {
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     pub bytes: Cell<usize>,
-    /// Of the memory of all sessions, for rows that are kept to the statement's end.
+    /// Shares of the memory of all sessions, for rows that are kept to the statement's end.
     pub shares: RefCell<Vec<Share>>,
 }
 
@@ -81,12 +81,12 @@ pub(crate) struct Spent {
 pub(crate) struct Memory<'m> {
     bytes: usize,
     spent: Option<&'m Spent>,
-    /// Of the memory of all sessions.
+    /// The share of the memory of all sessions.
     share: Option<Share>,
 }
 
 impl<'m> Memory<'m> {
-    /// Of the statement that is run.
+    /// The memory of the statement that runs.
     pub fn of(spent: Option<&'m Spent>, budget: Arc<Budget>) -> Memory<'m> {
         Memory {
             bytes: 0,
@@ -103,7 +103,7 @@ impl<'m> Memory<'m> {
         self.take_bytes(bytes_of(values))
     }
 
-    /// Counts what a value has outside of itself.
+    /// Counts the bytes of a value outside itself.
     ///
     /// # Errors
     /// `53200` beyond the bound.
@@ -129,8 +129,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// Sees to it that there is memory for so many bytes besides those that are counted: for what is about to be made of
-    /// them.
+    /// Makes sure that there is memory for the given bytes besides those that are counted, before they are used.
     ///
     /// # Errors
     /// `53200` if there is none.
@@ -154,7 +153,7 @@ impl<'m> Memory<'m> {
         self.bytes
     }
 
-    /// Leaves what was counted to the statement, which keeps the rows to its end.
+    /// Leaves the counted bytes to the statement, which keeps the rows to its end.
     pub fn keep(mut self) {
         self.bytes = 0;
         if let (Some(spent), Some(share)) = (self.spent, self.share.take()) {

@@ -4,10 +4,10 @@ use crate::error::{SqlError, code};
 use crate::types::NamedCollation;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
-/// The schema of names that say none.
+/// The schema of unqualified names.
 pub(crate) const PUBLIC: &str = "public";
 
-/// The name that a word says.
+/// The name of an identifier.
 pub(crate) fn name_of(word: &Ident) -> String {
     match word.quote_style {
         Some(_) => word.value.clone(),
@@ -36,7 +36,7 @@ pub(crate) fn is_this_database(parts: &[String]) -> bool {
     }
 }
 
-/// The schema, if one is said, and the name of something in the database.
+/// The schema, if one is given, and the name of an object in the database.
 ///
 /// # Errors
 /// `0A000` if it is of another database.

@@ -98,7 +98,7 @@ impl WriteTarget for NodeTables<'_> {
 impl DefineTarget for NodeTables<'_> {
     defines!(NodeTables);
 
-    /// Each process draws from what it reserves in main memory.
+    /// Sequences are refused: each process draws from a reserve in its main memory.
     fn check_sequences(&self) -> Result<(), SqlError> {
         Err(SqlError::unsupported(
             "sequences, serial and identity columns are not supported on a nodes' database",

@@ -13,7 +13,7 @@ pub(crate) enum OnCommit {
 }
 
 impl OnCommit {
-    /// As a statement says it; rows are preserved where nothing is said.
+    /// The action in a statement; rows are preserved by default.
     pub fn of(said: Option<&ast::OnCommit>) -> Option<OnCommit> {
         match said {
             None | Some(ast::OnCommit::PreserveRows) => None,

@@ -454,7 +454,7 @@ fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Words that stand between or before expressions.
+/// True for words between or before expressions.
 fn is_operator(word: &str) -> bool {
     const WORDS: [&str; 24] = [
         "and",

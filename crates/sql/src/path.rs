@@ -54,7 +54,7 @@ pub(crate) fn beside(kept_name: &str, name: &str) -> String {
     kept(schema_of(kept_name), name)
 }
 
-/// As errors say it: with its schema, unless that is `public`.
+/// The name in errors: with its schema, unless that is `public`.
 pub(crate) fn shown(kept: &str) -> String {
     match split(kept) {
         (PUBLIC, name) => name.to_string(),
@@ -62,7 +62,7 @@ pub(crate) fn shown(kept: &str) -> String {
     }
 }
 
-/// As SQL writes it, with its schema unless that is `public`.
+/// The name in SQL, with its schema unless that is `public`.
 pub(crate) fn written(kept: &str) -> String {
     match split(kept) {
         (PUBLIC, name) => quoted(name),
@@ -70,7 +70,7 @@ pub(crate) fn written(kept: &str) -> String {
     }
 }
 
-/// As SQL writes it, with its schema.
+/// The name in SQL, with its schema.
 pub(crate) fn written_whole(kept: &str) -> String {
     let (schema, name) = split(kept);
     format!("{}.{}", quoted(schema), quoted(name))
@@ -100,7 +100,7 @@ pub(crate) fn unknown_schema(name: &str) -> SqlError {
     )
 }
 
-/// A name in a text, with its schema if it says one: parts are in quotes, or folded.
+/// A name in a text, with its schema if it has one: parts are in quotes, or folded.
 ///
 /// # Errors
 /// `42602` for a text that is no name; `0A000` for a name of another database.

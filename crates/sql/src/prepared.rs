@@ -38,7 +38,7 @@ pub struct Prepared {
     block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
-    /// Of `CALL`: the arguments, compiled.
+    /// The arguments of `CALL`, compiled.
     arguments: OnceLock<Vec<Expr>>,
     class: Class,
     declared: Vec<Option<SqlType>>,
@@ -48,11 +48,11 @@ pub struct Prepared {
     is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
-    /// Of its session; all, of a procedure's statement.
+    /// The rights of its session; all rights, for a procedure's statement.
     rights: Mutex<Arc<Rights>>,
     /// True if its text names tables as values.
     names_tables: bool,
-    /// True if its text asks, or sets, what the session knows.
+    /// True if its text reads or sets the session's state.
     asks_session: bool,
     /// True if its text sets parameters of the session.
     sets_session: bool,
@@ -64,7 +64,7 @@ pub struct Prepared {
     waits: bool,
 }
 
-/// Functions that ask, or set, what the session knows.
+/// Functions that read or set the session's state.
 const SESSION_FUNCTIONS: [&str; 9] = [
     "nextval",
     "currval",
@@ -140,7 +140,7 @@ impl Prepared {
         }
     }
 
-    /// With what its session may do.
+    /// With the rights of its session.
     pub(crate) fn with_rights(self, rights: Arc<Rights>) -> Prepared {
         Prepared {
             rights: Mutex::new(rights),
@@ -205,7 +205,7 @@ impl Prepared {
         }
     }
 
-    /// `SET CONSTRAINTS`: it may check rows, so it runs as what writes does.
+    /// `SET CONSTRAINTS`: it may check rows, so it runs as a write does.
     pub(crate) fn of_constraints(text: Arc<str>, command: SetConstraints) -> Prepared {
         Prepared {
             constraints: Some(command),
@@ -269,7 +269,7 @@ impl Prepared {
         }
     }
 
-    /// `DO`: what its statements do is known when they run, so it counts as a definition.
+    /// `DO`: the effects of its statements are known only when they run, so it counts as a definition.
     pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
         Prepared {
             block: Some(block),

@@ -118,7 +118,7 @@ impl Compiled {
         }
     }
 
-    /// Runs its statements with the values of its parameters. Returns what the last one did.
+    /// Runs its statements with the values of its parameters. Returns the result of the last one.
     ///
     /// # Errors
     /// The error of a statement.
@@ -293,7 +293,7 @@ pub(crate) type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 /// Calls a procedure.
 ///
 /// # Errors
-/// `42883` if there is none; what it returns.
+/// `42883` if there is none; its error.
 pub(crate) fn call(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The table of what the engine's schemas cannot say.
+/// The table for properties that the engine's schemas do not have.
 pub(crate) const OBJECTS: &str = "sql.objects";
 /// Its ordered index, by which the objects of a kind are found. Nodes have none: they read all objects.
 pub(crate) const BY_KIND: &str = "by_kind";
@@ -62,7 +62,7 @@ pub(crate) struct TableNotes {
     /// Unique indexes that are constraints.
     #[serde(default)]
     pub constraints: Vec<String>,
-    /// Foreign keys by name, where there is more to say of them than the engine's schema does.
+    /// Notes of foreign keys by name, for properties that the engine's schema does not have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub references: BTreeMap<String, ReferenceNotes>,
     /// `COMMENT ON TABLE`.
@@ -89,7 +89,7 @@ pub(crate) struct TableNotes {
     /// The effect of a commit on a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
-    /// By the columns' numbers.
+    /// The notes of columns by their numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
@@ -168,7 +168,7 @@ pub(crate) struct ColumnNotes {
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
     pub number: u16,
-    /// Under which the engine keeps it, as [`crate::path`] says.
+    /// The name under which the engine keeps it ([`crate::path`]).
     pub name: String,
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
@@ -244,7 +244,7 @@ impl Relation {
         Relation::of(number, &definition.name, schema, notes, &types)
     }
 
-    /// The table of a schema, and of what is noted beside it.
+    /// The table of a schema and its notes.
     fn of(
         number: u16,
         name: &str,
@@ -521,7 +521,7 @@ pub(crate) fn put_object(
     Ok(tx.put_named(OBJECTS, &values)?)
 }
 
-/// Removes an object. Returns whether there was one.
+/// Removes an object. Returns true if there was one.
 ///
 /// # Errors
 /// An error of the engine.
@@ -601,7 +601,7 @@ pub(crate) fn parsed<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, SqlE
     })
 }
 
-/// Writes what is to stand in an object.
+/// Writes the body of an object.
 ///
 /// # Errors
 /// `XX000`, if it cannot be written.
@@ -674,7 +674,7 @@ impl StoredColumn {
     }
 }
 
-/// The table that has an index of a name, and whether it is the primary key's.
+/// The table that has an index of a name, and true if it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let (of, local_name) = split(name);
     let is_in = |number: &u16| {

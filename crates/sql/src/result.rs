@@ -34,7 +34,7 @@ impl TransactionStatus {
     }
 }
 
-/// A step of a flight: what a client sent together.
+/// A step of a flight: a client sends the steps of a flight together.
 #[derive(Debug)]
 pub enum Step {
     /// Run a statement.
@@ -46,7 +46,7 @@ pub enum Step {
         /// The most rows that are sent at once; 0 for all.
         rows_max: u64,
     },
-    /// Run `COPY … FROM STDIN` with what was sent.
+    /// Run `COPY … FROM STDIN` with the client's data.
     Copy {
         /// Which.
         statement: Arc<Prepared>,
@@ -55,7 +55,7 @@ pub enum Step {
     },
     /// Nothing: the sender of the flight found an error here, such as in a message. It counts as a failed statement.
     Fail(SqlError),
-    /// An end of what belongs together: errors skip until here, and an implicit transaction ends here.
+    /// The end of a unit of work: errors skip until here, and an implicit transaction ends here.
     Sync,
 }
 
@@ -81,12 +81,12 @@ impl CopyData {
 pub enum Outcome {
     /// It was done.
     Done(Complete),
-    /// It failed; all steps to the next [`Step::Sync`] are skipped. Of a [`Step::Sync`]: what belonged together and came in
-    /// several flights could not be committed.
+    /// It failed; all steps to the next [`Step::Sync`] are skipped. For a [`Step::Sync`]: steps of several flights
+    /// before it could not be committed.
     Failed(SqlError),
     /// It was not run, since one before it failed.
     Skipped,
-    /// Of [`Step::Sync`]: the state of the session's transaction.
+    /// For [`Step::Sync`]: the state of the session's transaction.
     Synced(TransactionStatus),
 }
 
@@ -99,7 +99,7 @@ pub struct Complete {
     pub rows: Option<Rows>,
     /// Warnings and notices for the client.
     pub notices: Vec<Notice>,
-    /// Of `COPY … TO STDOUT`: the data to send.
+    /// The data of `COPY … TO STDOUT`.
     pub copy_out: Option<Box<CopyData>>,
     /// The memory that the rows and the data take: keep it as long as them.
     pub memory: Option<Share>,
@@ -194,7 +194,7 @@ impl RowStream {
         }
     }
 
-    /// Adds the next rows, at most so many (0: all), to `out`. Returns how many, and whether there may be more.
+    /// Adds the next rows, at most `most` (0: all), to `out`. Returns their number, and true if there may be more.
     ///
     /// # Errors
     /// An error of reading the tables.

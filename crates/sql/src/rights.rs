@@ -69,7 +69,7 @@ impl Rights {
 
     /// The access to a table.
     pub fn on(&self, table: &str) -> Access {
-        // Temporary tables are of who made them.
+        // Temporary tables belong to the session that made them.
         if self.path.temporary() == Some(schema_of(table)) {
             return Access::Define;
         }

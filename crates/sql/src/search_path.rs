@@ -28,7 +28,7 @@ pub(crate) struct SearchPath {
 }
 
 impl Default for SearchPath {
-    /// Of a program, which is no session.
+    /// The path of a program without a session.
     fn default() -> Self {
         SearchPath {
             temporary: None,
@@ -40,7 +40,7 @@ impl Default for SearchPath {
 }
 
 impl SearchPath {
-    /// As the parameter `search_path` says it, of a user's session.
+    /// The path of a user's session by its parameter `search_path`.
     pub fn of(text: &str, user: &str, temporary: Option<Arc<str>>) -> SearchPath {
         let schemas = names_in(text).into_iter();
         let schemas = schemas.map(|name| match &*name {
@@ -86,7 +86,7 @@ impl SearchPath {
         self.zone.as_ref()
     }
 
-    /// Checks that what a statement names is no other session's temporary table.
+    /// Checks that a name is not of another session's temporary table.
     ///
     /// # Errors
     /// `0A000` if it is.
@@ -133,10 +133,10 @@ impl SearchPath {
         own.into_iter().chain(named)
     }
 
-    /// The name under which what a statement names is kept. What is nowhere has a name that nothing has.
+    /// The name under which a named object is kept. An object that does not exist gets a name that no object has.
     ///
     /// # Errors
-    /// `0A000` for a name of another database, and of a temporary table of another session; what cannot be read.
+    /// `0A000` for a name of another database, or of a temporary table of another session; an error of reading.
     pub fn find(&self, source: &dyn Source, name: &ObjectName) -> Result<String, SqlError> {
         let (schema, name) = qualified(name)?;
         self.find_name(source, schema.as_deref(), &name)
@@ -145,7 +145,7 @@ impl SearchPath {
     /// The same of a name whose parts are known.
     ///
     /// # Errors
-    /// `0A000` for a temporary table of another session; what cannot be read.
+    /// `0A000` for a temporary table of another session; an error of reading.
     pub fn find_name(
         &self,
         source: &dyn Source,
@@ -220,7 +220,7 @@ impl SearchPath {
         Ok(self.find_local(&name, is_there))
     }
 
-    /// The same of a name that says no schema.
+    /// The same for an unqualified name.
     pub fn find_local(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let of_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
         let first = (!of_catalogue).then_some(OF_CATALOGUE[0]);
@@ -354,7 +354,7 @@ fn names_in(text: &str) -> Vec<String> {
     names
 }
 
-/// A name in quotes, with which a text begins, and what is behind it.
+/// A name in quotes at the beginning of a text, and the text behind it.
 fn until_quote(text: &str, quote: char) -> (String, &str) {
     let mut name = String::new();
     let mut rest = text.strip_prefix(quote).unwrap_or(text);
@@ -365,7 +365,7 @@ fn until_quote(text: &str, quote: char) -> (String, &str) {
         };
         name.push_str(part);
         match behind.strip_prefix(quote) {
-            // Two of them stand for one.
+            // Two quotes mean one.
             Some(more) => {
                 name.push(quote);
                 rest = more;

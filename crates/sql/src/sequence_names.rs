@@ -61,7 +61,7 @@ pub(crate) fn renamed(
 /// The sequence, by its kept name, if a default's text only draws its next number.
 ///
 /// # Errors
-/// `42602` for what is no name.
+/// `42602` for an invalid name.
 pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
     let tokens = tokens.unwrap_or_default().into_iter();
@@ -89,7 +89,7 @@ pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
 /// A new default's text, with the schemas of sequences where they are not `public`.
 ///
 /// # Errors
-/// `42602` for what is no name; `42P16` if a default of a lasting table names a temporary sequence.
+/// `42602` for an invalid name; `42P16` if a default of a lasting table names a temporary sequence.
 pub(crate) fn with_schemas(
     source: &dyn Source,
     path: &SearchPath,

@@ -80,7 +80,7 @@ pub(crate) struct Counter {
     pub next: i128,
     pub usable_to: i128,
     pub sequence: Sequence,
-    /// Which it is in the process: a sequence that is made anew, or begins again, has another one.
+    /// Its number in the process: a sequence that is made again, or restarted, has another one.
     number: u64,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Counter {
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Counter {
-    /// Of one that is stored: what may have been used is not used again.
+    /// The counter of a stored sequence: numbers that may have been used are not used again.
     pub fn of(sequence: Sequence) -> Counter {
         Counter {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -179,8 +179,8 @@ impl Draws {
         }
     }
 
-    /// The same, with what it draws counted in a budget. Numbers that follow each other take one place, but others may draw
-    /// between any two of a statement that runs aside.
+    /// The same, with the draws counted in a budget. Consecutive numbers take one place, but others may draw between
+    /// any two of a statement that runs aside.
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Draws {
         self.share = Some(Share::of(budget));
         self
@@ -224,7 +224,7 @@ impl Draws {
         self.drawn.followed_by(self.again)
     }
 
-    /// Notes what is done with a sequence, which is what the run before did next, or something else.
+    /// Notes a draw or a set of a sequence: the next one of the run before, or another one.
     ///
     /// # Errors
     /// `53200` if there is no memory for more; it is noted nevertheless.
@@ -384,7 +384,7 @@ impl Draws {
                 let (what, number) = (Drew::Set(next), counter.number);
                 let again = again.filter(|draw| draw.what == what);
                 let is_again = again.is_some_and(|draw| is_own || draw.counter == number);
-                // It was said before, and others may have drawn since.
+                // The run before has set it, and others may have drawn since.
                 if !is_again || is_own {
                     counter.next = next;
                 }
@@ -398,7 +398,7 @@ impl Draws {
     }
 }
 
-/// The options of a sequence that differ from what they are without being said.
+/// The options of a sequence that differ from their defaults.
 pub(crate) fn options_of(sequence: &Sequence) -> String {
     let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
     let (minimum, maximum) = match sequence.increment > 0 {

@@ -45,7 +45,7 @@ static KNOWN: [(&str, &str); 45] = [
     ("lock_timeout", "0"),
     ("max_identifier_length", "63"),
     ("max_index_keys", "16"),
-    // Of the extension pg_trgm.
+    // Parameters of the extension pg_trgm.
     ("pg_trgm.similarity_threshold", "0.3"),
     ("pg_trgm.strict_word_similarity_threshold", "0.5"),
     ("pg_trgm.word_similarity_threshold", "0.6"),
@@ -67,15 +67,15 @@ static KNOWN: [(&str, &str); 45] = [
 /// The schemas in which unqualified names are looked up.
 const SEARCH_PATH: &str = "search_path";
 const USUAL_PATH: &str = "\"$user\", public";
-/// The parameter by which transactions only read, if they do not say otherwise.
+/// The parameter by which transactions only read by default.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";
 /// The most time of a statement.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
-/// The time for which a client may say nothing in a transaction.
+/// The time for which a client may be idle in a transaction.
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
-/// The same outside of one.
+/// The same outside a transaction.
 const IDLE: &str = "idle_session_timeout";
 
 /// The level of isolation that a transaction asked for; of one that did not, and of the next ones, the usual level.
@@ -84,7 +84,7 @@ const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
 /// The output form of dates, and the order in which their parts are read.
 const DATE_STYLE: &str = "DateStyle";
-/// In which moments are read and shown.
+/// The zone in which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";
 const UTC: &str = "UTC";
 
@@ -135,14 +135,14 @@ static USUAL: LazyLock<SettingValues> = LazyLock::new(SettingValues::default);
 
 #[derive(Clone, PartialEq, Debug, Default)]
 struct SettingValues {
-    /// As `RESET` puts them, where it is not the usual value.
+    /// The values to which `RESET` goes back, if they are not the usual ones.
     initial: BTreeMap<&'static str, String>,
     set: BTreeMap<&'static str, String>,
     /// The same of names with a point.
     initial_own: BTreeMap<String, String>,
     /// The earlier values of parameters that are set until the transaction's end only.
     before_local: BTreeMap<String, Option<String>>,
-    /// Of names with a point, which belong to programs.
+    /// The values of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
     /// `SET CONSTRAINTS`, until the transaction's end.
     constraints: ConstraintModes,
@@ -169,7 +169,7 @@ impl SettingValues {
         self.set.get(name).or_else(|| self.initial.get(name))
     }
 
-    /// Reads anew what statements ask for: a value was set.
+    /// Parses again the values that statements need: one was set.
     fn read_limits(&mut self) {
         let limit = |name: &str| {
             let limit = time::milliseconds(self.get(name)?).unwrap_or_default();
@@ -197,7 +197,7 @@ impl SettingValues {
         }
     }
 
-    /// Puts a value in the place of what there is, until the transaction's end or for good.
+    /// Replaces a value, until the transaction's end or for good.
     fn put(&mut self, name: &str, value: Option<String>, local: bool) {
         let before = match (known(name), value) {
             (Some((name, _)), Some(value)) => self.set.insert(name, value),
@@ -312,7 +312,7 @@ impl Settings {
         Ok((name, value))
     }
 
-    /// The time for which its client may say nothing, in a transaction or outside of one.
+    /// The time for which its client may be idle, in a transaction or outside.
     pub fn idle_limit(&self, in_transaction: bool) -> Option<Duration> {
         let limits = &self.values().limits;
         if in_transaction {
@@ -322,7 +322,7 @@ impl Settings {
         }
     }
 
-    /// True if transactions only read, if they do not say otherwise.
+    /// True if transactions only read by default.
     pub fn reads_only(&self) -> bool {
         self.values().limits.reads_only
     }
@@ -409,7 +409,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Puts a parameter back to what it was at the beginning.
+    /// Restores a parameter to its value at the beginning.
     ///
     /// # Errors
     /// `42704` if there is none of this name.
@@ -484,12 +484,12 @@ impl Settings {
         &self.values().constraints
     }
 
-    /// Notes what `SET CONSTRAINTS` says.
+    /// Notes a `SET CONSTRAINTS`.
     pub fn set_constraints(&mut self, command: &SetConstraints) {
         self.values_mut().constraints.set(command);
     }
 
-    /// The transaction's end: what was set until then only is as before.
+    /// Ends the transaction: restores values that were set until its end only.
     pub fn end_transaction(&mut self) {
         if self.values().constraints != ConstraintModes::default() {
             self.values_mut().constraints = ConstraintModes::default();

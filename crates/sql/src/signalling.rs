@@ -47,7 +47,7 @@ pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Comple
     }
 }
 
-/// The name of a channel, and what is to be said if it was cut off.
+/// The name of a channel, and a notice if it was truncated.
 fn channel_of(word: &Ident) -> (String, Option<Notice>) {
     let mut name = name_of(word);
     if name.len() <= NAME_BYTES_MAX {

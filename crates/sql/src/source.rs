@@ -20,7 +20,7 @@ pub(crate) struct KeyRange {
 
 /// A state of the tables, to read: that of any store of rows.
 pub(crate) trait Source {
-    /// The tables, and what else there is, by number.
+    /// The tables, and all other definitions, by number.
     fn definitions(&self) -> &Definitions;
 
     /// The tables that refer to one, in the order of their numbers.
@@ -69,7 +69,7 @@ pub(crate) trait Source {
         Ok(())
     }
 
-    /// Rows from a place on, which moves with them. Returns whether it came to the end. A live state is read to its end.
+    /// Rows from a place on, which moves with them. Returns true at the end. A live state is read to its end.
     ///
     /// # Errors
     /// As [`Source::point`].
@@ -213,7 +213,7 @@ fn bounds_of(range: &KeyRange) -> (Bound<&Vec<Value>>, Bound<&Vec<Value>>) {
     (range.lower.as_ref(), range.upper.as_ref())
 }
 
-/// Takes the rows of a scan, whatever their type is.
+/// Takes the rows of a scan, of any type.
 struct Given<'e>(EachRow<'e>);
 
 impl sardonyx_rows::EachRow<SqlError> for Given<'_> {
@@ -222,7 +222,7 @@ impl sardonyx_rows::EachRow<SqlError> for Given<'_> {
     }
 }
 
-/// Gives rows until no more are wanted. Returns whether all were given.
+/// Gives rows until no more are wanted. Returns true if all were given.
 fn give<R: ReadRow>(
     rows: impl Iterator<Item = Result<R, sardonyx::Error>>,
     each: EachRow<'_>,

@@ -46,12 +46,12 @@ pub(crate) enum Store {
 
 /// A node's transactions.
 pub(crate) trait NodeStore: Debug + Send + Sync {
-    /// Runs something in a transaction, once: it commits if that returns true, and is undone otherwise. Returns what it
-    /// returned.
+    /// Runs a function in a transaction, once. The transaction commits if the function returns true, and is undone
+    /// otherwise. Returns its result.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if it was chosen to end a deadlock, whatever it returned; [`Error::Nested`] if this thread runs one
-    /// already; why the node does not go on. Nothing is committed then, unless the error says that it may be.
+    /// [`Error::Conflict`] if a deadlock chose it, with any result; [`Error::Nested`] if this thread runs one already;
+    /// the reason for which the node stopped. Nothing is committed then, unless the error allows for a commit.
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
     /// Has defaults in SQL computed so.
@@ -68,7 +68,7 @@ impl Database {
         }
     }
 
-    /// The same, for what is done with tables of this process alone.
+    /// The same, for operations on tables of this process only.
     ///
     /// # Errors
     /// `0A000` if a node has the tables; `25006` if they are followed.
@@ -108,10 +108,10 @@ impl Database {
         }
     }
 
-    /// The version of what plans know, as a transaction sees it.
+    /// The version of the catalogue that plans depend on, as a transaction sees it.
     pub(crate) fn version_in(&self, tx: &dyn WriteTarget) -> u64 {
         match tx.version() {
-            // Of what was undone here no plan is left.
+            // No plan of undone definitions is left here.
             Some(version) => version << OWN_BITS | self.version() & ((1 << OWN_BITS) - 1),
             None => self.version(),
         }

@@ -94,7 +94,7 @@ impl SnapshotStream {
         }))
     }
 
-    /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
+    /// Adds the next rows, at most `most`. Returns their number, and true if there may be more.
     ///
     /// # Errors
     /// A value that cannot be computed; `54000` if the snapshot was ended.
@@ -195,7 +195,7 @@ fn key_of(schema: &Schema, index: &str) -> Option<Vec<usize>> {
 }
 
 impl RangePlace {
-    /// Goes on. Returns whether it came to the end.
+    /// Continues the walk. Returns true at the end.
     fn walk(
         &mut self,
         source: &dyn Source,

@@ -35,11 +35,11 @@ fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>
     Ok(found)
 }
 
-/// Does what `ON COMMIT` says of the tables of a session's schema, in the transaction that commits. Returns whether it
-/// changed what there is.
+/// Runs `ON COMMIT` for the tables of a session's schema, in the transaction that commits. Returns true if it changed
+/// the catalogue.
 ///
 /// # Errors
-/// `2BP01` if something that stays needs a table that goes; what the engine says.
+/// `2BP01` if a lasting object needs a dropped table; an error of the engine.
 pub(crate) fn at_commit(
     tx: &mut dyn WriteTarget,
     database: &Database,
@@ -95,8 +95,8 @@ fn drop_all_of(
 }
 
 impl Database {
-    /// Drops the temporary tables of a session. Nothing waits until that is durable: what is left is dropped when the
-    /// database is next opened.
+    /// Drops the temporary tables of a session, without waiting until that is durable. The next opening drops those
+    /// that are left.
     ///
     /// # Errors
     /// The engine's.
@@ -119,7 +119,7 @@ impl Database {
     /// Drops the temporary tables that sessions of an earlier process left.
     ///
     /// # Errors
-    /// The engine's; `XX001` if what is stored cannot be read.
+    /// The engine's; `XX001` if an object cannot be read.
     pub(crate) fn forget_temporary(&self, tables: &Tables) -> Result<(), SqlError> {
         let left = tables.read(|view| Ok(schemas(view)))??;
         for (schema, number) in left {
@@ -142,7 +142,7 @@ impl Database {
     }
 }
 
-/// True if there is no room for what was to be done.
+/// True if there was no room for the change.
 fn is_full(error: &SqlError) -> bool {
     [code::PROGRAM_LIMIT, code::DISK_FULL, code::OUT_OF_MEMORY].contains(&error.code)
 }

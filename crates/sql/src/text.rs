@@ -442,7 +442,7 @@ pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
     }
     let mut text = String::new();
     let value = match (kind, value) {
-        // Of a column without a scale, whose zeros fill it.
+        // A number of a column without a scale is stored with zeros behind it.
         (SqlType::Numeric, ValueRef::Decimal(units, FREE_SCALE)) => {
             let (units, scale) = without_zeros(units, FREE_SCALE);
             ValueRef::Decimal(units, scale)

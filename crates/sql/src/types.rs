@@ -162,7 +162,7 @@ pub enum SqlType {
     Enum(EnumType),
     /// Arrays of one
     EnumArray(EnumType),
-    /// Of a literal in quotes, or a null, of which nothing is known yet.
+    /// The type of a literal in quotes, or a null, before it is known.
     Unknown,
     /// `void`: of functions that return nothing
     Void,
@@ -176,7 +176,7 @@ pub struct TypeSpec {
     /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
     /// second's fraction.
     pub modifier: i32,
-    /// Of a text.
+    /// The collation of a text.
     pub collation: Collation,
 }
 
@@ -198,7 +198,7 @@ impl SqlType {
         }
     }
 
-    /// The number by which functions are passed it: in this process it tells types of all databases apart.
+    /// The number by which functions get it: it is unique among the types of all databases of this process.
     pub(crate) fn number(self) -> u32 {
         match self {
             SqlType::Enum(of) => of.number(false),
@@ -480,7 +480,7 @@ impl SqlType {
         }
     }
 
-    /// The type of what a column of the engine has.
+    /// The type for a column of the engine.
     pub fn of_stored(stored: Type) -> TypeSpec {
         let numeric = |scale: u8| (38 << 16 | i32::from(scale)) + 4;
         let (kind, modifier) = match stored {

@@ -67,18 +67,18 @@ impl Database {
     pub(crate) async fn durable(&self, committed: &Committed) -> Result<(), SqlError> {
         match self.tables() {
             Some(tables) => Ok(tables.durable(committed.group).await?),
-            // Of what is followed only what is durable is seen.
+            // Only durable changes of a followed database are seen.
             None => Ok(()),
         }
     }
 }
 
-/// Looks whether the statement is to end that runs on this thread: a procedure of a program that takes long asks from time
-/// to time, and returns the error.
+/// Checks if the statement on this thread has to end. A procedure of a program that takes long calls this from time to
+/// time, and returns the error.
 ///
 /// # Errors
-/// Why it is: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server and of
-/// the connection.
+/// The reason: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server and
+/// of the connection.
 pub fn check_interrupted() -> Result<(), SqlError> {
     match interruption() {
         None | Some(Reason::Elsewhere) => Ok(()),

@@ -32,7 +32,7 @@ const FIRST_OID: u32 = 8 << 24;
 pub(crate) struct UserType {
     /// Its number in `pg_type`; the next one is that of its arrays.
     pub oid: u32,
-    /// Of an enum, in their order.
+    /// The labels of an enum, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
     /// It is a domain.
@@ -147,7 +147,7 @@ impl UserTypes {
         Ok(TypeSpec::new(kind, modifier))
     }
 
-    /// So many free numbers, one behind the other.
+    /// Free consecutive numbers.
     pub fn free_oids(&self, count: u32) -> u32 {
         let used = self.types.values().flat_map(|there| {
             let labels = there.labels.iter().map(|label| label.oid);

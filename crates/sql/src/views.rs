@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// A view as it is stored.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct ViewDefinition {
-    /// The columns: what the query calls them, and what the view does.
+    /// The columns: their names in the query, and in the view.
     pub columns: Vec<(String, String)>,
     /// The query.
     pub query: String,

@@ -17,7 +17,7 @@ use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};
 /// The longest value in the detail of an error, in bytes.
 const VALUE_BYTES_MAX: usize = 64;
 
-/// Adds to an error what the tables' notes say of the constraint that it violates.
+/// Adds to an error the details from the tables' notes of the violated constraint.
 #[cold]
 pub(crate) fn explained(source: &dyn Source, mut error: SqlError) -> SqlError {
     if let Some(violation) = error.take_violation() {

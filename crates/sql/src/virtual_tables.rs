@@ -41,7 +41,7 @@ const INFORMATION_SCHEMA: u32 = 13_000;
 /// The first number of schemas that users made; of those that are there since tables are in them.
 const OF_USERS: u32 = 5 << 24;
 const IMPLIED: u32 = 6 << 24;
-/// The number of who owns everything.
+/// The number of the owner of all objects.
 const OWNER: u32 = 10;
 
 /// The numbers of schemas by their names.
@@ -117,14 +117,14 @@ impl VirtualTable {
     }
 }
 
-/// The virtual table of a name, in a schema if it is said.
+/// The virtual table of a name, in a schema if it is given.
 pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
     let tables = all();
     tables.into_iter().find(|table| {
         table.name == name
             && match schema {
                 Some(schema) => table.schema == schema,
-                // As if it stood first in the search path.
+                // It counts as the first schema of the search path.
                 None => table.schema == "pg_catalog",
             }
     })

@@ -22,7 +22,7 @@ pub(crate) trait WriteTarget: Source {
     /// An error of the engine.
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
 
-    /// Checks a new row, before it is looked at whether its key is there.
+    /// Checks a new row, before the look for its key.
     ///
     /// # Errors
     /// An error of the engine about its values.
@@ -61,7 +61,7 @@ pub(crate) trait WriteTarget: Source {
     /// Marks how far the transaction has come.
     fn mark(&mut self) -> Marked;
 
-    /// Undoes what the transaction did since it marked a place.
+    /// Undoes the changes since a mark.
     ///
     /// # Errors
     /// There is no such mark.
@@ -85,7 +85,7 @@ pub(crate) trait WriteTarget: Source {
     /// The first values that violate one.
     fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error>;
 
-    /// Calls `act` with the texts that stand beside the rows.
+    /// Calls `act` with SQL's objects beside the rows.
     fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects));
 
     /// Calls `act` with the transaction of tables in main memory that this is; false if it is none.
@@ -104,10 +104,10 @@ pub(crate) trait WriteTarget: Source {
     }
 }
 
-/// Does what only a transaction on tables in main memory can: to run a program's procedure.
+/// Runs a function that needs a transaction on tables in main memory, such as a program's procedure.
 ///
 /// # Errors
-/// `0A000` if it is none; what `act` returns.
+/// `0A000` if it is none; the error of `act`.
 pub(crate) fn in_tables<R>(
     tx: &mut dyn WriteTarget,
     act: impl FnOnce(&mut Transaction<'_>) -> Result<R, SqlError>,
@@ -121,7 +121,7 @@ pub(crate) fn in_tables<R>(
     })
 }
 
-/// Does something with the texts that stand beside the rows.
+/// Calls a function with SQL's objects beside the rows.
 ///
 /// # Errors
 /// The error of `act`.

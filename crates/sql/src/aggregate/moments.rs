@@ -12,9 +12,9 @@ use sardonyx::schema::{Value, ValueRef};
 /// Variance or standard deviation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spread {
-    /// Of rows that are a sample of all, and not all.
+    /// True if the rows are a sample of all.
     pub of_sample: bool,
-    /// The standard deviation: the root of the variance.
+    /// True for the standard deviation: the root of the variance.
     pub is_root: bool,
 }
 

@@ -33,9 +33,9 @@ pub(crate) struct Accumulator {
 /// The state that some aggregates keep beside a value.
 #[derive(Clone, Debug, Default)]
 struct More {
-    /// Of variances.
+    /// The sums of variances.
     moments: Option<Moments>,
-    /// Of two floats.
+    /// The sums of two floats.
     points: Points,
     /// The different values.
     seen: HashSet<Vec<u8>>,
@@ -347,7 +347,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Takes what another one took of an aggregate that is mergeable.
+    /// Merges another accumulator of a mergeable aggregate.
     ///
     /// # Errors
     /// A number out of range.

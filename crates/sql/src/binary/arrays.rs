@@ -8,7 +8,7 @@ use crate::types::SqlType;
 use crate::values::arrays;
 use sardonyx::schema::Value;
 
-/// As many dimensions as an array of PostgreSQL's has.
+/// The most dimensions of an array, as in PostgreSQL.
 const DIMENSIONS_MAX: i32 = 6;
 
 /// Appends an array, which is a text.
@@ -100,7 +100,7 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
             "a vector has one dimension, whose first subscript is 0",
         ));
     }
-    // Each has at least its length: what is reserved is no more than what was sent.
+    // Each element has at least its length, so the reserved memory is no larger than the message.
     let mut values = Vec::with_capacity(count.min(rest.0.len() / 4));
     for _ in 0..count {
         values.push(match rest.element()? {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn other_bytes_are_refused_by_their_codes() {
         let int4 = |numbers: &[i32]| code_of(SqlType::Int4Array, numbers);
-        // Of elements of another type, also if there are none.
+        // Another type of elements is an error, also without elements.
         assert_eq!(int4(&[1, 0, 25, 0, 1]), Err(code::DATATYPE_MISMATCH));
         assert_eq!(int4(&[0, 0, 20]), Err(code::DATATYPE_MISMATCH));
         assert_eq!(int4(&[0, 2, INT4]), Err(code::INVALID_BINARY));

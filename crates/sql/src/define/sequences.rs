@@ -266,10 +266,10 @@ pub(super) fn draw_of_own(of: &mut ColumnNotes, kind: SqlType) -> Result<(), Sql
     Ok(())
 }
 
-/// Gives the sequence of an identity another name: `SEQUENCE NAME`, as dumps of PostgreSQL have it.
+/// Renames the sequence of an identity: `SEQUENCE NAME` in dumps of PostgreSQL.
 ///
 /// # Errors
-/// `42602` for what is no name; `42P07` if it is taken; `55000` if it is in another schema.
+/// `42602` for an invalid name; `42P07` if it is taken; `55000` if it is in another schema.
 pub(super) fn named_by_identity(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

@@ -13,7 +13,7 @@ use crate::plan::target::Target;
 use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Side};
 use crate::source::Source;
 
-/// Lines as they stand below another one.
+/// Lines, indented below another one.
 fn indented(inner: Vec<String>) -> Vec<String> {
     let inner = inner.into_iter().enumerate();
     inner
@@ -104,7 +104,7 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> V
     lines
 }
 
-/// The semi-joins and anti-joins that a condition asks for, and what else it says.
+/// The semi-joins and anti-joins of a condition, and its other parts.
 fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
     let parts = match filter {
         Some(Expr::And(parts)) => parts.as_slice(),
@@ -155,7 +155,7 @@ impl Shown<'_> {
         select_lines(select, self.names.outer, self.source)
     }
 
-    /// The lines of what rows come from, with the semi-joins that a condition on them asks for.
+    /// The lines of a source of rows, with the semi-joins of a condition on them.
     fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
         let (semi_joins, filter) = divided(filter);
         let own = Shown {
@@ -180,7 +180,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// A semi-join of what has these lines.
+    /// A semi-join whose left side has these lines.
     fn semi_join(&self, subquery: &Subquery, is_anti: bool, left: Vec<String>) -> Vec<String> {
         let asked = self.asked(subquery);
         let Some(query) = PlannedQuery::of(subquery) else {

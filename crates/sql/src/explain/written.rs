@@ -7,7 +7,7 @@ use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;
 use sardonyx::schema::{Value, ValueRef};
 
-/// The names of what an expression reads.
+/// The names of the columns and values that an expression reads.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'n> {
     pub scope: &'n Scope,
@@ -37,7 +37,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// The same for what sees the columns from a place on.
+    /// The same for an expression whose first column is at another place.
     pub fn shifted(self, shift: usize) -> Names<'n> {
         Names { shift, ..self }
     }

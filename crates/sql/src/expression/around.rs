@@ -88,15 +88,15 @@ pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     }
 }
 
-/// A query that was drafted, what it asks for of the queries around it, and its number.
+/// A draft of a query, the columns that it asks for of the queries around it, and its number.
 pub(crate) type DraftedQuery = (Box<dyn Drafted>, Vec<OuterColumn>, usize);
 
-/// Plans queries that stand in expressions.
+/// Plans the subqueries of expressions.
 pub(crate) trait Queries: Debug {
     /// The queries around the expression.
     fn around(&self) -> &Around;
 
-    /// The same, to note what the expression asks of them.
+    /// The same, to note the columns that the expression asks for.
     fn around_mut(&mut self) -> &mut Around;
 
     /// The rights of the session.

@@ -263,7 +263,7 @@ impl Compiler<'_> {
                     "least" => Function(&LEAST),
                     _ => Function(&GREATEST),
                 };
-                // The type of what is compared by keys comes first.
+                // The type of the values that are compared by keys comes first.
                 let mut parts = parts;
                 parts.insert(0, Expr::Literal(Value::Int(spec.kind.oid().into())));
                 Ok(Typed {
@@ -298,10 +298,10 @@ impl Compiler<'_> {
         Ok(called)
     }
 
-    /// With the type text, if nothing else says.
+    /// Gives an expression without a type the type text.
     ///
     /// # Errors
-    /// None that is known.
+    /// None is known.
     pub fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
         match typed.kind() {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
@@ -338,7 +338,7 @@ fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     })
 }
 
-/// Refuses what only aggregates and window functions take, of a function that is neither.
+/// Refuses clauses of aggregates and window functions for other functions.
 ///
 /// # Errors
 /// `42809` with the clause, as in PostgreSQL; `0A000`.

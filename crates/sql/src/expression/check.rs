@@ -50,7 +50,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// As PostgreSQL calls it, one and several.
+    /// PostgreSQL's words for it, singular and plural.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Use::Check => ("check constraint", "check constraints"),
@@ -69,7 +69,7 @@ impl Use {
 /// wanted type, if there is one.
 ///
 /// # Errors
-/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for parts that are not allowed in such an expression.
 pub(crate) fn declared_expression(
     tree: &Tree,
     table: &str,
@@ -136,7 +136,7 @@ pub(crate) fn stored_expression(
 /// The text of a condition for a table's schema. Its moments are of the zone, or of UTC.
 ///
 /// # Errors
-/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for parts that are not allowed in a condition.
 pub(crate) fn declared_check(
     tree: &Tree,
     table: &str,
@@ -213,7 +213,7 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
     Ok(columns)
 }
 
-/// Compiles a condition on rows of a schema, with the types that the engine's columns have, for who looks for rows.
+/// Compiles a condition of a search on rows of a schema, with the types of the engine's columns.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -349,7 +349,7 @@ pub(crate) fn not_immutable(of: Use) -> SqlError {
     SqlError::new(code::INVALID_OBJECT_DEFINITION, message)
 }
 
-/// Refuses what no such expression has: queries, aggregates, window functions, parameters.
+/// Refuses parts that are not allowed in such an expression: queries, aggregates, window functions, parameters.
 fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
     match tree {
         Tree::Subquery(_)

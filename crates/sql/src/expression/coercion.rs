@@ -138,7 +138,7 @@ impl Compiler<'_> {
     /// An expression as a value of a type.
     ///
     /// # Errors
-    /// `42804` if there is no way; what is wrong with a literal's text.
+    /// `42804` if there is no cast; an error in a literal's text.
     pub fn coerce(&mut self, typed: Typed, to: TypeSpec, how: Coercion) -> Result<Expr, SqlError> {
         let from = typed.spec;
         if from.kind == SqlType::Unknown {
@@ -172,7 +172,7 @@ impl Compiler<'_> {
                         return Ok(shaped(call, to.kind, to, how));
                     }
                     let value = match to.kind {
-                        // Its blanks are kept, if no length says how many there are.
+                        // The blanks are kept without a length.
                         SqlType::Char => Value::Text(text.clone()),
                         SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
                         _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
@@ -398,7 +398,7 @@ pub(super) fn folded(expr: Expr) -> Expr {
             Expr::Literal(value) => super::cast::cast(value.as_ref(), *from, *to, *explicit).ok(),
             _ => None,
         },
-        // A text that is put together may be cast to what depends on the time.
+        // A computed text may be cast to a type that depends on the time.
         Expr::Arithmetic(operation, kind, sides) if *operation != Arithmetic::Concatenate => {
             match &**sides {
                 (Expr::Literal(left), Expr::Literal(right)) => {
@@ -420,7 +420,7 @@ pub(super) fn folded(expr: Expr) -> Expr {
     value.map_or(expr, Expr::Literal)
 }
 
-/// True if a value equals itself, and says of what type it is.
+/// True if a value equals itself, and has a type of its own.
 fn is_itself(value: &Value) -> bool {
     !matches!(value, Value::Null) && !matches!(value, Value::Float(value) if value.is_nan())
 }

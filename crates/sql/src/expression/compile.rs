@@ -29,7 +29,7 @@ pub(crate) struct Compiler<'a> {
     pub(super) windows: Option<&'a mut Windows>,
     /// The queries around, if subqueries are allowed.
     pub(super) nested: Option<Nested<'a>>,
-    /// True if it is only tried what an expression is, so that no subquery is planned.
+    /// True if an expression is compiled only as a trial, so that no subquery is planned.
     pub(super) is_trying: bool,
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Compiler<'a> {
     sets: Option<&'a mut RowCalls>,
     /// The depth at which a set-returning function is compiled as it is: it is the whole expression.
     rows_at: Option<usize>,
-    /// Of the parts of the expression that is compiled.
+    /// The collation of the parts of the expression that is compiled.
     pub(super) collation: Collation,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// Compiles what makes expressions so many levels deeper.
+    /// Compiles parts that are the given number of levels deeper.
     pub(super) fn deeper<T>(
         &mut self,
         levels: usize,
@@ -223,7 +223,7 @@ impl<'a> Compiler<'a> {
         self.coerce(compiled, TypeSpec::plain(SqlType::Bool), Coercion::Implicit)
     }
 
-    /// An expression whose type is decided: text, if nothing else says.
+    /// An expression with a decided type: text, without another reason.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
@@ -261,7 +261,7 @@ impl<'a> Compiler<'a> {
             (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
                 // An error of the name goes first.
                 self.compile_tree(tree).and_then(|plain| match plain.expr.is_constant() {
-                    // Of a query around this one, or a parameter.
+                    // A column of a query around this one, or a parameter.
                     true => Ok(Some(plain)),
                     false => Err(SqlError::new(
                         code::GROUPING,
@@ -504,7 +504,7 @@ impl<'a> Compiler<'a> {
             [schema, table, column] => {
                 let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
                 let found = self.scope.table_in(&schema, &table)?;
-                // Of several tables of the name it is this one.
+                // The schema chooses among tables of one name.
                 let mut columns = found.iter().flat_map(|found| &found.columns);
                 match columns.find(|column| column.name == name) {
                     Some(column) if self.grouping.is_none() => Ok(Typed {
@@ -527,7 +527,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// An expression with the collation that it derives from its parts, if it does not say which.
+/// An expression with the collation that it derives from its parts, unless it names one.
 ///
 /// # Errors
 /// `42P21` if its parts name two.

@@ -42,9 +42,9 @@ pub(crate) struct StatementContext {
     pub interrupt: Arc<Interrupt>,
     /// Rows that were looked at.
     pub looked_at: std::cell::Cell<u32>,
-    /// Of the session, if there is one.
+    /// The inbox of the session, if there is one.
     pub inbox: Option<Arc<Inbox>>,
-    /// Of the session, where a statement may wait for locks.
+    /// The locker of the session, for a statement that may wait for locks.
     pub locker: Option<Locker>,
 }
 
@@ -74,7 +74,7 @@ impl StatementContext {
     }
 
     /// The inbox of the session that runs a statement of channels. Where there is no session, no call waits until its
-    /// transaction is durable and gives out what it notified of.
+    /// transaction is durable to deliver its notifications.
     fn inbox_for(&self, what: &str) -> Result<&Arc<Inbox>, SqlError> {
         self.inbox.as_ref().ok_or_else(|| {
             let text = format!("{what} is of a session: there is none here");
@@ -95,7 +95,7 @@ impl StatementContext {
         signals.notify(channel, payload, self.process(), &self.memory())
     }
 
-    /// Changes what the session listens to, when the transaction commits; `what` is the statement.
+    /// Changes the channels to which the session listens, when the transaction commits; `what` is the statement.
     ///
     /// # Errors
     /// `0A000` where there is no session, or none can listen; those of [`Signals::listen`](crate::signals::Signals::listen).
@@ -115,10 +115,10 @@ impl StatementContext {
     /// The number of rows that are looked at before the statement asks again if it is to end, and lets others run.
     const ROWS_BETWEEN: u32 = 256;
 
-    /// Another row is looked at: whatever walks many rows says so of each.
+    /// Counts a row: each walk over many rows calls this for each of them.
     ///
     /// # Errors
-    /// Why the statement is to end ([`SqlError::interrupted`]).
+    /// The reason for which the statement ends ([`SqlError::interrupted`]).
     #[inline]
     pub fn look_at_row(&self) -> Result<(), SqlError> {
         let looked_at = self.looked_at.get().wrapping_add(1);
@@ -129,10 +129,10 @@ impl StatementContext {
         }
     }
 
-    /// Lets others run, and looks whether the statement is to end.
+    /// Lets others run, and checks if the statement has to end.
     ///
     /// # Errors
-    /// Why it is.
+    /// The reason for the end.
     #[cold]
     pub fn between_rows(&self) -> Result<(), SqlError> {
         if let Some(database) = &self.database {
@@ -141,10 +141,10 @@ impl StatementContext {
         self.check_interrupted()
     }
 
-    /// Looks whether the statement is to end.
+    /// Checks if the statement has to end.
     ///
     /// # Errors
-    /// Why it is.
+    /// The reason for the end.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
         // One request ends one statement.
         match self.interrupt.take() {

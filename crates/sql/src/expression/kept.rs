@@ -10,7 +10,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A state of the tables with what was computed of it for a statement.
+/// A state of the tables with the kept results of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading<'a> {
     pub source: &'a dyn Source,
@@ -25,15 +25,15 @@ pub(crate) struct Kept {
     pub lists: Lists,
     /// The rows of semi-joins.
     pub semi_joins: RefCell<HashMap<usize, Progress<SemiRows>>>,
-    /// The values of subqueries by what they are asked with.
+    /// The values of subqueries by their arguments.
     pub keyed_values: RefCell<HashMap<usize, Progress<KeyedAnswers>>>,
     pub answers: RefCell<HashMap<usize, Asked>>,
     pub tables: RefCell<HashMap<usize, Rc<Table>>>,
-    /// Of recursive queries that are running, the rows of the round before.
+    /// The rows of the previous round of running recursive queries.
     pub last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
 }
 
-/// An answer with what it was asked with.
+/// An answer with its arguments.
 pub(crate) type Asked = (Vec<Value>, Rc<Answer>);
 
 #[derive(Debug)]
@@ -61,11 +61,11 @@ pub(crate) struct Found {
 pub(crate) struct SemiRows {
     pub values: Vec<Value>,
     pub width: usize,
-    /// Of rows without nulls, by what is sought and compared: their places.
+    /// The places of rows without nulls, by the sought and the compared values.
     pub whole: (HashTable, Vec<usize>),
-    /// Of rows with nulls in what is compared, by what is sought.
+    /// The rows with nulls in the compared values, by the sought ones.
     pub with_nulls: (HashTable, Vec<usize>),
-    /// Of all, by what is sought, once that is asked for.
+    /// All rows by the sought values, once a question needs it.
     pub all: OnceCell<HashTable>,
 }
 

@@ -195,7 +195,7 @@ impl ValueSet {
     /// True if a value is in it; `None` if that is not known.
     pub fn contains(&self, value: ValueRef<'_>) -> Option<bool> {
         if value == ValueRef::Null {
-            // Of no value even null is none.
+            // Even null is not in an empty list.
             return match self.values.is_empty() && !self.has_null {
                 true => Some(false),
                 false => None,

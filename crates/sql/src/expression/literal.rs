@@ -50,7 +50,7 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
     if digits.contains(['e', 'E'])
         && let Some(Err(())) = decode_numeric(digits)
     {
-        // Beyond what a numeric has here.
+        // The number is beyond the digits of a numeric.
         let value: f64 = digits.parse().map_err(|_| wrong())?;
         if value.is_infinite() {
             return Err(SqlError::new(

@@ -88,7 +88,7 @@ use sardonyx::schema::Value;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Expr {
     Literal(Value),
-    /// By its number, from 0.
+    /// A parameter by its number, from 0.
     Parameter(usize),
     /// A column of the row, by its place there.
     Column(usize),
@@ -112,14 +112,14 @@ pub(crate) enum Expr {
     Coalesce(Vec<Expr>),
     Arithmetic(Arithmetic, SqlType, Box<(Expr, Expr)>),
     Negate(SqlType, Box<Expr>),
-    /// A timestamp, and what is added to it.
+    /// A timestamp moved by an interval.
     Shift(Box<Expr>, Interval, SqlType),
     Cast(Box<Expr>, SqlType, TypeSpec, bool),
     Call(Function, Vec<Expr>),
     Subquery(Box<Subquery>),
 }
 
-/// `case`: conditions with what they give.
+/// `case`: conditions with their results.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Case {
     pub arms: Vec<(Expr, Expr)>,
@@ -156,8 +156,8 @@ impl Typed {
 }
 
 impl Expr {
-    /// Calls `each` with every part, itself first. Of a subquery the parts are what it is asked with: the columns in it
-    /// are of its own rows.
+    /// Calls `each` with every part, itself first. The parts of a subquery are its arguments: the columns inside it are
+    /// of its own rows.
     pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
         each(self);
         match self {

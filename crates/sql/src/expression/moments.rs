@@ -28,7 +28,7 @@ const TRIES_MAX: usize = 64;
 pub(crate) struct Moments(BTreeMap<String, String>);
 
 impl Moments {
-    /// Notes what a literal's text was read as.
+    /// Notes the value of a literal's text.
     pub fn note(&mut self, kind: SqlType, text: &str, value: &Value) {
         if !kind.is_of_days() || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
             return;

@@ -369,7 +369,7 @@ impl Compiler<'_> {
                 | Arithmetic::ShiftRight,
                 false,
             ) => return Err(wrong(a, b)),
-            // The count's type does not widen what is shifted.
+            // The count's type does not widen the shifted operand.
             (Arithmetic::ShiftLeft | Arithmetic::ShiftRight, true) => a,
             // A float beside another number is a double.
             _ if kind == SqlType::Float4 && a != b => SqlType::Float8,

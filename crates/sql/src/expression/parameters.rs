@@ -7,14 +7,14 @@ use crate::user_types::TypeNames;
 use crate::values::zones::SessionZone;
 use std::sync::Arc;
 
-/// The most parameters of a statement: what PostgreSQL's protocol can number.
+/// The most parameters of a statement: the limit of PostgreSQL's protocol.
 pub(crate) const PARAMETERS_MAX: usize = 65_535;
 
 /// The known types of parameters: given by the client that prepares the statement, or found at their first place in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters {
     types: Vec<Option<SqlType>>,
-    /// Of a procedure's: they stand for what no column has the name of.
+    /// The names of a procedure's parameters, which a name means if no column has it.
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
@@ -112,7 +112,7 @@ impl Parameters {
         }
     }
 
-    /// All types: what nothing decides is text.
+    /// The types of all parameters: text for those without another.
     pub fn decided(&self) -> Vec<SqlType> {
         let types = self.types.iter();
         types.map(|kind| kind.unwrap_or(SqlType::Text)).collect()

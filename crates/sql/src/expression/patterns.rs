@@ -18,12 +18,12 @@ pub(crate) struct Options {
     pub ignores_case: bool,
     /// Lines are texts: `.` does not match their ends, `^` and `$` match at them.
     pub of_lines: bool,
-    /// Blanks and comments in the pattern say nothing.
+    /// True if blanks and comments in the pattern are ignored.
     pub is_expanded: bool,
 }
 
 impl Options {
-    /// The options of a function's letters, and whether all matches are meant.
+    /// The options by a function's letters, and true if all matches are meant.
     ///
     /// # Errors
     /// `22023` for a letter that is none; `0A000` for one that is not supported.

@@ -39,7 +39,7 @@ impl Compiler<'_> {
         Ok(None)
     }
 
-    /// A sum in which what follows the first prefix operator belongs to that.
+    /// A sum whose later operands belong to its first prefix operator.
     fn sum(&mut self, first: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
         if ends_with_prefix(first) {
             return self.longer(first, parts);
@@ -111,7 +111,7 @@ fn has_prefix(first: &Tree, parts: &[Part<'_>]) -> bool {
     operands.take(parts.len()).any(ends_with_prefix)
 }
 
-/// True if what follows belongs to a prefix operator in it.
+/// True if later operands belong to a prefix operator in it.
 fn ends_with_prefix(mut tree: &Tree) -> bool {
     loop {
         tree = match tree {
@@ -150,7 +150,7 @@ fn is_other(operator: &BinaryOperator) -> bool {
     )
 }
 
-/// Of an operator of regular expressions: whether it ignores case, and whether it is negated.
+/// The flags of an operator of regular expressions: it ignores case, and it is negated.
 pub(super) fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)> {
     let word = match operator {
         BinaryOperator::PGRegexMatch => "~",

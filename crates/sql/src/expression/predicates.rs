@@ -172,7 +172,7 @@ impl Compiler<'_> {
             if collation.has_own_cases() {
                 return Err(collation.unknown_to("ILIKE"));
             }
-            // As PostgreSQL does it, by the language's letters.
+            // Case is folded as in PostgreSQL, by the rules of the language.
             let lower = |text| Expr::Call(Function(&LOWER), vec![text, number_of(collation)]);
             like.text = lower(like.text);
             like.pattern = lower(like.pattern);

@@ -62,7 +62,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The column of this name, of the table of that one if it is said.
+    /// The column of a name, in a table if one is given.
     ///
     /// # Errors
     /// `42703` or `42P01` if there is none, `42702` if there are several.
@@ -101,7 +101,7 @@ impl Scope {
         }
     }
 
-    /// The table that a schema and a name say, if one of the name is here.
+    /// The table of a schema and a name, if one of the name is in this scope.
     ///
     /// # Errors
     /// `42P01` if those of the name are of other schemas.
@@ -126,7 +126,7 @@ impl Scope {
         })
     }
 
-    /// The name of a column with that of its table, as errors say it.
+    /// The name of a column with that of its table, for errors.
     pub fn qualified(&self, table: Option<&str>, name: &str) -> String {
         let mut tables = self
             .tables

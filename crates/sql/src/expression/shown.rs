@@ -37,7 +37,7 @@ pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>)
     with_changes(text, &changes)
 }
 
-/// Characters of a text, by number, and what is to stand there.
+/// A range of characters of a text, by number, and its replacement.
 pub(crate) type Change = (Range<usize>, String);
 
 /// The changes of the parts of an expression, in their order. There are none if the text is no expression.

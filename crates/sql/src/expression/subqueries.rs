@@ -15,7 +15,7 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
 
-/// A query that is planned, with what it asks for and its number.
+/// A planned query with its arguments and its number.
 struct Asked {
     draft: Box<dyn Drafted>,
     columns: Vec<TypeSpec>,

@@ -22,7 +22,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
         with: &Environment<'_>,
     ) -> Result<Value, SqlError>;
 
-    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    /// The values of its rows, each once, for a test of equality with one of them.
     ///
     /// # Errors
     /// An expression that cannot be computed.

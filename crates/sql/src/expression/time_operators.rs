@@ -181,7 +181,7 @@ fn no_argument(name: &str) -> SqlError {
     )
 }
 
-/// The interval that a literal says.
+/// The value of an interval literal.
 ///
 /// # Errors
 /// As [`Compiler::interval`].

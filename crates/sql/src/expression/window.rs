@@ -86,11 +86,11 @@ impl WindowFunction {
 pub(crate) enum Bound {
     /// The partition's first row.
     First,
-    /// So many rows or groups before the row, or so far.
+    /// A number of rows or groups before the row, or a distance.
     Preceding(Expr),
     /// The row, or but for [`FrameUnit::Rows`] the rows that are equal in order.
     Current,
-    /// So many rows or groups behind the row, or so far.
+    /// A number of rows or groups behind the row, or a distance.
     Following(Expr),
     /// The partition's last row.
     Last,
@@ -103,7 +103,7 @@ pub(crate) struct Frame {
     pub start: Bound,
     pub end: Bound,
     pub excluded: Excluded,
-    /// Of [`FrameUnit::Range`] with an offset: the key that is as far.
+    /// The key of [`FrameUnit::Range`] with an offset.
     pub range: Option<RangeKey>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct RangeKey {
 }
 
 impl Frame {
-    /// The frame where none is said: up to the row and those that are equal in order.
+    /// The default frame: up to the row and those that are equal in order.
     pub const DEFAULT: Frame = Frame {
         unit: FrameUnit::Range,
         start: Bound::First,
@@ -144,7 +144,7 @@ pub(crate) struct Window {
     pub order: Vec<SortKey>,
     /// The keys of the order as they are written, while the window is compiled.
     pub values: Vec<Typed>,
-    /// As it is said.
+    /// The frame, if one is given.
     pub frame: Option<Frame>,
 }
 

@@ -34,7 +34,7 @@ impl<'a> Compiler<'a> {
         self
     }
 
-    /// Compiles something in which no window function may stand.
+    /// Compiles a part in which no window function is allowed.
     ///
     /// # Errors
     /// The error of `compile`; `42P20` for a window function.

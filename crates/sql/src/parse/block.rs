@@ -15,7 +15,7 @@ const NESTING_MAX: usize = 32;
 /// The most lines of a block.
 const LINES_MAX: usize = 10_000;
 
-/// Statements, and what is done with their errors.
+/// Statements, and the handlers of their errors.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub lines: Vec<Line>,
@@ -55,7 +55,7 @@ pub(crate) struct Raise {
     pub level: &'static str,
     pub format: Option<String>,
     pub arguments: Vec<String>,
-    /// By `USING`, or by the name of a condition.
+    /// The code given by `USING`, or by the name of a condition.
     pub code: Option<&'static str>,
     pub detail: Option<String>,
     pub hint: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
 /// Reads `DO`, with which the parser is to begin, up to its end.
 ///
 /// # Errors
-/// `42601`; `0A000` for another language, and for what blocks do not have.
+/// `42601`; `0A000` for another language, and for syntax that blocks do not support.
 pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
     parser.next_token();
     let (mut body, mut language) = (None, None);

@@ -172,7 +172,7 @@ pub(super) fn with_exclusions(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     written
 }
 
-/// A frame that begins at a place, with its end and what it excludes as one bound.
+/// A frame that begins at a place, with its end and its exclusion as one bound.
 fn with_end(
     tokens: &[TokenWithSpan],
     first: usize,

@@ -168,7 +168,7 @@ fn named_sequence(tokens: &[TokenWithSpan], at: usize) -> Option<NamedSequence> 
     })
 }
 
-/// The name of an identity's sequence, if options of a column say one.
+/// The name of an identity's sequence, if options of a column give one.
 pub(crate) fn names_sequence(options: &[AlterGenericOption]) -> Option<&str> {
     match options {
         [AlterGenericOption::Set(CreateServerOption { key, value })]
@@ -180,7 +180,7 @@ pub(crate) fn names_sequence(options: &[AlterGenericOption]) -> Option<&str> {
     }
 }
 
-/// True if options of a column say that its identity is dropped; the second is true with `IF EXISTS`.
+/// True if options of a column drop its identity; the value is true with `IF EXISTS`.
 pub(crate) fn drops_identity(options: &[AlterGenericOption]) -> Option<bool> {
     match options {
         [AlterGenericOption::Drop(name)] if name.value == IDENTITY => Some(false),

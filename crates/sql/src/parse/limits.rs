@@ -25,7 +25,7 @@ pub(crate) fn count_with_ties(limit: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The places of the tokens that say something, from one on.
+/// The places of the tokens without blanks, from one on.
 fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
     let places = tokens.iter().enumerate().skip(from);
     places
@@ -33,7 +33,7 @@ fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// Of a `FETCH` at a place, the places of its parentheses and of its last word, and true for `WITH TIES`; none if it is
+/// The places of the parentheses and of the last word of a `FETCH` at a place, and true for `WITH TIES`. None if it is
 /// another `FETCH`.
 fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize, bool)> {
     let mut places = said(tokens, at + 1);

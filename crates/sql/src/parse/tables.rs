@@ -10,11 +10,11 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The name of the column that is written for `LIKE`: its type is the table, with the options.
 pub(crate) const LIKE: &str = "sql.like";
-/// The type of a column that was said without one.
+/// The type of a column that is written without one.
 pub(crate) const UNSAID: &str = "sql.unsaid";
 
-/// Reads `WITH [NO] DATA` behind a materialized view. Without data it says `WITH NO SCHEMA BINDING` of another database
-/// system, which the parser does not read in this dialect.
+/// Reads `WITH [NO] DATA` behind a materialized view. Without data it becomes `WITH NO SCHEMA BINDING` of another
+/// database system, which the parser does not read in this dialect.
 pub(super) fn parse_data(parser: &mut Parser<'_>, view: &mut CreateView) {
     if !parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]) {
         view.with_no_schema_binding =
@@ -91,7 +91,7 @@ const OPTIONS: [&str; 10] = [
     "storage",
 ];
 
-/// The tokens with what the parser does not know of `CREATE TABLE` written as columns.
+/// Rewrites clauses of `CREATE TABLE` that the parser does not know as columns.
 pub(super) fn with_columns(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_create = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::CREATE);
     if !tokens.iter().any(is_create) {
@@ -259,7 +259,7 @@ pub(super) fn without_into(mut statement: Statement) -> Statement {
     }
 }
 
-/// The table of `INTO`, and whether it is temporary; none for what other systems have.
+/// The table of `INTO`, and true if it is temporary; none for the syntax of other systems.
 fn target(into: &SelectInto) -> Option<(ObjectName, bool)> {
     let SelectInto {
         temporary,

@@ -13,7 +13,7 @@ use sqlparser::tokenizer::Token;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TypeCommand {
     pub name: ObjectName,
-    /// It says `DOMAIN`.
+    /// True if the statement has `DOMAIN`.
     pub is_domain: bool,
     pub change: TypeChange,
 }
@@ -50,7 +50,7 @@ pub(crate) enum TypeChange {
 }
 
 impl TypeCommand {
-    /// True if what depends on the type goes with it.
+    /// True if objects that depend on the type are dropped with it.
     pub fn cascades(&self) -> bool {
         matches!(self.change, TypeChange::Drop { cascade: true, .. })
     }

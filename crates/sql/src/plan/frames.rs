@@ -21,9 +21,9 @@ pub(super) struct Frames<'f, 'e> {
     start: Edge,
     end: Edge,
     excluded: Excluded,
-    /// Of `RANGE` with an offset: the key, and its values in the partition's order.
+    /// The key of `RANGE` with an offset, and its values in the partition's order.
     range: Option<(&'f RangeKey, Vec<Value>)>,
-    /// Of `GROUPS`: the places at which groups begin, and the number of rows.
+    /// The places at which groups of `GROUPS` begin, and the number of rows.
     groups: Vec<usize>,
     /// The group of the last row that was asked for.
     group: usize,
@@ -46,7 +46,7 @@ enum Edge {
 #[derive(Clone, PartialEq)]
 enum Offset {
     Rows(usize),
-    /// Of the key's values.
+    /// A distance of the key's values.
     Distance(Value),
 }
 
@@ -250,7 +250,7 @@ impl Limit {
             Limit::Least => std::cmp::Ordering::Greater,
             Limit::Greatest => std::cmp::Ordering::Less,
             Limit::None => {
-                // As in PostgreSQL all numbers are within it, and NaN is where the order has it.
+                // As in PostgreSQL all numbers are within the distance, and NaN has its place in the order.
                 let is_nan = matches!(value, Value::Float(value) if value.is_nan());
                 return match (is_start, descending) {
                     (true, _) => is_nan && descending,
@@ -272,7 +272,7 @@ impl Limit {
 
 fn compared(a: &Value, b: &Value) -> std::cmp::Ordering {
     match (a, b) {
-        // Of intervals.
+        // Intervals are compared by length.
         (Value::Text(a), Value::Text(b)) => {
             (Interval::known(a).length()).cmp(&Interval::known(b).length())
         }

@@ -23,7 +23,7 @@ impl Prepared {
         self.parameters.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
+    /// The columns of its result; `None` if it has no result, or one that is known only when it runs.
     pub fn columns(&self) -> Option<&[ResultColumn]> {
         self.columns.get()?.as_deref()
     }
@@ -71,7 +71,7 @@ impl Prepared {
         Ok(planned)
     }
 
-    /// The plan that there is, whether or not it holds.
+    /// The last plan, valid or not.
     pub(crate) fn last_plan(&self) -> Option<Arc<Planned>> {
         self.plan
             .lock()
@@ -79,7 +79,7 @@ impl Prepared {
             .clone()
     }
 
-    /// True if the plan that there is, whether or not it holds, is such a one; true without one.
+    /// True if the last plan, valid or not, meets a condition; true without one.
     pub(crate) fn is_unplanned_or(&self, is: impl FnOnce(&Planned) -> bool) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_deref().is_none_or(is)
@@ -128,7 +128,7 @@ impl Prepared {
         Ok(Planned::new(plan, version, queries))
     }
 
-    /// Notes what is known of a statement that has no plan.
+    /// Notes the description of a statement without a plan.
     pub(crate) fn describe(&self, parameters: Vec<SqlType>, columns: Option<Arc<[ResultColumn]>>) {
         let _ = self.parameters.set(parameters);
         let _ = self.columns.set(columns);

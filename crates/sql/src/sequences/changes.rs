@@ -73,7 +73,7 @@ impl SequenceChanges {
     /// Calls `act` with the counter of a sequence as the transaction sees it.
     ///
     /// # Errors
-    /// `42P01` if there is none; what `act` returns.
+    /// `42P01` if there is none; the error of `act`.
     pub fn with_counter<R>(
         &mut self,
         counters: &Counters,
@@ -119,7 +119,7 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// A sequence begins anew from now on: its numbers are no longer behind those of the one that it was.
+    /// Restarts a sequence: its numbers no longer continue those of the earlier one.
     pub fn begins_anew(&mut self, name: &str) {
         self.continued.remove(name);
         self.next.remove(name);
@@ -166,7 +166,7 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// Makes sure that what was drawn may be used, in the transaction that uses it: it is stored with it.
+    /// Makes sure that the drawn numbers may be used: stores the bound in the transaction that uses them.
     ///
     /// # Errors
     /// An error of the engine.
@@ -231,7 +231,7 @@ impl SequenceChanges {
         self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()
     }
 
-    /// The transaction has committed: what others see of it.
+    /// Publishes the changes of a committed transaction.
     pub fn committed(mut self, counters: &mut HashMap<String, Counter>) {
         for (name, continued) in &self.continued {
             if let (Some(own), Some(there)) = (self.made.get_mut(name), counters.get(&continued.of))

@@ -17,7 +17,7 @@ pub(super) struct Draw {
 pub(super) enum Drew {
     /// A number was drawn.
     Next(i64),
-    /// It was said that this one comes next.
+    /// The next number was set to this one.
     Set(i128),
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Drew {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     first: Draw,
-    /// The last number, and what each one is more than the one before, if there are more than the first.
+    /// The last number, and the difference between two, if there are more than the first.
     more: Option<(i64, i64)>,
 }
 
@@ -98,7 +98,7 @@ impl Done {
         self.0.remove(name);
     }
 
-    /// Notes what is done with a sequence.
+    /// Notes a draw or a set.
     pub(super) fn note(&mut self, name: &str, draw: Draw) {
         if let Some(run) = self.0.get_mut(name).and_then(VecDeque::back_mut)
             && run.takes(draw)
@@ -115,7 +115,7 @@ impl Done {
         }
     }
 
-    /// With what an earlier run did behind it.
+    /// Appends the draws of an earlier run.
     pub(crate) fn followed_by(mut self, rest: Done) -> Done {
         for (name, runs) in rest.0 {
             self.0.entry(name).or_default().extend(runs);

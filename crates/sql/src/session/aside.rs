@@ -212,7 +212,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Runs steps aside, up to the commit of the transaction, which is done. Returns what is left of them.
+    /// Runs steps aside, up to and including the commit of the transaction. Returns the rest of the steps.
     pub(super) async fn run_aside(&mut self, steps: &mut VecDeque<Step>) -> UnitDone {
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
@@ -319,7 +319,7 @@ impl Session {
         }
     }
 
-    /// Makes the changes of a transaction that has run aside. The ticket tells when they are durable.
+    /// Makes the changes of a transaction that has run aside. The ticket resolves when they are durable.
     fn install(
         &mut self,
         statement: &Prepared,
@@ -393,7 +393,7 @@ impl Committing {
         self.posted.set(posted);
     }
 
-    /// The transaction is durable. If it changed no row it has committed by reading what is.
+    /// Notes that the transaction is durable. One without changed rows has committed as a read.
     fn durable(&self, database: &Database) {
         if let Some(posted) = self.posted.take() {
             posted.durable();

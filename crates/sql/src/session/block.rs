@@ -101,7 +101,7 @@ impl Call<'_> {
         self.tx.return_to(mark)?;
         self.effects.return_to(&effects);
         state.settings.return_to(settings);
-        // Plans of what is undone do not hold.
+        // Plans of undone definitions are invalid.
         match &mut self.version {
             Some(version) => *version = own_version(),
             None => self.database.catalogue_changed(),

@@ -20,7 +20,7 @@ fn no_transaction() -> Option<Notice> {
     ))
 }
 
-/// True if the modes of `BEGIN` say that nothing is written.
+/// True if the modes of `BEGIN` allow no writes.
 ///
 /// # Errors
 /// None of the isolation levels is refused: all are serializable.
@@ -58,7 +58,7 @@ pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
     levels.next_back()
 }
 
-/// Begins, ends, marks; `None` if that needs a serial call: the commit of what was written.
+/// Begins, ends, marks; `None` if that needs a serial call: the commit of a transaction that wrote.
 pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Option<Outcome> {
     let outcome = match statement.statement()? {
         Statement::StartTransaction { modes, begin, .. } => {
@@ -151,7 +151,7 @@ fn in_open(
     }
 }
 
-/// Goes back to a savepoint: what was done since is undone.
+/// Goes back to a savepoint: undoes the changes since.
 pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
     match std::mem::take(&mut state.transaction) {
         TransactionState::Idle => Outcome::Failed(SqlError::new(

@@ -149,7 +149,7 @@ pub(super) fn plan_reached(
     }
 }
 
-/// Plans a statement, which says its parameters and columns.
+/// Plans a statement, which gives its parameters and columns.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -217,7 +217,7 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
 /// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
 ///
 /// # Errors
-/// `26000` if there is none; what is wrong with the values.
+/// `26000` if there is none; an error in the values.
 pub(super) fn executed(
     state: &mut SessionState,
     database: &Arc<Database>,

@@ -75,7 +75,7 @@ fn context_of(
 /// Why a statement that reads draws no numbers.
 const READS_ONLY: &str = "a statement that only reads draws no numbers from sequences";
 
-/// Runs something with a statement's context; what the session draws and sets comes back to it.
+/// Runs a function with a statement's context; the session takes back its draws and settings.
 pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
@@ -351,7 +351,7 @@ impl Call<'_> {
             database.memory().check()?;
         }
         if given.statement.makes_temporary() {
-            // Of a statement that fails the settings are as before with what else it did.
+            // The settings of a failed statement are restored with its other effects.
             let schema = state.temporary.clone();
             state.settings.set_temporary(Some(schema));
         }

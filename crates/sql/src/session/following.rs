@@ -79,7 +79,7 @@ fn asks_to_write(statement: &Prepared) -> bool {
     })
 }
 
-/// A statement as an error names it: its first word, where that says what it does.
+/// A statement in an error: its first word, if that names the operation.
 fn named(statement: &Prepared) -> String {
     let text = statement.text().trim_start();
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();

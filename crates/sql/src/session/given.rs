@@ -27,6 +27,6 @@ pub(super) struct Given<'g> {
     pub transaction_started: i64,
     pub statement_started: i64,
     pub seed: [u64; 2],
-    /// True if a digest is wanted of what it tells.
+    /// True if a digest of its answer is needed.
     pub digests: bool,
 }

@@ -71,7 +71,7 @@ pub struct Session {
     state: SessionState,
     rights: Arc<Rights>,
     first_notices: Vec<Notice>,
-    /// It may have temporary tables: a statement that makes one was run, whatever became of it.
+    /// True if it may have temporary tables: a statement that makes one has run, or failed.
     has_temporary: bool,
     locker: Locker,
     /// It may have advisory locks until its transaction ends.
@@ -101,7 +101,7 @@ struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 )]
 enum Handled {
     Done(Outcome),
-    /// It, and what follows, is to run as a unit.
+    /// This step and the following ones run as a unit.
     Unit,
 }
 
@@ -132,7 +132,7 @@ impl Session {
         &self.first_notices
     }
 
-    /// The time for which its client may say nothing now, and the error with which its connection ends then.
+    /// The time for which its client may be idle now, and the error that ends its connection then.
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         let in_transaction = self.status() != TransactionStatus::Idle;
         let limit = self.state.settings.idle_limit(in_transaction)?;
@@ -292,7 +292,7 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Compiles a statement, where that says its parameters and columns.
+    /// Compiles a statement, if that gives its parameters and columns.
     fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
         prepared.look_in(self.state.settings.path());
         if let Some(described) = describing::described(prepared, &self.state)? {
@@ -348,9 +348,9 @@ impl Session {
         }
     }
 
-    /// Runs what a client sent together: one outcome for each step, when all of it is durable.
+    /// Runs the steps that a client sent together: one outcome for each step, when all of it is durable.
     ///
-    /// A session whose future was dropped before it was ready has forgotten its transaction, and what was prepared in
+    /// A session whose future was dropped before it was ready has lost its transaction, and the statements prepared in
     /// it: drop it, too.
     pub async fn run(&mut self, flight: Vec<Step>) -> Vec<Outcome> {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(flight.len());
@@ -433,8 +433,8 @@ impl Session {
         outcomes
     }
 
-    /// True if what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
-    /// is answered.
+    /// True if the next steps, to their end, are a transaction by themselves. It can run before the steps sent earlier
+    /// are answered.
     fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
         if !matches!(self.state.transaction, TransactionState::Idle)
             || (reads_alone(steps) && self.database.has_long_statement())
@@ -457,7 +457,7 @@ impl Session {
         false
     }
 
-    /// Sends what is by itself, to its end. False if it only reads, and is to read beside a long statement.
+    /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
     fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
         let database = self.database.clone();
         let turn = match turn_for(&database, &self.state, reads_alone(steps)) {
@@ -483,7 +483,7 @@ impl Session {
         true
     }
 
-    /// Waits for what was sent, and takes its answers.
+    /// Waits for the sent units, and takes their answers.
     async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
         for (count, ticket, span) in sent.0.drain(..) {
             let before = outcomes.len();
@@ -506,7 +506,7 @@ impl Session {
         }
     }
 
-    /// Does what needs no serial call.
+    /// Handles steps that need no serial call.
     async fn handle(&mut self, step: &Step, steps: &VecDeque<Step>) -> Handled {
         if let Step::Fail(error) = step {
             self.state.fail();
@@ -598,8 +598,8 @@ impl Session {
         }
     }
 
-    /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
-    /// statement: the steps are as they were.
+    /// Runs a unit, and takes back the session's state from it. None if it is a statement that only reads, and is to
+    /// read beside a long statement: the steps are unchanged then.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
         match self.goes_aside(steps) {
             Ok(true) => return Some(self.run_aside(steps).await),
@@ -630,8 +630,8 @@ impl Session {
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
         let count = unit.steps();
         let ran = match unit.stays_open() {
-            // Nothing is waited for: what it reads counts only once the transaction commits, which reads it again and
-            // is durable behind it.
+            // Nothing is awaited: its reads count only once the transaction commits, which reads again and waits until
+            // it is durable.
             true => unit.run_undone(turn),
             false => {
                 let ticket = unit.submit(turn);
@@ -680,7 +680,7 @@ fn reads_alone(steps: &VecDeque<Step>) -> bool {
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.
 ///
 /// # Errors
-/// That there is none, or with what it is run.
+/// There is no such statement, or an error in its parameters.
 fn resolve_execute(
     state: &mut SessionState,
     database: &Arc<Database>,

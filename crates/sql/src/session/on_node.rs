@@ -162,7 +162,7 @@ impl Session {
         refused
     }
 
-    /// Of so many steps, of which the last one is an end: whether they were run, and are durable, is not known.
+    /// The outcomes of `count` steps, of which the last one is an end. It is unknown if they ran, and are durable.
     fn refused(&self, error: SqlError, count: usize, steps: &mut VecDeque<Step>) -> UnitDone {
         steps.drain(..count);
         let ends = (0..count).map(|step| step + 1 == count).collect();

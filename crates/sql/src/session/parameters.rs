@@ -402,7 +402,7 @@ pub(super) fn shown_name(words: &[String]) -> String {
     }
 }
 
-/// The columns of what `SHOW` gives.
+/// The columns of the result of `SHOW`.
 pub(super) fn shown_columns(words: &[String]) -> Arc<[ResultColumn]> {
     let name = shown_name(words);
     let names = match name.as_str() {

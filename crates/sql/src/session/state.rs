@@ -32,7 +32,7 @@ pub(crate) struct SessionState {
     pub temporary: Arc<str>,
     pub settings: Settings,
     pub transaction: TransactionState,
-    /// Of `PREPARE`.
+    /// The statements of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
     /// The statement's draws from sequences when it ran aside. The stage gives it the same numbers.
@@ -84,13 +84,13 @@ pub(crate) struct OpenTransaction {
     pub defines: bool,
     /// Its rows, if it runs aside.
     pub aside: Option<Box<Kept>>,
-    /// True if it runs aside: what is remembered of it may be forgotten.
+    /// True if it runs aside: its history may be dropped.
     pub is_aside: bool,
-    /// True if what it did before is still to be run there.
+    /// True if its earlier statements are still to be run there.
     pub is_new_aside: bool,
-    /// True if it did what cannot be run there: it stays in the stage.
+    /// True if it did something that cannot run there: it stays in the stage.
     pub is_of_stage: bool,
-    /// Of one that only reads, in a snapshot: what it notifies of, and listens to.
+    /// The signals of a transaction that only reads, in a snapshot.
     pub signals: Signals,
 }
 
@@ -145,7 +145,7 @@ impl SessionState {
         let mut notices = Vec::new();
         for (name, value) in &options.parameters {
             match settings.begin_with(name, value) {
-                // Drivers tell the zone of their host unasked. They learn which one holds: it is reported.
+                // Drivers send the zone of their host without a request. They learn the valid one: it is reported.
                 Err(error) if name.eq_ignore_ascii_case("TimeZone") => {
                     let text = format!("{}: the time zone is UTC", error.message);
                     notices.push(Notice::warning(error.code, &text));
@@ -236,7 +236,7 @@ impl SessionState {
         }
     }
 
-    /// Notes what such a transaction drew from sequences.
+    /// Notes the draws of such a transaction.
     pub fn take_drawn(&mut self, of: SessionState) {
         if let Some(drawn) = &of.drawn.by_sequence {
             let drawn = drawn.iter().map(|(name, number)| (name.clone(), *number));
@@ -296,15 +296,14 @@ impl SessionState {
         }
     }
 
-    /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
-    /// until then.
+    /// Ends a transaction without `BEGIN`, if one is open that has only read, and the settings for its time.
     pub fn end_implicit(&mut self) {
         if self.transaction.is_implicit() || matches!(self.transaction, TransactionState::Idle) {
             self.end(true);
         }
     }
 
-    /// True if transactions only read, if they do not say otherwise.
+    /// True if transactions only read by default.
     pub fn usually_reads(&self) -> bool {
         self.settings.reads_only()
     }
@@ -423,7 +422,7 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Goes back to a savepoint: what was done since is undone. Returns the settings that were then.
+    /// Goes back to a savepoint: undoes the changes since. Returns the settings at that time.
     ///
     /// # Errors
     /// `3B001` if there is none of the name.
@@ -441,7 +440,7 @@ impl OpenTransaction {
                 aside.rows.return_to(*mark)?;
                 aside.effects.return_to(effects);
                 if self.defines {
-                    // Plans of what is undone do not hold.
+                    // Plans of undone definitions are invalid.
                     aside.version = own_version();
                 }
             }

@@ -17,7 +17,7 @@ use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
-/// Counts what a statement's answer takes until it is sent.
+/// Counts the memory of a statement's answer until it is sent.
 ///
 /// # Errors
 /// `53200` if there is no memory for it.
@@ -35,7 +35,7 @@ pub(super) fn count(
     Ok(())
 }
 
-/// Gives a statement's rows to its client: all, or the first ones and what follows.
+/// Gives a statement's rows to its client: all, or the first ones and a stream.
 pub(super) fn attach(
     complete: &mut Complete,
     table: Option<(Table, Arc<[ResultColumn]>)>,

@@ -36,11 +36,11 @@ pub(super) struct Unit {
     state: SessionState,
     steps: VecDeque<Step>,
     outcomes: Vec<Outcome>,
-    /// True if what is run is to be remembered: the transaction may be open at the end.
+    /// True if the statements are remembered: the transaction may be open at the end.
     remembers: bool,
     effects: Effects,
     defined: bool,
-    /// In which it was made: another thread may run it.
+    /// The span in which it was made: another thread may run it.
     span: Span,
     /// The version of the catalogue of rows that a transaction has aside.
     version: Option<u64>,
@@ -105,7 +105,7 @@ pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
     false
 }
 
-/// Of each step whether it is an end.
+/// For each step, true if it is an end.
 pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
     let steps = steps.iter();
     steps.map(|step| matches!(step, Step::Sync)).collect()
@@ -144,7 +144,7 @@ impl Unit {
         })
     }
 
-    /// A unit without steps, for what an open transaction did.
+    /// A unit without steps, for the replay of an open transaction.
     pub fn replaying(database: Arc<Database>, state: SessionState) -> Box<Unit> {
         Unit::new(database, state, VecDeque::new())
     }
@@ -153,7 +153,7 @@ impl Unit {
         self.state
     }
 
-    /// True if no step ends the transaction in which it begins, so that whatever it does is undone.
+    /// True if no step ends the transaction in which it begins, so that all of its changes are undone.
     pub fn stays_open(&self) -> bool {
         let ends = |step: &Step| match step {
             Step::Execute { statement, .. } => statement.ends_transaction(),
@@ -169,7 +169,7 @@ impl Unit {
         }
     }
 
-    /// Of each step whether it is an end.
+    /// For each step, true if it is an end.
     pub fn steps(&self) -> Vec<bool> {
         ends(&self.steps)
     }
@@ -227,7 +227,7 @@ impl Unit {
         };
     }
 
-    /// Runs a step with the rows that the transaction has aside. Returns whether it failed.
+    /// Runs a step with the rows that the transaction has aside. Returns true if it failed.
     pub(super) fn step_aside(&mut self, step: Step) -> bool {
         let is_control = matches!(&step, Step::Execute { statement, .. }
             if statement.class() == Class::Control);
@@ -246,7 +246,7 @@ impl Unit {
         }
     }
 
-    /// Runs it: `Err` if what it did is to be undone.
+    /// Runs it: `Err` if its changes are undone.
     pub fn run(mut self: Box<Self>, tx: &mut dyn WriteTarget) -> UnitEnd {
         let (end, skips) = {
             let span = self.span.clone();
@@ -254,7 +254,7 @@ impl Unit {
             self.run_steps(tx)
         };
         if self.defined {
-            // Plans of what is undone do not hold, either.
+            // Plans of undone definitions are invalid, too.
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);

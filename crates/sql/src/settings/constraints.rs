@@ -12,7 +12,7 @@ pub(crate) struct ConstraintModes {
 }
 
 impl ConstraintModes {
-    /// Notes what is said.
+    /// Notes the modes of a statement.
     pub fn set(&mut self, command: &SetConstraints) {
         match &command.names {
             None => {

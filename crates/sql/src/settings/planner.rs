@@ -13,7 +13,7 @@ enum Form {
     Number(f64, f64),
     /// A whole number from one to another.
     Whole(i64, i64),
-    /// So many units of kibibytes, at least and at most.
+    /// A size in units of the given kibibytes, at least and at most.
     Size(i64, i64, i64),
     /// One of these words.
     OneOf(&'static [&'static str]),

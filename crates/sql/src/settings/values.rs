@@ -25,7 +25,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         "default_table_access_method" => one_of(&lower, &["heap"], "heap is the one method"),
         "default_tablespace" => one_of(&lower, &["", "pg_default"], "there is one tablespace"),
         "default_transaction_isolation" | "transaction_isolation" => isolation(&lower),
-        // Floats are written with all digits that they need, which is what 1 and more ask for.
+        // Floats are written with all digits that they need, the meaning of 1 and more.
         "extra_float_digits" => match lower.parse::<i32>() {
             Ok(1..=3) => Ok(lower),
             _ => Err("floats are written with all digits that they need: 1, 2 or 3"),
@@ -70,7 +70,7 @@ fn one_of(value: &str, known: &[&str], what: &'static str) -> Value {
     }
 }
 
-/// `on` or `off`, in one of the ways in which it can be said.
+/// `on` or `off`, from any of their spellings.
 pub(super) fn truth(lower: &str) -> Value {
     match lower {
         "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
@@ -110,7 +110,7 @@ fn isolation(lower: &str) -> Value {
         "read uncommitted",
     ];
     match known.contains(&lower) {
-        // It is shown as it was asked for; what runs is serializable, which is more than each of them asks for.
+        // The requested level is shown; transactions are serializable, which includes all of them.
         true => Ok(lower.to_string()),
         false => Err("serializable, repeatable read, read committed or read uncommitted"),
     }

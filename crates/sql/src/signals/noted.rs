@@ -8,10 +8,10 @@ use sardonyx_base::memory::{Budget, Share};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A change of what a session listens to takes so much, about.
+/// The memory of a change of channels, about.
 const CHANGE_BYTES: usize = 200;
 
-/// Memory is taken in such steps.
+/// Memory is taken in steps of this size.
 const STEP_BYTES: usize = 16 << 10;
 
 /// A mark: the lengths of the lists.
@@ -21,10 +21,10 @@ pub(crate) struct SignalsMark {
     messages: usize,
 }
 
-/// Changes of what a session listens to, and messages.
+/// Changes of the channels to which a session listens, and messages.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
-    /// Of the session whose changes they are.
+    /// The inbox of the session.
     inbox: Option<Arc<Inbox>>,
     /// Each with the number of channels that the session listens to behind it.
     changes: Vec<(Listening, usize)>,
@@ -35,7 +35,7 @@ pub(super) struct Noted {
     messages: Vec<Arc<Message>>,
     /// The same: each comes once.
     known: HashSet<Arc<Message>>,
-    /// Of the messages.
+    /// The bytes of the messages.
     bytes: usize,
     memory: Option<Share>,
 }
@@ -49,7 +49,7 @@ impl Noted {
         }
     }
 
-    /// Forgets what was noted behind a mark.
+    /// Forgets the entries behind a mark.
     pub fn return_to(&mut self, mark: SignalsMark) {
         for message in self
             .messages
@@ -208,7 +208,7 @@ impl Noted {
         }
     }
 
-    /// Adds what was noted later, within bounds of its own.
+    /// Adds later entries, within bounds of its own.
     pub fn append(&mut self, later: Noted) {
         if let Some(inbox) = &later.inbox {
             for (change, _) in later.changes {

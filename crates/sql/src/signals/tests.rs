@@ -34,7 +34,7 @@ fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
     first.notify("a", "3", 1, &memory).unwrap();
     first.listen(&listener, Listening::ToNone, &memory).unwrap();
     first.return_to(mark);
-    // It was forgotten: so it comes anew, in its new place.
+    // It was forgotten, so it is added again, in its new place.
     for payload in ["4", "3", "2"] {
         first.notify("a", payload, 1, &memory).unwrap();
     }

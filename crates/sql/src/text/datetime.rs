@@ -102,7 +102,7 @@ pub(crate) fn asks_clock(text: &str) -> bool {
     })
 }
 
-/// Reads a date, a time of the day or a timestamp, in a zone if the text says none.
+/// Reads a date, a time of the day or a timestamp, in the given zone if the text has none.
 ///
 /// # Errors
 /// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for unknown zones. `0A000`

@@ -65,7 +65,7 @@ const OF_NUMBERS: &[&str] = &[
     "th", "v",
 ];
 
-/// The most bytes of a template: what is written for a byte of it has a bound.
+/// The most bytes of a template: the output for a byte of it has a bound.
 const BYTES_MAX: usize = 1 << 20;
 
 /// The parts of a template of moments.

@@ -51,10 +51,10 @@ pub(crate) struct Definition {
     pub oid: u32,
     /// The schema that it is in.
     pub schema: String,
-    /// As SQL writes it, and its arrays.
+    /// The names in SQL of the type, and of its arrays.
     pub name: String,
     pub array_name: String,
-    /// As `pg_type` has it, and its arrays.
+    /// The names in `pg_type` of the type, and of its arrays.
     pub internal_name: String,
     pub array_internal_name: String,
     /// In their order.
@@ -62,7 +62,7 @@ pub(crate) struct Definition {
     places: HashMap<String, usize>,
 }
 
-/// A handle of an enum type. Two are equal if they are of one type of a database, whatever labels it has.
+/// A handle of an enum type. Two are equal if they are of one type of a database, whichever labels they have.
 #[derive(Clone, Copy)]
 pub struct EnumType(&'static Definition);
 
@@ -89,7 +89,7 @@ impl fmt::Debug for EnumType {
 #[derive(Default)]
 struct Known {
     all: Vec<&'static Definition>,
-    /// By a digest of what they say.
+    /// Entries by number and name.
     by_content: HashMap<(u32, String), Vec<&'static Definition>>,
     bytes: usize,
 }
@@ -97,7 +97,7 @@ struct Known {
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 impl Known {
-    /// The entry that says this, if there is one.
+    /// The entry with this content, if there is one.
     fn find(&self, oid: u32, kept: &str, labels: &[Label]) -> Option<&'static Definition> {
         let same = self.by_content.get(&(oid, kept.to_string()))?;
         same.iter().copied().find(|there| there.labels == labels)
@@ -119,7 +119,7 @@ impl Known {
         .hint("Types that were dropped or changed count until the program starts again."))
     }
 
-    /// The entry that says this, which is made if there is none.
+    /// The entry with this content, which is made if there is none.
     fn keep(&mut self, oid: u32, kept: &str, labels: &[Label]) -> &'static Definition {
         if let Some(found) = self.find(oid, kept, labels) {
             return found;
@@ -158,8 +158,8 @@ fn known() -> MutexGuard<'static, Known> {
 }
 
 impl EnumType {
-    /// The type with this number, name and labels, which are in their order. It is read, so it is there, whatever room there
-    /// is.
+    /// The type with this number, name and labels, which are in their order. It exists in a database, so it is read
+    /// beyond the bound, too.
     pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> EnumType {
         EnumType(known().keep(oid, kept, labels))
     }
@@ -182,7 +182,7 @@ impl EnumType {
         FIRST_NUMBER + 2 * self.0.number + u32::from(of_array)
     }
 
-    /// The type of such a number, and whether its arrays are meant.
+    /// The type of such a number, and true for its arrays.
     pub(super) fn of_number(number: u32) -> Option<(EnumType, bool)> {
         let number = number.checked_sub(FIRST_NUMBER)?;
         let known = known();
@@ -281,7 +281,7 @@ mod tests {
         known.bytes = BYTES_MAX;
         let full = known.check_room(7, "mood", &labels[..1]);
         assert_eq!(full.expect_err("it is full").code, code::PROGRAM_LIMIT);
-        // Back to what it was, and what another program has stored.
+        // The first labels have an entry still, and those that another program has stored are read.
         assert!(known.check_room(7, "mood", &labels).is_ok());
         assert_eq!(known.keep(8, "other", &labels[..1]).labels.len(), 1);
         assert!(known.bytes > BYTES_MAX);

@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
     pub analyze: u32,
 }
 
-/// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
+/// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
 const OWN: [(SqlType, &str, [u32; 4]); 32] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),

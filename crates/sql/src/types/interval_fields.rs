@@ -11,7 +11,7 @@ pub(crate) const DAY: i32 = 1 << 3;
 pub(crate) const HOUR: i32 = 1 << 10;
 pub(crate) const MINUTE: i32 = 1 << 11;
 pub(crate) const SECOND: i32 = 1 << 12;
-/// No fields are said, and no digits.
+/// The modifier has no fields, and no digits.
 pub(crate) const ALL_FIELDS: i32 = 0x7FFF;
 pub(crate) const ALL_DIGITS: i32 = 0xFFFF;
 
@@ -50,7 +50,7 @@ pub(crate) fn modifier_of(fields: Option<&str>, digits: Option<u64>) -> Option<i
     })
 }
 
-/// As SQL writes a modifier behind `interval`.
+/// The SQL of a modifier behind `interval`.
 pub(crate) fn shown(modifier: i32) -> String {
     if modifier < 0 {
         return String::new();

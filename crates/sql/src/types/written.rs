@@ -240,7 +240,7 @@ fn is_multirange(name: &str) -> bool {
     of.is_some_and(|of| ["date", "int4", "int8", "num", "ts", "tstz"].contains(&of))
 }
 
-/// A type of a user, for which no length or digits can be said.
+/// A type of a user, which has no length or digits.
 fn of_user(
     spec: TypeSpec,
     modifiers: &[TypeModifier],
@@ -252,7 +252,7 @@ fn of_user(
     }
 }
 
-/// A type for which no length or digits are said, unless it has them.
+/// A type without a length or digits, unless it has them.
 fn without_modifiers(
     spec: TypeSpec,
     modifiers: &[TypeModifier],

@@ -51,13 +51,13 @@ pub(crate) fn division_by_zero() -> SqlError {
     SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
 }
 
-/// A number that is a float, whatever it was.
+/// A number of any type as a float.
 pub(crate) fn float_of(value: ValueRef<'_>) -> f64 {
     match value {
         ValueRef::Int(value) => value as f64,
         ValueRef::U128(value) => value as f64,
         ValueRef::Float(value) => value,
-        // By its digits: a quotient of two floats would not be the nearest.
+        // The digits are parsed: a quotient of two floats would not be the nearest float.
         ValueRef::Decimal(..) => value.to_string().parse().unwrap_or(f64::NAN),
         _ => f64::NAN,
     }
@@ -169,7 +169,7 @@ fn integers(
         Arithmetic::And => Some(left & right),
         Arithmetic::Or => Some(left | right),
         Arithmetic::Xor => Some(left ^ right),
-        // The count wraps around and what is shifted out is lost, as on the processors, which shift 32 bits at least.
+        // The count wraps around and the shifted-out bits are lost, as on processors, which shift 32 bits at least.
         Arithmetic::ShiftLeft => {
             let shifted = left << right.rem_euclid(bits.max(32));
             let unused = 128 - bits as u32;
@@ -414,7 +414,7 @@ pub(crate) fn decimal_of_float(value: f64) -> Option<Value> {
     if !value.is_finite() {
         return None;
     }
-    // 15 digits are what every float holds.
+    // Every float holds 15 digits.
     let text = format!("{value:.14e}");
     let (digits, exponent) = text.split_once('e')?;
     let exponent: i32 = exponent.parse().ok()?;

@@ -32,7 +32,7 @@ use sardonyx_rows::condition::compare;
 /// An array that was read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Array {
-    /// Of each dimension the number of its first element, and how many it has.
+    /// For each dimension the number of its first element, and its length.
     pub bounds: Vec<(i64, usize)>,
     /// Row by row; `None` for a null.
     pub elements: Vec<Option<String>>,
@@ -74,7 +74,7 @@ impl Array {
             text += "{}";
         }
         for (at, element) in self.elements.iter().enumerate() {
-            // Braces and commas stand where an element is the first of its row, its plane and so on.
+            // Braces and commas precede an element that is the first of its row, its plane and so on.
             let mut size = 1;
             let mut opened = 0;
             for (_, length) in self.bounds.iter().rev() {

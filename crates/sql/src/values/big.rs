@@ -165,7 +165,7 @@ impl Big {
         Big::new(self.negative, multiply(&units, &divisor))
     }
 
-    /// Without what is behind the point; `None` if there is no room for the units.
+    /// The integral part; `None` if it does not fit.
     pub fn truncated(&self) -> Option<i128> {
         self.with_sign(self.limbs.get(FRACTION..).unwrap_or_default())
     }

@@ -77,7 +77,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     }
 }
 
-/// The value of another type. What is stored into a column may not lose characters; what is cast explicitly may.
+/// Casts a value to another type. An assignment to a column may not lose characters; an explicit cast may.
 ///
 /// # Errors
 /// `22003` if a number is out of range, `22001` if a text is too long, `22P02` if a text is no value of the type.
@@ -350,7 +350,7 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     Some(within(whole, kind))
 }
 
-/// The most digits that a numeric has, whatever its precision.
+/// The most digits of a numeric with any precision.
 const DIGITS_MAX: u16 = 38;
 
 /// The detail of an error: the range of a numeric with these digits.

@@ -199,7 +199,7 @@ impl Collation {
         Ok(Some(self.decided()?).filter(|name| name.is_of_icu()))
     }
 
-    /// As a column's notes have it.
+    /// The name in a column's notes.
     pub(crate) fn noted(self) -> Option<String> {
         let name = self.name();
         (name != NamedCollation::DATABASE).then(|| name.name().to_string())
@@ -309,7 +309,7 @@ mod tests {
     fn a_key_is_of_one_text() {
         let collation = NamedCollation::named("sv-x-icu").expect("it is there");
         let of = |text| key(text, collation).expect("it has a key");
-        // Canonically equal, and equal but for what the rules ignore.
+        // Canonically equal texts, and texts that differ only by ignored characters.
         for (less, more) in [
             ("a\u{308}", "ä"),
             ("ab", "a\u{ad}b"),

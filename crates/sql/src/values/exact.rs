@@ -42,14 +42,14 @@ pub(crate) fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
     }
 }
 
-/// So many digits behind the point that there are enough significant ones, and those of the arguments.
+/// The digits behind the point for enough significant ones, and for those of the arguments.
 fn scale_for(exponent: i32, arguments: &[Decimal]) -> i32 {
     let shown = arguments.iter().map(|(_, scale)| i32::from(*scale));
     (DIGITS_MIN - exponent).max(shown.max().unwrap_or(0)).max(0)
 }
 
-/// The first digits of a number, in at most so many groups of four that are counted from the point, and the power of ten
-/// that they stand for.
+/// The first digits of a number, in at most the given groups of four that are counted from the point, and their power
+/// of ten.
 fn first_digits((units, scale): Decimal, groups: i32) -> (f64, i32) {
     let magnitude = units.unsigned_abs();
     let digits = magnitude.checked_ilog10().unwrap_or(0) as i32 + 1;

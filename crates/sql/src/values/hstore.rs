@@ -215,7 +215,7 @@ struct Reader<'t> {
     at: usize,
 }
 
-/// A key or a value, and whether a part of it was in quotes.
+/// A key or a value, and true if a part of it was in quotes.
 type Word = (String, bool);
 
 impl Reader<'_> {

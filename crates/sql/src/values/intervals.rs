@@ -34,7 +34,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Reads parts, and whether all are negated.
+    /// Reads parts, and true if all are negated.
     fn parse(text: &str) -> Option<(Sum, bool)> {
         if let Some(parts) = text.strip_prefix('P') {
             return iso(parts);
@@ -282,7 +282,7 @@ impl Interval {
         Value::Text(self.to_string())
     }
 
-    /// Microseconds, with months of 30 days: what it is compared by.
+    /// Microseconds, with months of 30 days: intervals are compared by them.
     pub fn length(self) -> i128 {
         let days = i128::from(self.months) * i128::from(DAYS_OF_MONTH) + i128::from(self.days);
         days * i128::from(DAY) + i128::from(self.micros)
@@ -300,7 +300,7 @@ impl Interval {
         )
     }
 
-    /// So many times as long: what is left of months goes to days, and of days to the time.
+    /// Multiplies an interval: fractions of months go to days, and of days to the time.
     ///
     /// # Errors
     /// `22008` if it is out of range.

@@ -198,7 +198,7 @@ pub(crate) fn push_name(
     Ok(())
 }
 
-/// A field of what `json_object_agg` gives: its name.
+/// Writes the name of a field of `json_object_agg`.
 ///
 /// # Errors
 /// `22023` if it is null.

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Looks whether the statement is to end.
+/// Checks if the statement has to end.
 pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
 /// A value.
@@ -126,7 +126,7 @@ impl<'t> Reader<'t> {
         if !between.contains('\\') {
             return Some(between.to_string());
         }
-        // Of `json`, whose escapes may be no characters.
+        // A string of `json` may have escapes that are no characters.
         let read = serde_json::from_str(quoted);
         Some(read.unwrap_or_else(|_| between.to_string()))
     }

@@ -59,7 +59,7 @@ pub(crate) fn cast(bytes: &[u8], to: SqlType) -> Value {
     }
 }
 
-/// Appends an address in PostgreSQL's binary format: family, mask, whether it is a `cidr`, length, address.
+/// Appends an address in PostgreSQL's binary format: family, mask, a flag for `cidr`, length, address.
 pub(crate) fn send(kind: SqlType, bytes: &[u8], out: &mut Vec<u8>) {
     if let Some(network) = Network::decode(bytes) {
         let (address, length) = network.bytes();
@@ -79,7 +79,7 @@ pub(crate) fn receive(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         let message = format!("invalid {what} in external \"{}\" value", kind.name());
         SqlError::new(code::INVALID_BINARY, message)
     };
-    // The mark of a `cidr` says nothing that the type does not.
+    // The mark of a `cidr` is ignored: the type is known.
     let [family, bits, _, length, address @ ..] = bytes else {
         return Err(wrong("length"));
     };

@@ -15,7 +15,7 @@ type Trigram = [u8; 3];
 /// Called from time to time in a long search, which it may end.
 pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
-/// So many trigrams, or steps, between two looks.
+/// The trigrams, or steps, between two checks for an end.
 const STEPS_BETWEEN: usize = 1 << 13;
 /// The most bytes of a text whose words are compared in their order.
 const ORDERED_BYTES_MAX: usize = 1 << 20;
@@ -62,7 +62,7 @@ fn each(text: &str, look: Look<'_>, mut of: impl FnMut(Trigram, Bound)) -> Resul
     Ok(())
 }
 
-/// The trigrams of a text in the order of its words, and for each whether a word begins or ends with it.
+/// The trigrams of a text in the order of its words, each with a mark if a word begins or ends with it.
 fn in_order(text: &str, look: Look<'_>) -> Result<Vec<(Trigram, Bound)>, SqlError> {
     if text.len() > ORDERED_BYTES_MAX {
         let message = format!(

@@ -28,7 +28,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| {
     Rules { by, longest }
 });
 
-/// So many bytes between two looks.
+/// The bytes between two checks for an end.
 const BYTES_BETWEEN: usize = 1 << 13;
 
 /// A text without accents. `look` is called from time to time, and may end it.

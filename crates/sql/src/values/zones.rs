@@ -21,7 +21,7 @@ const FIRST: i64 = -354_285 * DAY;
 const SECOND: i64 = 1_000_000;
 const UTC: &str = "UTC";
 
-/// The order of a date's parts that are numbers, where their length does not tell: the parameter `DateStyle`.
+/// The order of a date's numeric parts, if their length does not decide it: the parameter `DateStyle`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum DateOrder {
     #[default]
@@ -155,7 +155,7 @@ pub(crate) fn distance(east: i64) -> String {
     text
 }
 
-/// As PostgreSQL shows a distance from UTC: `<+05:30>-05:30`.
+/// PostgreSQL's form of a distance from UTC: `<+05:30>-05:30`.
 fn posix_name(east: i32) -> Option<String> {
     (east.unsigned_abs() < 168 * 3600).then_some(())?;
     let distance = |sign: char| {

@@ -83,7 +83,7 @@ pub(crate) struct Constraint {
     notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
-    /// As SQL, without its name.
+    /// The definition in SQL, without its name.
     pub definition: String,
 }
 

@@ -241,7 +241,7 @@ pub(crate) static MADE: Definition = Definition::new(
 )
 .on_null();
 
-/// An element by its subscripts, which stand behind the number of its type.
+/// An element by its subscripts, which follow the number of its type.
 pub(crate) static ELEMENT_AT: Definition = Definition::new(
     "array_subscript",
     &[ARRAY, INT4, INT4],
@@ -254,7 +254,7 @@ pub(crate) static ELEMENT_AT: Definition = Definition::new(
     "",
 );
 
-/// Elements between bounds: behind the array, for each bound whether it is given, and its number.
+/// Elements between bounds. After the array, each bound has a flag that it is given, and its number.
 pub(crate) static SLICE: Definition = Definition::new(
     "array_slice",
     &[ARRAY, BOOL, INT4],

@@ -141,8 +141,8 @@ fn keep_most(left: &mut Vec<Function>, kinds: &[SqlType], is_so: impl Fn(Kind, S
     left.retain(|function| Some(count(*function)) == most);
 }
 
-/// Of a literal keeps the functions that take a text there; without one, those of the only category that there is. Of these
-/// the preferred type is kept.
+/// For an argument that is a literal, keeps the functions that take a text there. Without one, keeps those of the only
+/// category, and of these the preferred type.
 fn keep_category(left: &mut Vec<Function>, at: usize) {
     let categories: Vec<char> = left
         .iter()
@@ -241,7 +241,7 @@ fn called(
             Kind::Bound => {
                 let kind = range.and_then(SqlType::bound);
                 let kind = kind.ok_or_else(|| not_unique(of.name, &kinds))?;
-                // As in PostgreSQL, of this type and no narrower one.
+                // As in PostgreSQL, only this type is taken, no narrower one.
                 if ![kind, SqlType::Unknown].contains(&typed.kind()) {
                     return Err(wrong());
                 }

@@ -192,7 +192,7 @@ pub(crate) struct Definition {
     pub is_typed: bool,
     /// True if it gives a row for each element of the array that it returns.
     pub gives_rows: bool,
-    /// True if it asks, or sets, what the session knows.
+    /// True if it reads or sets the session's state.
     pub is_of_session: bool,
     /// True if its steps are not linear in its arguments. It has a bound of its own, and kept expressions, which are computed
     /// for each row that is written, do not call it.
@@ -298,7 +298,7 @@ impl Function {
         self.0.volatility == Volatility::Volatile
     }
 
-    /// True if it has this name, whatever its arguments are.
+    /// True if it has this name, with any arguments.
     pub fn is(self, name: &str) -> bool {
         self.0.name == name
     }

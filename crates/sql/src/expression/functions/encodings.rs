@@ -58,7 +58,7 @@ fn unknown(encoding: &str) -> SqlError {
 
 fn encode(bytes: &[u8], encoding: &str) -> Answer {
     let name = encoding.to_ascii_lowercase();
-    // Of a byte; of base64 a few more than there are.
+    // The characters of a byte; base64 has fewer.
     let characters = if name == "escape" { 4 } else { 2 };
     check_length(bytes.len().saturating_mul(characters))?;
     match name.as_str() {

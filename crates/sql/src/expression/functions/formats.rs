@@ -99,7 +99,7 @@ fn wrong(message: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, message)
 }
 
-/// A place for a value, as the text behind `%` says it.
+/// A place for a value, as the text behind `%` describes it.
 #[derive(Default)]
 struct Place {
     /// The number of the value, from 1.

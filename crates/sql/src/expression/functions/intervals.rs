@@ -98,7 +98,7 @@ fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
     shift(a.value(1), &by, SqlType::Timestamp)
 }
 
-/// Of times of a day, and of moments, which have days.
+/// The difference of times of a day, or of moments, which have days.
 fn difference(a: Arguments<'_>) -> Answer {
     if is_infinite(a.value(0)) || is_infinite(a.value(1)) {
         let text = "cannot subtract infinite timestamps";

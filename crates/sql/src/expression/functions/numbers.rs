@@ -161,7 +161,7 @@ fn sign(value: f64) -> f64 {
     }
 }
 
-/// Rounded, or cut, to so many digits behind the point as the second argument says; before it if that is negative.
+/// Rounds or truncates to the number of digits behind the point in the second argument; before it if that is negative.
 fn to_digits(a: Arguments<'_>, is_rounded: bool) -> Answer {
     let (units, scale) = match a.value(0) {
         ValueRef::Float(_) => {
@@ -285,7 +285,7 @@ fn float_bucket(a: Arguments<'_>) -> Answer {
     if low.is_infinite() || high.is_infinite() {
         return Err(wrong_bucket("lower and upper bounds must be finite"));
     }
-    // Of bounds whose distance is no float, halves have one.
+    // If the distance of the bounds is no float, that of their halves is one.
     let part = |above: f64, from: f64, to: f64| match (to - from).is_finite() {
         true => (above - from) / (to - from),
         false => (above / 2.0 - from / 2.0) / (to / 2.0 - from / 2.0),

@@ -32,7 +32,7 @@ fn part(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
     first_group(regex, a.text(0))
 }
 
-/// The usual expression of one of the standard.
+/// Converts an expression of the standard to a usual one.
 fn converted(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
     let mut out = String::with_capacity(pattern.len() + 8);
     out.push_str("^(?:");

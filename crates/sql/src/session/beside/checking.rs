@@ -56,7 +56,7 @@ impl Whole<'_> {
             last.space().changed_rows(parent, view, |was, is| {
                 match rule.is_kept(input(&was), input(&is), source)? {
                     true => Ok(()),
-                    // It takes too long here to look whether a row refers to it: the statement begins again.
+                    // A look for rows that refer to it takes too long here: the statement begins again.
                     false => Err(self.conflict()),
                 }
             })?;
@@ -64,7 +64,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// A row that does not meet it ends the statement. The stage says of what the row cannot be tested.
+    /// Ends the statement for a row that does not meet the rule. For a row that cannot be tested, the stage gives the
+    /// error.
     fn meets(&self, rule: &Rule, row: &dyn InputRow, source: &dyn Source) -> Result<(), Stop> {
         if rule.is_met(row, source)? {
             return Ok(());

@@ -160,7 +160,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Runs the statement in the last call, if its work is what was done.
+    /// Runs the statement in the last call, if its work is the prepared one.
     fn define(
         &self,
         given: &Given<'_>,
@@ -183,7 +183,7 @@ impl<'w> Whole<'w> {
     }
 }
 
-/// The stage says what is wrong with a statement.
+/// The stage gives the error of a statement.
 fn of_stage<T, U>(came: Came<U>) -> Came<T> {
     match came {
         Came::Again => Came::Again,

@@ -107,7 +107,7 @@ impl<'f> Filling<'f> {
         Ok(())
     }
 
-    /// All rows are there. Returns what it has read, the rows that were kept, and the memory for these.
+    /// Ends the collection. Returns the notes of the reads, the kept rows, and the memory for these.
     pub fn into_parts(self) -> (HasRead<'f>, Vec<Vec<Value>>, Memory<'f>) {
         let has_read = HasRead {
             whole: self.whole,
@@ -127,7 +127,7 @@ pub(super) struct HasRead<'f> {
 }
 
 impl HasRead<'_> {
-    /// Checks that what was read is there still. The state is not read any more.
+    /// Checks that the tables read are unchanged. The state is not read any more.
     ///
     /// # Errors
     /// [`Error::Conflict`] if not.

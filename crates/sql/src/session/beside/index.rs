@@ -14,7 +14,7 @@ use sardonyx::{Durability, Error, Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
 use std::sync::Arc;
 
-/// So many times as many rows are put into an empty index in one call as are changed in one: nothing is logged for them.
+/// A call puts this many times more rows into an empty index than a call changes: nothing is logged for them.
 const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;

@@ -15,7 +15,7 @@ use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Ticket};
 use std::sync::Arc;
 
-/// The work of an open transaction: its changes, and what it read.
+/// The work of an open transaction: its changes, and its reads.
 pub(in crate::session) struct Work {
     pub rows: OpenRows,
     /// The state in which it began.
@@ -129,7 +129,7 @@ impl Made<'_> {
         }
     }
 
-    /// A row of all columns as it will be, if it will be one, and whether a statement takes it.
+    /// The next form of a row, with all columns, if it remains; and true if a statement takes it.
     fn of(
         &self,
         row: &dyn InputRow,

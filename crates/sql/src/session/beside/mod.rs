@@ -52,7 +52,7 @@ use sardonyx_base::waiting;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
-/// So often a statement begins again, if the table changed otherwise than by its rows, or what it read changed.
+/// The most attempts of a statement, if the table's definition changed, or rows that it read.
 const ATTEMPTS: usize = 3;
 
 /// True if a statement may run aside.

@@ -30,7 +30,7 @@ use sardonyx::{Snapshot, Ticket, Transaction};
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 
-/// The most bytes that a statement keeps of what it reads and changes.
+/// The most bytes that a statement keeps of its reads and changes.
 const BYTES_MAX: usize = 1 << 30;
 
 /// A table's next content that is made.
@@ -208,7 +208,7 @@ impl Opened<'_> {
         Ok(contents)
     }
 
-    /// The last call: it compares what was read, makes the changes, and has the tables take over their contents.
+    /// The last call: it compares the reads, makes the changes, and has the tables take over their contents.
     fn commit(
         &self,
         work: &mut Option<Work>,
@@ -277,7 +277,7 @@ impl Opened<'_> {
     fn content(&self, work: &Work, whole: &Whole<'_>) -> Result<Content, Stop> {
         let table = whole.made.table();
         let beside = whole.begin()?;
-        // The table is what it was in the transaction's state.
+        // The table is the same as in the transaction's state.
         whole.newest()?;
         whole.fill_from(&beside, &work.snapshot)?;
         let mut come = Vec::new();

@@ -8,7 +8,7 @@ use sardonyx_base::waiting::{Interrupt, interruptible};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// So many rows are about a hundred kilobytes of log, if they are not long.
+/// The rows of about a hundred kilobytes of log, if they are not long.
 const ROWS: usize = 500;
 
 /// The durability of the calls that a statement has made.
@@ -16,13 +16,13 @@ const ROWS: usize = 500;
 pub(super) struct Pace {
     /// Rows since the last call that is waited for.
     rows: Cell<usize>,
-    /// Of that call.
+    /// The durability of that call.
     last: RefCell<Option<Ticket<()>>>,
 }
 
 impl Pace {
     /// A call has changed so many rows, which may be long. If there are many by now, this waits for those before. An
-    /// interrupt ends the wait; a log that failed tells the next call.
+    /// interrupt ends the wait; a failed log fails the next call.
     pub fn after(&self, rows: usize, long: bool, ticket: Ticket<()>, interrupt: &Arc<Interrupt>) {
         let rows = self.rows.get() + rows;
         if rows < ROWS && !long {

@@ -39,7 +39,7 @@ pub(super) enum Stop {
     Statement(SqlError),
     /// The statement runs as an open transaction.
     Open,
-    /// The end of the transaction: what it has read is let go, so it cannot run in another way.
+    /// The end of the transaction: its reads are released, so it cannot run in another way.
     Ended(SqlError),
 }
 
@@ -62,7 +62,7 @@ impl From<TableError> for Stop {
 }
 
 impl Stop {
-    /// A state that was ended says nothing of the statement, which can be run in the stage.
+    /// If a snapshot was ended, the error is not the statement's, which can be run in the stage.
     pub fn unless_ended(self, read: &[&Snapshot]) -> Stop {
         match self {
             Stop::Statement(error)
@@ -102,11 +102,11 @@ pub(super) struct Whole<'w> {
     pub limits: &'w BesideLimits,
     pub with: Environment<'w>,
     pub made: Made<'w>,
-    /// As the table is.
+    /// The table's present schema.
     pub schema: Arc<Schema>,
-    /// Of the catalogue: what a statement makes of rows was compiled for it. None if nothing was.
+    /// The version of the catalogue for which the statement was compiled. None if nothing was compiled.
     pub version: Option<u64>,
-    /// Another table that has to be what it was.
+    /// Another table that must not change.
     pub other: Option<(u16, Arc<Schema>)>,
     /// The sets of the statement's lists, for all calls.
     pub kept: Kept,
@@ -114,8 +114,8 @@ pub(super) struct Whole<'w> {
 }
 
 impl<'w> Whole<'w> {
-    /// Makes the table's next content, and has the table take it over in one call with `finish`. That receives the number of
-    /// rows that the statement took, and returns what this does.
+    /// Makes the table's next content, and has the table take it over in one call with `finish`, which gets the number
+    /// of rows that the statement took. Returns the result of `finish`.
     pub fn make<T>(
         &self,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
@@ -141,7 +141,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Begins. The table is what it was from here on, or it takes nothing over.
+    /// Begins a next content. If the table changes from here on, it takes nothing over.
     pub fn begin(&self) -> Result<Beside, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
@@ -190,7 +190,7 @@ impl<'w> Whole<'w> {
         Ok(changes)
     }
 
-    /// Checks that the table is what it was.
+    /// Checks that the table has not changed.
     pub fn check_table(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
         self.check_same(self.database.version(), tx)
     }
@@ -318,7 +318,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// The newest state, in which the table is what it was.
+    /// The newest state, in which the table has not changed.
     pub fn newest(&self) -> Result<Snapshot, Stop> {
         let newest = self.database.committed(&self.with.context.interrupt)?;
         let source = &**newest.snapshot.space();
@@ -420,8 +420,8 @@ pub(super) fn give_up(database: &Database, table: u16) {
     }
 }
 
-/// Has a transaction store what the statement drew from sequences, and others see what it did besides its rows: the last
-/// step of the call that commits.
+/// Has a transaction store the bounds of drawn numbers, and publishes its other effects: the last step of the call that
+/// commits.
 pub(super) fn note_drawn(
     tx: &mut Transaction<'_>,
     database: &Database,

@@ -16,13 +16,13 @@ use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::convert::Infallible;
 
-/// So many statements, with those that are run again, are not short together.
+/// This many statements, with those that are run again, take long together.
 pub(in crate::session) const SHORT_STATEMENTS_MAX: usize = 500;
-/// So much data is not copied in a short time.
+/// This much data takes long to copy.
 pub(in crate::session) const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
 impl Unit {
-    /// Runs it; the ticket tells when that is durable.
+    /// Runs it; the ticket resolves when it is durable.
     pub fn submit(self: Box<Self>, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
         if !self.may_take_long() {
             return turn.submit(|tx| self.run(tx));
@@ -38,7 +38,7 @@ impl Unit {
         })
     }
 
-    /// Runs it, and undoes what it did.
+    /// Runs it, and undoes its changes.
     ///
     /// # Errors
     /// The engine did not run it.
@@ -71,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// True if it may hold others up for long: by its plans, and by what is run again.
+    /// True if it may delay others for long: by its plans, and by its replay.
     fn may_take_long(&self) -> bool {
         let again = match &self.state.transaction {
             TransactionState::Open(open) => {
@@ -122,7 +122,7 @@ fn is_long(statement: &Prepared, database: &Database) -> bool {
 /// The end of a unit that is undone in any case.
 #[derive(Debug, thiserror::Error)]
 enum UndoneUnit {
-    /// As it should.
+    /// The unit ended as it should.
     #[error("undone on purpose")]
     Done(Box<UnitDone>),
     /// The engine did not run it.

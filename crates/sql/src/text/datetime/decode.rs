@@ -18,13 +18,13 @@ struct Reading<'z> {
     unit: Option<Unit>,
     /// The place whose zone was named.
     place: Option<Zone>,
-    /// The first moment of 1970, unless a later field says otherwise.
+    /// The first moment of 1970, unless a later field changes it.
     is_epoch: bool,
     /// The sign of infinity, if the text is that.
     infinity: Option<bool>,
     /// The present, in microseconds since 1970, if a clock gives it.
     now: Option<i64>,
-    /// The zone of texts that say none.
+    /// The zone of texts without one.
     zone: Option<&'z Zone>,
 }
 

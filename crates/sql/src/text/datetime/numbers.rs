@@ -35,7 +35,7 @@ pub(super) fn fraction(text: &str) -> Result<i64, Bad> {
 }
 
 impl Parts {
-    /// Takes a time with colons. Returns what it is.
+    /// Takes a time with colons. Returns the parts that it has.
     ///
     /// # Errors
     /// If it has another form, or is out of range.
@@ -93,7 +93,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes a date with delimiters. Returns what it has.
+    /// Takes a date with delimiters. Returns the parts that it has.
     ///
     /// # Errors
     /// If it has another form.

@@ -50,7 +50,7 @@ pub(super) struct Parts {
     pub zone: i32,
     /// The year was written with two digits.
     pub has_short_year: bool,
-    /// The date is a number of days, whose year is what it is.
+    /// The date is a number of days, so its year is complete.
     pub is_julian: bool,
     pub is_before_christ: bool,
     /// Before or after noon.

@@ -36,7 +36,7 @@ pub(crate) enum Word {
     Present,
     Day(i64),
     Infinity,
-    /// Seconds east of UTC, and whether daylight is saved.
+    /// Seconds east of UTC, and true for daylight saving.
     Zone(i32, bool),
     /// An hour more for the zone before it.
     Daylight,

@@ -77,7 +77,7 @@ fn is_of_digits(upper: &str) -> bool {
     )
 }
 
-/// True if what follows a pattern cannot be one of its digits, so that the pattern takes all that there are.
+/// True if the text after a pattern cannot be one of its digits, so that the pattern takes all digits.
 fn ends_number(modifiers: Modifiers, next: Option<&Part>) -> bool {
     if modifiers.ordinal != Ordinal::None {
         return true;
@@ -288,7 +288,7 @@ impl Fields {
             "WW" | "IW" => {
                 read(reader, &mut self.week, 2)?;
             }
-            // A quarter says nothing of the day.
+            // A quarter does not determine the day.
             "Q" => {
                 reader.number(1, is_free, pattern)?;
             }
@@ -315,7 +315,7 @@ impl Fields {
                 self.year_digits = width as i32;
             }
             "RM" => {
-                // Of two that begin alike the longer one is first.
+                // The longer of two names with one beginning is first.
                 let names: Vec<&str> = ROMAN.iter().rev().copied().collect();
                 set(&mut self.month, 12 - reader.name(&names, pattern)?)?;
             }

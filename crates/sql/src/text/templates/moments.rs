@@ -76,7 +76,7 @@ fn iso(days: i64) -> (i64, i64, i64) {
 }
 
 impl Shown {
-    /// Of a local time, in microseconds since 1970, in a zone with a name.
+    /// The parts of a local time, in microseconds since 1970, in a zone with a name.
     pub(crate) fn of_moment(local: i64, east: i64, zone: String) -> Shown {
         let (days, time) = (local.div_euclid(DAY), local.rem_euclid(DAY));
         let (year, month, day) = date_of(days);
@@ -101,7 +101,7 @@ impl Shown {
         }
     }
 
-    /// Of an interval: its days count from no date.
+    /// The parts of an interval: its days count from no date.
     pub(crate) fn of_interval(interval: Interval) -> Shown {
         let months = i64::from(interval.months);
         let (year, month, day) = (months / 12, months % 12, i64::from(interval.days));
@@ -302,7 +302,7 @@ impl Shown {
         if self.month == 0 && self.year == 0 {
             return;
         }
-        // Of an interval, months count back from the end of the year.
+        // Months of an interval count back from the end of the year.
         let at = match self.month {
             0 if self.year >= 0 => 11,
             0 => 0,

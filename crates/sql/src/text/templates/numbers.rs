@@ -151,7 +151,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Without what a Roman number does not have.
+    /// Removes patterns that Roman numbers do not have.
     pub fn as_roman(&mut self) {
         *self = Picture {
             is_bare: self.is_bare,
@@ -191,10 +191,10 @@ fn out_of_range(kind: SqlType) -> SqlError {
     SqlError::new(code::OUT_OF_RANGE, format!("{} out of range", kind.name()))
 }
 
-/// A number as a template says.
+/// A number in the form of a template.
 ///
 /// # Errors
-/// `42601` for patterns that do not go together, `22003` if it is too large.
+/// `42601` for patterns that exclude each other, `22003` if it is too large.
 pub(crate) fn to_char(number: Number, template: &str) -> Result<String, SqlError> {
     if template.is_empty() {
         return Ok(String::new());

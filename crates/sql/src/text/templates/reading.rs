@@ -18,7 +18,7 @@ pub(crate) struct Read {
     pub time: i64,
     /// Seconds east of UTC, if the text has a zone.
     pub east: Option<i64>,
-    /// Digits of a second's fraction, if the template says so.
+    /// The digits of a second's fraction, if the template gives them.
     pub fraction_digits: Option<u32>,
 }
 

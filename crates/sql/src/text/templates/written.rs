@@ -30,10 +30,10 @@ struct Writer<'n> {
     end: Option<usize>,
 }
 
-/// Writes a number without its sign by the parts of a template, behind so many spaces.
+/// Writes a number without its sign by the parts of a template, behind the given spaces.
 ///
 /// # Errors
-/// `22P02` for an ordinal of what is no number.
+/// `22P02` for an ordinal of infinity or NaN.
 pub(super) fn write(
     parts: &[Part],
     mut picture: Picture,
@@ -255,7 +255,7 @@ impl Writer<'_> {
                     self.out.push(byte.into());
                     self.has_digit = true;
                 } else {
-                    // Of a number with fewer digits than places, PostgreSQL writes nothing from here on.
+                    // For a number with fewer digits than places, PostgreSQL writes nothing from here on.
                     self.end.get_or_insert(self.out.len());
                 }
             }

@@ -8,7 +8,7 @@ use std::str::Chars;
 /// The most dimensions of an array.
 pub(crate) const DIMENSIONS_MAX: usize = 6;
 
-/// Characters that stand between elements without meaning.
+/// True for characters without meaning between elements.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -28,7 +28,7 @@ struct Reader<'t> {
     elements: Vec<Option<String>>,
     /// The number of parts of each level, once the first part of that level has ended.
     lengths: Vec<Option<usize>>,
-    /// The level on which elements stand.
+    /// The level of the elements.
     deepest: Option<usize>,
 }
 

@@ -59,7 +59,7 @@ impl Interval {
         Ok(Interval::read(&with_units(text, modifier))?.cut_to(modifier))
     }
 
-    /// It without what a modifier leaves out.
+    /// Removes the fields and digits that a modifier does not have.
     pub(crate) fn cut_to(mut self, modifier: i32) -> Interval {
         if modifier < 0 {
             return self;

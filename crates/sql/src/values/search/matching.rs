@@ -33,7 +33,7 @@ type Part = (Truth, Places);
 
 /// The most places, and lexemes, that are looked at for one answer.
 const STEPS_MAX: usize = 1 << 24;
-/// So many of them between two looks.
+/// The steps between two checks for an end.
 const STEPS_BETWEEN: usize = 1 << 14;
 
 /// The steps of an answer.
@@ -165,7 +165,7 @@ fn word(
 /// The places where a part of a phrase is not.
 fn not_in_phrase((truth, mut places): Part) -> Part {
     let truth = match truth {
-        // It is nowhere, so that what it is not is everywhere.
+        // The part is at no place, so its negation is at every place.
         No => {
             places.is_elsewhere = true;
             Yes

@@ -169,7 +169,7 @@ impl Query {
         first
     }
 
-    /// For each item, whether it is a part of a phrase.
+    /// For each item, true if it is a part of a phrase.
     pub fn in_phrases(&self) -> Vec<bool> {
         let first = self.beginnings();
         let mut is_in = vec![false; self.items.len()];
@@ -272,7 +272,7 @@ impl Query {
         Query::of(self.items)
     }
 
-    /// It without what documents must not have: what an index could look for. Nothing may be left.
+    /// The query without negations, as an index could look for it. Nothing may be left.
     pub fn without_nots(self) -> Query {
         let first = self.beginnings();
         let sides = |at: usize| (first[at - 1] - 1, at - 1);
