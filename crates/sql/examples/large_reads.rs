@@ -44,7 +44,7 @@ fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Runs the statements of a text, the first one with data. Returns the values of the last one's rows, and how many these are.
+/// Runs the statements of a text, the first one with data. Returns the values of the last one's rows, and their number.
 fn run(
     session: &mut Session,
     text: &str,

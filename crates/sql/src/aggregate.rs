@@ -515,7 +515,7 @@ impl Grouping {
         })
     }
 
-    /// The value of `grouping` of some keys, by their places: a bit for each, the last one's is the lowest. It is set where
+    /// The value of `grouping` of some keys, by their places: a bit for each, the lowest for the last. A bit is set if
     /// the row's group is not by the key.
     pub fn bits_of(&self, places: &[usize]) -> Expr {
         let number = |value: i128| Expr::Literal(Value::Int(value));

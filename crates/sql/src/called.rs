@@ -4,8 +4,8 @@
 //! A number drawn from a sequence is used up at once, as everywhere. The bound up to which numbers may be used changes
 //! when the transaction commits; the program reports the commit by [`CalledProcedure::committed`].
 //!
-//! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the program's
-//! transaction is durable.
+//! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the
+//! transaction of the program is durable.
 
 use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
+/// A procedure of the program. It is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
 pub type ProcedureBody =
     Arc<dyn Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError> + Send + Sync>;
@@ -32,7 +32,7 @@ pub struct Database {
     store: Store,
     counters: Counters,
     procedures: Mutex<HashMap<String, ProcedureBody>>,
-    /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
+    /// Compiled procedures of the database ([`crate::procedures`]), with their version of the catalogue.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     readers: Threads,
     workers: Threads,
@@ -203,8 +203,8 @@ impl Database {
         &self.store
     }
 
-    /// Registers a procedure of the program's own, which `CALL name(…)` runs as a part of its transaction. One of this
-    /// name that was registered before is replaced; it goes before one that was created by SQL. One that takes long asks
+    /// Registers a procedure of the program, which `CALL name(…)` runs as a part of its transaction. It replaces an
+    /// earlier one of this name, and precedes one that SQL created. A procedure that takes long calls
     /// [`check_interrupted`](crate::check_interrupted) from time to time.
     pub fn register_procedure(
         &self,
@@ -218,8 +218,7 @@ impl Database {
         procedures.insert(name.to_string(), Arc::new(body));
     }
 
-    /// Says that the keys of Redis' clients are in use: the tables that have them are not dropped as long as the database
-    /// is open.
+    /// Notes that the keys of Redis clients are in use: their tables are not dropped as long as the database is open.
     pub fn keep_keyspace(&self) {
         self.has_keyspace.store(true, Ordering::Release);
     }
@@ -286,8 +285,8 @@ impl Database {
         }
     }
 
-    /// The name of the schema of a new session's temporary tables. The number is one of the process: those of an earlier one
-    /// were dropped, or are passed over.
+    /// The name of the schema of a new session's temporary tables, with a number of this process. Schemas of an earlier
+    /// process were dropped, or are passed over.
     pub(crate) fn next_temporary(&self) -> Arc<str> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         format!("pg_temp_{number}").into()

@@ -30,7 +30,8 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` (of a
+    /// sequence).
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,

@@ -1,5 +1,5 @@
-//! The extensions of PostgreSQL that `CREATE EXTENSION` knows. Their types and functions are known with and without it; the
-//! statement notes that an extension is created ([`crate::define`]), and the catalogue shows both.
+//! The extensions of PostgreSQL that `CREATE EXTENSION` knows. Their types and functions are known with and without it.
+//! The statement notes that an extension is created ([`crate::define`]), and the catalogue shows both.
 
 /// An extension.
 pub(crate) struct Extension {

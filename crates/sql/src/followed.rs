@@ -44,11 +44,11 @@ pub struct AgeBound {
     pub caught_up: CaughtUp,
 }
 
-/// Says when a directory had all that there was, and how long ago that was. The age counts while the machine sleeps, too:
-/// an [`Instant`] has no such age.
+/// Returns the time at which a directory had all changes of its source, and its age. The age counts while the machine
+/// sleeps, too: an [`Instant`] has no such age.
 pub type CaughtUp = Arc<dyn Fn() -> Option<(Instant, Duration)> + Send + Sync>;
 
-/// Says in a sentence where changes are to be made.
+/// Returns a sentence about the program in which changes are made.
 pub type SaysWhoWrites = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl fmt::Debug for FollowOptions {
@@ -111,12 +111,12 @@ impl Followed {
         }
     }
 
-    /// The newest state, which is durable, with the version of its catalogue. `interrupt` ends the wait for it; if none is
-    /// given, the one of the thread's waits.
+    /// The newest state, which is durable, with the version of its catalogue. `interrupt` ends the wait for it; without
+    /// one, that of the thread's waits.
     ///
     /// # Errors
-    /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read; that the wait was
-    /// interrupted.
+    /// `57P03` if it is further behind than is allowed; the reason for which following failed; `XX001` if it cannot be
+    /// read; an interruption of the wait.
     pub fn committed(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Committed, SqlError> {
         // Not under the lock: it may be waited for.
         let snapshot = self.snapshot(interrupt)?;

@@ -231,8 +231,8 @@ impl Database {
         }
     }
 
-    /// Runs a transaction into which rows are put. In main memory it is durable when [`Tables::flush`] has returned, on a
-    /// node when this has.
+    /// Runs a transaction into which rows are put. In main memory it is durable when [`Tables::flush`] has returned, on
+    /// a node when this function has.
     ///
     /// # Errors
     /// The error of `act`: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a

@@ -71,7 +71,7 @@ pub(crate) fn seen_key<'i>(
         .filter(|part| !is_where(schema, part.column))
 }
 
-/// The expression of an index's column as people read it, as SQL writes it in the index; `None` for columns of the table.
+/// The expression of an index's column, as SQL writes it in the index; `None` for columns of the table.
 pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
     let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
     let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));

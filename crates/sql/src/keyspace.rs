@@ -71,8 +71,8 @@ fn own(
     TABLES.iter().find(|(table, ..)| *table == like)
 }
 
-/// True if a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,
-/// but none by SQL with ids of this type.
+/// True if a table of a name is one of the keyspace's, or would be. A program may have tables of these names, but SQL
+/// makes none with ids of this type.
 fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     if own(name).is_none() {
         return false;

@@ -5,8 +5,8 @@
 //! - [`Session`]: one client; it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
 //! - [`Prepared`], [`Step`], [`Outcome`]: input and output; [`SqlError`]: the errors;
 //! - [`ProcedureCall`]: a procedure called inside of a program's own transaction, without a session;
-//! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients write
-//!   and read them.
+//! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients
+//!   write and read them.
 //!
 //! Transactions are serializable, and an open one blocks no other: see the module `session` in the sources. A reply
 //! means durable: [`Session::run`] returns when its writes, and the writes that it read, are on stable storage.

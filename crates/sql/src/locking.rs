@@ -22,7 +22,8 @@ enum Named {
 /// Checks a lock of a query.
 ///
 /// # Errors
-/// `0A000` for queries whose rows are none of a table, and for `SKIP LOCKED`; `42P01` for names that `FROM` does not have.
+/// `0A000` for queries whose rows are not those of a table, and for `SKIP LOCKED`; `42P01` for names that are not in
+/// `FROM`.
 pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
     let LockClause {
         lock_type,

@@ -531,8 +531,8 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
 mod tests {
     use super::parse;
 
-    /// Clauses that are written otherwise before the parser reads them are looked for at each place of a text: a search that
-    /// reads on to its end from each would take hours here.
+    /// The rewriting of clauses looks for them at each place of a text. A search from each place to the end would take
+    /// hours here.
     #[test]
     fn a_text_of_many_beginnings_of_clauses_is_read_in_linear_time() {
         for (begin, repeated) in [

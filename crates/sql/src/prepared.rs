@@ -459,8 +459,7 @@ impl Prepared {
         self.notifies
     }
 
-    /// True if it is of the class of those that write only because it notifies, or listens: a transaction that only reads
-    /// may do so.
+    /// True if it is of the writing class only because it notifies or listens: a transaction that only reads may do so.
     pub(crate) fn only_signals(&self) -> bool {
         self.only_signals
     }

@@ -77,7 +77,7 @@ pub(crate) struct TableNotes {
     /// The columns that `INCLUDE` names, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub included: BTreeMap<String, Vec<usize>>,
-    /// The operator classes of indexes that are not those of their columns' types, by the indexes' names and the columns' numbers.
+    /// The operator classes of indexes that differ from the usual ones, by the indexes' names and the columns' numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
     /// The query of a materialized view.

@@ -155,8 +155,8 @@ impl Rows {
 
 /// Rows that follow, to be taken in portions.
 ///
-/// Rows of a snapshot are read as they are taken; the snapshot is kept meanwhile, up to the engine's bound on memory for
-/// snapshots.
+/// Rows of a snapshot are read as they are taken. The snapshot is kept meanwhile, up to the engine's bound on memory
+/// for snapshots.
 #[derive(Debug)]
 pub struct RowStream(Rest);
 

@@ -15,7 +15,7 @@ pub(crate) struct SchemaObject {
     pub number: u32,
 }
 
-/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
+/// The schemas that users made, and those that exist because of their tables, with their numbers. `public` is none of
 /// them.
 ///
 /// # Errors

@@ -22,8 +22,8 @@ pub(crate) struct SearchPath {
     schemas: Vec<String>,
     /// It is a session's, which does not see the temporary tables of others.
     is_of_session: bool,
-    /// The session's time zone, which literals are read in; UTC if there is none. It is here since a plan is forgotten when
-    /// either changes.
+    /// The session's time zone, in which literals are read; UTC if there is none. It is here since a plan is forgotten
+    /// when either changes.
     zone: Option<SessionZone>,
 }
 

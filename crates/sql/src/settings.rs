@@ -125,7 +125,7 @@ const REPORTED: [&str; 13] = [
 /// A session's parameters. A copy is cheap as long as neither changes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Settings {
-    /// None while all are the usual ones: sessions take and leave such settings in each statement, without memory of their own.
+    /// `None` while all are the usual ones: each statement takes and leaves such settings without memory of their own.
     values: Option<Arc<SettingValues>>,
     changed: Vec<&'static str>,
 }

@@ -14,7 +14,7 @@ const NAME_BYTES_MAX: usize = 63;
 /// Runs such a statement.
 ///
 /// # Errors
-/// `22023` for a payload that is too long; `22021` for the character 0; `0A000` on a node, and where there is no session;
+/// `22023` for a payload that is too long; `22021` for the character 0. `0A000` on a node, and without a session.
 /// `54000` beyond the bounds; `53200` if there is no memory.
 pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Complete, SqlError> {
     let context = with.context;

@@ -85,8 +85,8 @@ impl Signals {
     /// Notes a notification.
     ///
     /// # Errors
-    /// `22023` if the channel or the payload is none; `22021` if one has the character 0; `54000` beyond the bound; `53200`
-    /// if there is no memory for it.
+    /// `22023` if the channel or the payload is invalid; `22021` if one has the character 0. `54000` beyond the bound;
+    /// `53200` if there is no memory for it.
     pub fn notify(
         &mut self,
         channel: &str,
@@ -158,8 +158,8 @@ fn check_text(text: &[u8]) -> Result<(), SqlError> {
 }
 
 impl Database {
-    /// To be called in the call that commits, behind all that can fail. Returns the transaction's notifications, if they
-    /// have listeners.
+    /// Publishes effects in the call that commits, after everything that can fail. Returns the transaction's
+    /// notifications, if they have listeners.
     pub(crate) fn effects_committed(&self, effects: Effects) -> Option<Posted> {
         self.sequences_committed(effects.sequences);
         effects.signals.committed(self.posting())

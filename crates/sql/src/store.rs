@@ -82,8 +82,8 @@ impl Database {
         }
     }
 
-    /// Lets threads run that wait for this processor ([`waiting::let_others_run`]), unless they may wait for this thread: it
-    /// has the stage, or a node's locks of pages. Returns true if it did.
+    /// Lets threads run that wait for this processor ([`waiting::let_others_run`]). Returns true if it did. It does not
+    /// if they may wait for this thread, which has the stage or a node's locks of pages.
     pub(crate) fn let_others_run(&self) -> bool {
         match self.store() {
             Store::Memory(tables) => tables.let_others_run(),

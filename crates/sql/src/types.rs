@@ -377,7 +377,8 @@ impl SqlType {
         self.bound().is_some()
     }
 
-    /// The type of single values without parts: of an array's elements, of a range's bounds, of an array of ranges' bounds.
+    /// The type of single values without parts: of an array's elements, of a range's bounds, of bounds in an array of
+    /// ranges.
     pub(crate) fn single(self) -> SqlType {
         let one = self.element().unwrap_or(self);
         one.bound().unwrap_or(one)

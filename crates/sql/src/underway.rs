@@ -30,8 +30,8 @@ impl Database {
         Ok(interruptible(interrupt, None, || tables.turn())?)
     }
 
-    /// Waits for a turn, or takes the state from before the long statement that has it; of tables that are followed, the
-    /// newest state. `interrupt`: as of [`Tables::reach`].
+    /// Waits for a turn, or takes the state from before the long statement that has it. For tables that are followed,
+    /// takes the newest state. `interrupt`: as for [`Tables::reach`].
     ///
     /// # Errors
     /// As [`Database::turn`]; as [`Followed::committed`].
@@ -77,8 +77,8 @@ impl Database {
 /// time, and returns the error.
 ///
 /// # Errors
-/// The reason: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server and
-/// of the connection.
+/// The reason: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server
+/// and of the connection.
 pub fn check_interrupted() -> Result<(), SqlError> {
     match interruption() {
         None | Some(Reason::Elsewhere) => Ok(()),

@@ -186,7 +186,7 @@ pub(crate) fn is_of_user(oid: u32) -> bool {
     oid >= FIRST_OID
 }
 
-/// The meaning of types and literals in a statement: the types that it may name, where it looks for them, and the session's
+/// The meaning of types and literals in a statement: the types that it may name, its search path, and the session's
 /// time zone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeNames {

@@ -94,8 +94,8 @@ pub(crate) trait WriteTarget: Source {
     /// The same transaction, if tables can be defined in it.
     fn define(&mut self) -> Option<&mut dyn DefineTarget>;
 
-    /// Rows that are found by their keys are about to be changed, or are not any more: a store that locks them does so for
-    /// that at once.
+    /// Rows found by their keys will be changed from now on, or no more: a store that locks rows locks them for a
+    /// change at once.
     fn change_found(&mut self, _changes: bool) {}
 
     /// The version of the catalogue that the transaction sees, if its store has one.

@@ -43,7 +43,7 @@ pub(super) struct Member<'m> {
 }
 
 impl OrderedSet {
-    /// The aggregate that a call of this name is. Those that are window functions, too, are so with `WITHIN GROUP` only.
+    /// The aggregate of a call of this name. Window functions are aggregates only with `WITHIN GROUP`.
     pub fn of(function: &ast::Function, name: &str) -> Option<(&'static str, OrderedSet)> {
         let found = NAMES.into_iter().find(|(known, _)| *known == name);
         found.filter(|(_, set)| !function.within_group.is_empty() || !set.ranks())

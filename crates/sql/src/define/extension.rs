@@ -24,8 +24,8 @@ fn known_names() -> String {
 /// Runs `CREATE EXTENSION`.
 ///
 /// # Errors
-/// `0A000` for an extension that is not here, another version or another schema than `public`; `42710` if it is created, or if
-/// a type of a user has the name of its type.
+/// `0A000` for an extension that is not built in, another version, or another schema than `public`. `42710` if it
+/// exists, or if a type of a user has the name of its type.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateExtension,

@@ -70,7 +70,8 @@ pub(super) fn create(
 /// Runs `ALTER SEQUENCE`.
 ///
 /// # Errors
-/// `42P01` if there is no such sequence; `42P07` if the new name is taken; `42501` if it may not be changed; invalid options.
+/// `42P01` if there is no such sequence; `42P07` if the new name is taken; `42501` if it may not be changed. Invalid
+/// options.
 pub(super) fn run(
     tx: &mut dyn DefineTarget,
     database: &Database,

@@ -1,4 +1,5 @@
-//! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
+//! Expressions in the text of `EXPLAIN`: in PostgreSQL's form, with names for columns and every operation in
+//! parentheses.
 
 use crate::aggregate::{Aggregate, Grouping};
 use crate::expression::{Comparison, Expr, List, ListOf, Question, Scope, SortKey, Subquery};

@@ -325,8 +325,8 @@ fn check_extreme(kind: SqlType) -> Result<(), SqlError> {
     }
 }
 
-/// The type that `=` makes of numbers of two types, if it is not that of the first: whole numbers, and floats, compare as
-/// they are.
+/// The type to which `=` converts numbers of two types, if it is not that of the first. Whole numbers, and floats, are
+/// compared without a conversion.
 fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     let is_float = |kind| matches!(kind, SqlType::Float4 | SqlType::Float8);
     let are = |is_so: &dyn Fn(SqlType) -> bool| is_so(left) && is_so(right);

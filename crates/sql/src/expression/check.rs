@@ -2,8 +2,8 @@
 //! in the same way.
 //!
 //! A condition is compiled here by SQL's rules in each case. If the store's own language has the same words with the
-//! same meaning, the schema gets the text itself, so that every program tests it ([`is_plain`]). Otherwise the schema
-//! gets SQL with the columns that it reads ([`SqlCheck`]).
+//! same meaning, the schema gets the text itself. So every program tests it ([`is_plain`]). Otherwise the schema gets
+//! SQL with the columns that it reads ([`SqlCheck`]).
 //!
 //! Source: PostgreSQL's documentation, 5.4.1. PostgreSQL lets conditions ask for the time and draw numbers, and advises
 //! against it. Here they are refused, since every program that writes a row tests them.
@@ -314,7 +314,8 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
     }
-    // The decision of a language's rules would depend on their release; and a kept expression has no collations of columns.
+    // A comparison by a language's rules would depend on their release, and a kept expression has no collations of
+    // columns.
     let mut collation = None;
     expr.walk(&mut |part| collation = collation.or_else(|| collation_in(part)));
     if let Some(name) = collation.filter(|_| of != Use::Transform) {

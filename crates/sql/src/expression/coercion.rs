@@ -390,8 +390,8 @@ pub(crate) fn literal_as(text: &str, to: TypeSpec) -> Result<Value, SqlError> {
     }
 }
 
-/// A cast of a literal, or arithmetic of literals, as the literal that it gives, if it gives one: it is not computed for
-/// each row.
+/// Computes a cast of a literal, or arithmetic of literals, to a literal, if that is possible. So it is not computed
+/// for each row.
 pub(super) fn folded(expr: Expr) -> Expr {
     let value = match &expr {
         Expr::Cast(inner, from, to, explicit) => match &**inner {

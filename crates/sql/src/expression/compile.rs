@@ -142,8 +142,8 @@ impl<'a> Compiler<'a> {
         self.collated(tree, compiled, around)
     }
 
-    /// A compiled expression with its collation. A function of its own: [`compile`](Self::compile) calls itself, so its frame is
-    /// as small as can be.
+    /// A compiled expression with its collation. It is a separate function, since [`compile`](Self::compile) is
+    /// recursive: its frame stays small.
     fn collated(
         &mut self,
         tree: &Tree,

@@ -98,7 +98,8 @@ impl StatementContext {
     /// Changes the channels to which the session listens, when the transaction commits; `what` is the statement.
     ///
     /// # Errors
-    /// `0A000` where there is no session, or none can listen; those of [`Signals::listen`](crate::signals::Signals::listen).
+    /// `0A000` without a session, or if none can listen; the errors of
+    /// [`Signals::listen`](crate::signals::Signals::listen).
     pub fn listen(&self, change: Listening, what: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory(what)?;
         let inbox = self.inbox_for(what)?;

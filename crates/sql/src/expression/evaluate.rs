@@ -126,8 +126,8 @@ impl Expr {
         })
     }
 
-    /// The value of a `numeric` expression as units and scale, `None` if it is null: sums and products are computed without
-    /// a value for each of their parts.
+    /// The value of a `numeric` expression as units and scale, `None` if it is null. Sums and products are computed
+    /// without a value for each of their parts.
     ///
     /// # Errors
     /// As [`Expr::evaluate`].

@@ -155,8 +155,8 @@ impl List {
     }
 }
 
-/// True if an expression has one value for all rows of a statement, in subqueries, too. A subquery that asks for nothing of
-/// the rows around it is itself computed once.
+/// True if an expression has one value for all rows of a statement, in subqueries, too. A subquery without outer
+/// columns is itself computed once.
 fn is_fixed(expr: &Expr) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) => true,

@@ -9,9 +9,9 @@ use sqlparser::ast::{BinaryOperator, Expr as Tree, UnaryOperator};
 impl Compiler<'_> {
     /// An operation whose parts belong together otherwise than the parser has them; `None` if it is right.
     ///
-    /// A sum behind a prefix operator belongs to that: `~a + b` is `~(a + b)`. Operators of regular expressions group from
-    /// the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied, since trees may be deep, and
-    /// nothing calls itself along a chain.
+    /// Regroups operators. A sum behind a prefix operator belongs to it: `~a + b` is `~(a + b)`. Operators of regular
+    /// expressions group from the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied,
+    /// since trees may be deep, and there is no recursion along a chain.
     pub(super) fn regrouped(
         &mut self,
         left: &Tree,
@@ -193,8 +193,8 @@ fn unary(op: UnaryOperator, of: Tree) -> Tree {
     }
 }
 
-/// The powers behind a sign with the sign at the first of them, to which it belongs: `-a ^ b` is `(-a) ^ b`. The parser takes
-/// the sign for the weaker operator. `None` if there are none.
+/// The powers behind a sign, with the sign at the first of them: `-a ^ b` is `(-a) ^ b`. The parser takes the sign for
+/// the weaker operator. `None` if there are none.
 pub(super) fn signed_powers(sign: UnaryOperator, tree: &Tree) -> Option<Tree> {
     match tree {
         Tree::BinaryOp {

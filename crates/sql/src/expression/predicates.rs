@@ -366,8 +366,8 @@ fn is_json(kind: SqlType) -> bool {
     kind.element().unwrap_or(kind) == SqlType::Json
 }
 
-/// A day that is compared with the beginning of another one, as two days: none is made a moment first, and an index of days
-/// is of use.
+/// Compares a day with the beginning of another one as two days: none is converted to a moment, so an index of days is
+/// usable.
 fn as_days((left, right): (Expr, Expr)) -> (Expr, Expr) {
     let day = |expr: &Expr| match expr {
         Expr::Literal(Value::Timestamp(micros)) if micros % DAY == 0 => {

@@ -1,4 +1,4 @@
-//! Operators of similar texts, of the extension `pg_trgm`: each is a function of PostgreSQL's, which is called by its name.
+//! Operators of similar texts, of the extension `pg_trgm`: each is one of PostgreSQL's functions, called by its name.
 
 use super::Typed;
 use super::compile::Compiler;

@@ -202,8 +202,8 @@ impl Compiler<'_> {
         self.coerce(number, TypeSpec::plain(SqlType::Int4), Coercion::Assignment)
     }
 
-    /// Elements of an array between bounds of each dimension. If one subscript is a slice, each other one is the last element
-    /// of a slice from 1, as in PostgreSQL.
+    /// Elements of an array between bounds of each dimension. If one subscript is a slice, every other one is the last
+    /// element of a slice from 1, as in PostgreSQL.
     fn slice(&mut self, array: Typed, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
         if matches!(array.kind(), SqlType::Int2Vector | SqlType::OidVector) {
             let name = array.kind().name();

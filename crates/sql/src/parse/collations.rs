@@ -1,5 +1,5 @@
-//! `ALTER COLUMN … TYPE t COLLATE c`, which the parser does not know, as a type that it knows: `"sql.collated"('t', 'c')`.
-//! It is read where the column is changed.
+//! `ALTER COLUMN … TYPE t COLLATE c`, which the parser does not know. It is written as a type that it knows,
+//! `"sql.collated"('t', 'c')`, and read where the column is changed.
 
 use super::parse_kept;
 use super::words::{behind, behind_alter_column, behind_name, is_word};

@@ -96,8 +96,8 @@ fn bound(tokens: &[TokenWithSpan]) -> Option<(&'static str, &[TokenWithSpan])> {
 /// The most tokens of a bound's offset that begins with a text.
 const OFFSET_TOKENS_MAX: usize = 64;
 
-/// Puts the offsets of frames that are casts of texts, `'1 day'::interval PRECEDING`, in parentheses: the parser takes a text
-/// there for a whole interval.
+/// Puts the offsets of frames that are casts of texts, `'1 day'::interval PRECEDING`, in parentheses: the parser takes
+/// such a text for a whole interval.
 pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let ends = |token: &TokenWithSpan| is_one_of(token, &["preceding", "following"]);
     if !tokens.iter().any(ends) {

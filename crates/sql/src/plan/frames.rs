@@ -51,8 +51,8 @@ enum Offset {
 }
 
 impl<'f, 'e> Frames<'f, 'e> {
-    /// The frames of a call over a partition, whose rows have these peers. `key` gives the value of an expression for the
-    /// row at a place.
+    /// The frames of a call over a partition with these peers. `key` gives the value of an expression for the row at a
+    /// place.
     ///
     /// # Errors
     /// `22013` for a negative offset, `22004` for null; evaluation errors.
@@ -168,8 +168,8 @@ impl<'f, 'e> Frames<'f, 'e> {
         })
     }
 
-    /// The place of an edge at a distance of the key from the row at a place: of a frame's start the first row that is not
-    /// before it, of an end the first one behind it.
+    /// The place of an edge at a distance of the key from the row at a place. For a frame's start it is the first row
+    /// that is not before it, for an end the first one behind it.
     fn distant(
         &self,
         place: usize,

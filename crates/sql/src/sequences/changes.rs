@@ -43,7 +43,7 @@ struct Continued {
 }
 
 impl Continued {
-    /// Calls `act` with a counter that goes on behind the numbers of the one that it was, which then goes on behind its.
+    /// Calls `act` with a counter that continues after the numbers of the earlier one, which then continues after its.
     fn drawing<R>(
         &self,
         counters: &Counters,

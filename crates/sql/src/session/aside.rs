@@ -480,7 +480,7 @@ impl Unit {
         self.into_done(skips)
     }
 
-    /// True if a definition is to run in the stage, since a table has too many rows for it. The transaction goes on there.
+    /// True if a definition has to run in the stage, since a table has too many rows. The transaction continues there.
     fn has_refused_definition(&mut self) -> bool {
         match &mut self.state_mut().transaction {
             TransactionState::Open(open) | TransactionState::Failed(open) => {

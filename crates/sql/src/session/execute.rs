@@ -316,8 +316,7 @@ pub(super) struct Call<'c> {
     pub drawn: Done,
     /// The draws of the run before that this one did not repeat.
     pub undrawn: Done,
-    /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
-    /// defined something.
+    /// The version of the catalogue of the tables; `None` if they are the newest. A definition changes it.
     pub version: Option<u64>,
 }
 

@@ -14,8 +14,8 @@ use crate::result::{Complete, Outcome, Tag};
 use sqlparser::ast::{Set, Statement, TransactionAccessMode, TransactionMode};
 
 impl Session {
-    /// The outcome of a statement that does not only read, or that a transaction without `BEGIN` makes one with it; `None`
-    /// if it runs as anywhere.
+    /// The outcome of a statement that does not only read, or that would begin a transaction without `BEGIN`. `None` if
+    /// it runs as anywhere.
     pub(super) fn handle_following(&mut self, statement: &Prepared) -> Option<Outcome> {
         match statement.class() {
             Class::Control | Class::Session => {

@@ -79,7 +79,7 @@ pub struct Session {
 }
 
 impl Drop for Session {
-    /// Its advisory locks and its temporary tables go with it. After an error they are dropped when the database is opened again.
+    /// Drops its advisory locks and its temporary tables. After an error the next opening of the database drops them.
     fn drop(&mut self) {
         self.locker.release_session();
         self.locker.end_transaction();
@@ -144,8 +144,8 @@ impl Session {
         Some((limit, SqlError::new(code, text)))
     }
 
-    /// Statements look at this while they walk rows, and while they wait for their turn. A request in it ends one of them
-    /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins; rows that are read
+    /// Statements check this while they walk rows, and while they wait for their turn. A request in it ends one of them
+    /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins. Rows that are read
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.state.interrupt = interrupt;

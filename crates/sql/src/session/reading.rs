@@ -16,8 +16,9 @@ use tracing::Instrument;
 const REMEMBERED_READS_MAX: usize = 1000;
 
 impl Session {
-    /// True if the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
-    /// next statements do not write, by itself if it looks at many rows, and wherever tables are followed.
+    /// True if the next statement, which reads, does so in a snapshot. That is so in a transaction that has only read
+    /// and whose next statements do not write. A single statement does if it looks at many rows; all do where tables
+    /// are followed.
     pub(super) fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
         if self.database.node().is_some() {
             return false;

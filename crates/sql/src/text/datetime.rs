@@ -1,5 +1,5 @@
-//! Dates, times and timestamps as PostgreSQL reads them: its rules of fields, words and numbers (`datetime.c`), with the
-//! month first, in a session's zone or else UTC.
+//! Dates, times and timestamps as PostgreSQL reads them, by its rules of fields, words and numbers (`datetime.c`): with
+//! the month first, in a session's zone or else UTC.
 //!
 //! Invariant: the whole text is read. A date or a zone that the type ignores must still be one.
 

@@ -1,5 +1,5 @@
-//! Templates of `to_char`, `to_number`, `to_date` and `to_timestamp`: a text of patterns, quoted texts and separators, read
-//! as PostgreSQL reads it (`parse_format` of `formatting.c`), in the locale C.
+//! Templates of `to_char`, `to_number`, `to_date` and `to_timestamp`: a text of patterns, quoted texts and separators.
+//! It is read as PostgreSQL reads it (`parse_format` of `formatting.c`), in the locale C.
 //!
 //! Invariant: the parts of a template, written one behind the other, are the template without its quotes.
 

@@ -32,7 +32,7 @@ const NAMES: [(i32, &str); 13] = [
     (MINUTE | SECOND, "minute to second"),
 ];
 
-/// The modifier of fields, as SQL writes them, and digits, of which there are six at most. None if there are no such fields.
+/// The modifier of fields, as SQL writes them, and of at most six digits. `None` if there are no such fields.
 pub(crate) fn modifier_of(fields: Option<&str>, digits: Option<u64>) -> Option<i32> {
     let range = match fields {
         None => ALL_FIELDS,

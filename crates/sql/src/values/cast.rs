@@ -80,7 +80,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
 /// Casts a value to another type. An assignment to a column may not lose characters; an explicit cast may.
 ///
 /// # Errors
-/// `22003` if a number is out of range, `22001` if a text is too long, `22P02` if a text is no value of the type.
+/// `22003` if a number is out of range, `22001` if a text is too long. `22P02` if a text is no value of the type.
 pub(crate) fn cast(
     value: ValueRef<'_>,
     from: SqlType,

@@ -2,7 +2,7 @@
 //! behind the point as in PostgreSQL: at least 16 significant ones. If a result needs more than 38 digits in all, it
 //! has as many as fit.
 //!
-//! Source: the rules for scales in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var` and `power_var`.
+//! Source: the scales of results in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var`, `power_var`.
 
 use super::arithmetic::without_zeros;
 use super::big::Big;

@@ -105,8 +105,8 @@ impl Hstore {
         Hstore { pairs }
     }
 
-    /// Bytes that are in the order of values: all keys and values in a row, then the number of pairs, then where each key and
-    /// value ends, and which are null. An empty value is the first.
+    /// Bytes in the order of values: all keys and values in a row, then the number of pairs, then the ends of keys and
+    /// values, and the nulls. An empty value is the first.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Vec::new();
         if self.pairs.is_empty() {

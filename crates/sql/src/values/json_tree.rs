@@ -335,8 +335,8 @@ impl Json {
         Ok(Value::Text(text))
     }
 
-    /// True if it contains another one, as `@>` does. `look` is called for each comparison: of two arrays each element is
-    /// compared with each.
+    /// True if it contains another one, as `@>` does. `look` is called for each comparison. Each element of one array
+    /// is compared with each of the other.
     ///
     /// # Errors
     /// The error of `look`.

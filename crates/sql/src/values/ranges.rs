@@ -146,8 +146,8 @@ fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t'..='\r')
 }
 
-/// Takes the text of a bound, which is none if there is nothing before the next comma, parenthesis or bracket. `None` if the
-/// text ends before.
+/// Takes the text of a bound. There is no bound if nothing precedes the next comma, parenthesis or bracket. `None` if
+/// the text ends before.
 fn read_bound(rest: &mut &str) -> Option<Option<String>> {
     let is_end = |character: char| matches!(character, ',' | ')' | ']');
     if rest.starts_with(is_end) {

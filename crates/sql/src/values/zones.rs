@@ -110,7 +110,8 @@ impl SessionZone {
         self.0.order
     }
 
-    /// The value of the parameter `TimeZone` of a distance from UTC, in microseconds to the east. None if it is too far.
+    /// The value of the parameter `TimeZone` for a distance from UTC, in microseconds to the east. `None` if it is too
+    /// far.
     pub(crate) fn name_of_distance(micros: i64) -> Option<String> {
         posix_name(i32::try_from(micros / SECOND).ok()?)
     }

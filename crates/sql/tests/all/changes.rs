@@ -148,7 +148,8 @@ fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
             assert_eq!(content(database), content(&fresh.plain.database), "{text}");
         }
     }
-    // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at once.
+    // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at
+    // once.
     let expected = [
         (
             "insert into t select id + 2000, v, 'new', null from s",

@@ -356,8 +356,8 @@ fn released_savepoints_keep_nothing_to_undo() {
         run("release s")
     };
     round(&mut run);
-    // Each change of a row notes what it read of the unique index, and a statement notes its scan: a round adds that, and
-    // no rows as they were before, which take as much again.
+    // Each change of a row notes its reads of the unique index, and a statement notes its scan. A round adds these, and
+    // no earlier forms of rows, which take as much memory again.
     let before = round(&mut run);
     let noted = run("update t set x = 300 - x where id = 1") - before;
     let mut kept = run("update t set x = 300 - x where id = 1");

@@ -426,8 +426,8 @@ proptest! {
         }
     }
 
-    /// Each transaction counts on, and notifies of the number that it found: also one that is run again since another one
-    /// came before it.
+    /// Each transaction counts on, and notifies of the number that it found, also if it is run again because another
+    /// one committed first.
     #[test]
     fn numbers_that_sessions_count_come_in_order_and_once(
         order in prop::collection::vec((0..3_usize, any::<bool>()), 1..60),

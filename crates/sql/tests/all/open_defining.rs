@@ -185,7 +185,8 @@ fn compare(seed: u64, with_others: bool) -> String {
         assert!(with_others, "seed {seed}: nothing has changed meanwhile");
         return committed;
     }
-    // A session with tables that a commit empties has its transactions in the stage: each statement runs the earlier ones again.
+    // A session with tables that a commit empties has its transactions in the stage: each statement repeats the earlier
+    // ones.
     let mut judging = judge.session();
     run(
         &mut judging,
@@ -491,8 +492,8 @@ fn a_definition_that_copies_a_large_table_goes_on_in_the_stage() {
     );
 }
 
-/// A transaction that is too long to run again commits what it can make itself. Otherwise it learns that at once, and not as a
-/// conflict that another attempt would end.
+/// A transaction that is too long to run again commits the tables that it made itself. Otherwise it fails at once, and
+/// not with a conflict that another attempt would end.
 #[test]
 fn a_long_transaction_commits_its_tables_and_changes_none_of_others() {
     let fresh = begun();

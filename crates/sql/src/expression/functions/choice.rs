@@ -31,7 +31,7 @@ pub(in crate::expression) fn resolve(
     }
 }
 
-/// The functions that are the best for arguments of these types: none if no one takes them, several if they are as good.
+/// The best functions for arguments of these types: none if no function takes them, several if they are equally good.
 fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
     // Most names have one function, or one for exactly these types.
     let is_exactly = |function: &&Function| {
@@ -283,7 +283,8 @@ fn called(
     Ok(Typed::new(call, result))
 }
 
-/// A moment, or a range of moments, as a function has it that writes texts: in the session's time zone. Others are as they are.
+/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Other
+/// arguments stay unchanged.
 ///
 /// # Errors
 /// None of a moment.
@@ -363,7 +364,8 @@ fn with_element(
     Some(parts().map(|parts| Typed::new(Expr::Call(function, parts), result)))
 }
 
-/// A function of two arrays. The number of the elements' type is passed behind them if its result is no array. `None` if their elements are of types that do not go together.
+/// Compiles a function of two arrays. The number of the elements' type follows them if its result is no array. `None`
+/// if the types of their elements do not match.
 fn of_two_arrays(
     compiler: &mut Compiler<'_>,
     function: Function,

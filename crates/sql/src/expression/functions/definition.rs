@@ -194,8 +194,8 @@ pub(crate) struct Definition {
     pub gives_rows: bool,
     /// True if it reads or sets the session's state.
     pub is_of_session: bool,
-    /// True if its steps are not linear in its arguments. It has a bound of its own, and kept expressions, which are computed
-    /// for each row that is written, do not call it.
+    /// True if its steps are not linear in its arguments. It has a bound of its own. Kept expressions are computed for
+    /// each row that is written, so they do not call it.
     pub is_long: bool,
     code: Code,
 }

@@ -98,8 +98,8 @@ fn search_from(a: Arguments<'_>, at: usize) -> Result<usize, SqlError> {
     })
 }
 
-/// The group of the match that arguments ask for: of the text, the pattern, a character from which it is searched, the
-/// number of the match, options at a place, and the number of the group behind them.
+/// The group of a match. The arguments are the text, the pattern, the first character of the search and the number of
+/// the match. Options at a place and the number of the group follow.
 fn found<'v>(
     a: Arguments<'v>,
     with: &Environment<'_>,
@@ -301,7 +301,8 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
     text(written(parts.into_iter()))
 }
 
-/// The matches of a pattern from the left, each searched behind the one before, or a character on if that has no length.
+/// The matches of a pattern from the left. Each is searched behind the one before, a character further if that is
+/// empty.
 struct Matches<'r, 't> {
     regex: &'r Regex,
     text: &'t str,

@@ -168,8 +168,8 @@ pub(crate) static PRESENT: Definition = Definition::new(
 )
 .stable();
 
-/// True if two spans of time have a moment in common, their ends but for a beginning excepted; null if an end that decides
-/// is not known.
+/// True if two spans of time share a moment, without their ends, unless an end is also a beginning. Null if an end that
+/// decides is null.
 fn overlap(a: Arguments<'_>) -> Value {
     let moment = |at| match a.value(at) {
         ValueRef::Time(moment) | ValueRef::Timestamp(moment) => Some(moment),

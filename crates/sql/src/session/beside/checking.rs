@@ -94,8 +94,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Has the rows that others changed between two states meet it, or all rows if keys of the other table are there no more.
-    /// Returns how many changed; at least [`LAST_ROWS`] if all rows were looked at.
+    /// Checks the rows that others changed between two states, or all rows if keys of the other table were removed.
+    /// Returns the number of changes; at least [`LAST_ROWS`] if all rows were checked.
     pub fn changed_meet(
         &self,
         rule: &Rule,

@@ -145,7 +145,8 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Rewrites all rows of the table as they are, if some are older than one of these columns: these have no place for it.
+    /// Rewrites all rows of the table unchanged, if some are older than one of these columns: these have no place for
+    /// it.
     pub fn have(&self, columns: &[usize]) -> Result<Came<()>, SqlError> {
         let table = self.made.table();
         let have = self.newest();

@@ -19,7 +19,8 @@ const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;
 
-/// Rows of a state that came after the statement began have one key: the statement fails as if it had run in that state.
+/// Rows of a state after the beginning of the statement have one key: the statement fails as if it had run in that
+/// state.
 fn of_build(stop: Stop, index: &IndexToMake, source: &dyn Source) -> Stop {
     match stop {
         Stop::Engine(error @ Error::Duplicate(_)) => {
@@ -124,8 +125,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Makes the changes in an index that others have made since a snapshot, in rounds until one has few. All changed rows have
-    /// to meet a rule. Returns the snapshot of which the index has the rows, and the number of changes of the last round.
+    /// Makes the changes in an index that others have made since a snapshot, in rounds until one has few. All changed
+    /// rows have to meet a rule. Returns the snapshot of the index's rows, and the number of changes of the last round.
     fn catch_index_up(
         &self,
         (beside, index): (&IndexBeside, &IndexToMake),

@@ -22,10 +22,10 @@ pub(in crate::session) struct Work {
     pub snapshot: Snapshot,
 }
 
-/// Up to so many rows a next content is made only for a good part of the table. A load in batches would else copy the table
-/// for each of them.
+/// Up to this many rows, a next content is made only for a good part of the table. Otherwise a load in batches would
+/// copy the table for each of them.
 const CALL_ROWS: u64 = 20_000;
-/// A table's next content is made if rows come of which it has not so many times as many, and none changes.
+/// A table's next content is made if this many times more rows come than it has, and none changes.
 const NEW_SHARE: u64 = 4;
 /// The same if rows change.
 const CHANGED_SHARE: u64 = 16;
@@ -35,8 +35,8 @@ const MANY_SHARE: u64 = 64;
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
-    /// True if a change of so many rows is made as the next content of a table of `there` rows. With `all_new` the table has
-    /// none of them.
+    /// True if a change of `changed` rows is made as the next content of a table of `there` rows. With `all_new` the
+    /// table has none of them.
     pub(super) fn makes_content(&self, changed: u64, there: u64, all_new: bool) -> bool {
         let share = match all_new {
             _ if changed > CALL_ROWS => MANY_SHARE,

@@ -1,6 +1,6 @@
-//! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more rows
-//! changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000. Reads do not wait for a
-//! call on more rows than a slice.
+//! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more
+//! rows changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000 rows. Reads do
+//! not wait for a call on more rows than a slice.
 //!
 //! `UPDATE` and `DELETE` whose new row depends on the old one only ([`Rewriting`](crate::plan::rewriting::Rewriting))
 //! look at a snapshot of their table first. If few rows are concerned ([`few`]), one short call changes them. If many
@@ -68,7 +68,8 @@ fn may_run_beside(statement: &Prepared) -> bool {
 }
 
 impl Session {
-    /// Runs the next step aside, if it is such a statement, alone in its transaction. None if it is to run in the stage.
+    /// Runs the next step aside, if it is such a statement, alone in its transaction. `None` if it has to run in the
+    /// stage.
     pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
         let (statement, parameters, data, rows_max) = match steps.front()? {
             Step::Execute {
@@ -122,11 +123,11 @@ impl Session {
         Some(outcome)
     }
 
-    /// Commits a transaction that has run aside, if it has changed many rows: they come into next contents of their tables,
-    /// and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
+    /// Commits a transaction that has run aside, if it has changed many rows. They go into next contents of their
+    /// tables, and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
     ///
     /// # Errors
-    /// Why it did not happen.
+    /// The reason for which it failed.
     pub(super) fn commit_beside(
         &mut self,
         statement: &Prepared,

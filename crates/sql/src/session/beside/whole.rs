@@ -114,8 +114,8 @@ pub(super) struct Whole<'w> {
 }
 
 impl<'w> Whole<'w> {
-    /// Makes the table's next content, and has the table take it over in one call with `finish`, which gets the number
-    /// of rows that the statement took. Returns the result of `finish`.
+    /// Makes the table's next content, and has the table take it over in one call with `finish`. `finish` gets the
+    /// number of rows that the statement took. Returns its result.
     pub fn make<T>(
         &self,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
@@ -153,9 +153,9 @@ impl<'w> Whole<'w> {
         })
     }
 
-    /// The table takes the content over, in one call. `check` looks at the tables before that: afterwards all rows of the
-    /// table are other ones. `finish` comes after it, and receives the number of further rows. About `count` rows are made
-    /// in it once more.
+    /// Has the table take the content over, in one call. `check` looks at the tables before that: afterwards all rows
+    /// of the table are other ones. `finish` comes after it, and gets the number of further rows. About `count` rows
+    /// are made again in the call.
     pub fn take_over<T>(
         &self,
         beside: Beside,
@@ -253,8 +253,8 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Makes rows again that were changed since a state, until few are left. Returns the state of which they are, and how
-    /// many more were taken, and how many rows the last round made.
+    /// Makes rows again that were changed since a state, until few are left. Returns their state, the number of further
+    /// rows taken, and the number of rows of the last round.
     pub fn catch_up(
         &self,
         beside: &Beside,
@@ -384,8 +384,8 @@ pub(super) fn take_over_with(
     tx.take_over(beside)
 }
 
-/// Rows go before others come, which may have their keys. After some rows it ends before all are done, unless it `goes_on`.
-/// Returns how many are done.
+/// Takes rows out before it puts others in, which may have their keys. After some rows it ends before all are done,
+/// unless it `goes_on`. Returns the number of rows done.
 fn take_out_and_put(
     tx: &mut Transaction<'_>,
     (schema, beside): (&Schema, &Beside),
@@ -437,8 +437,8 @@ pub(super) fn note_drawn(
     Ok(())
 }
 
-/// Runs the call that commits, which changes so many rows. If they are more than a slice, others read the state before it
-/// meanwhile.
+/// Runs the call that commits and changes this many rows. If they are more than a slice, others read the state before
+/// it meanwhile.
 pub(super) fn commit<T, E: From<Error>>(
     mut turn: Turn<'_>,
     limits: &BesideLimits,

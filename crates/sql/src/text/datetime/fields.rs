@@ -1,4 +1,5 @@
-//! The fields of a text: runs of digits, words and delimiters, each of a kind that its characters give (`ParseDateTime`).
+//! The fields of a text: runs of digits, words and delimiters. Its characters determine a field's kind
+//! (`ParseDateTime`).
 
 use super::Bad;
 use super::words::{Word, special};

@@ -1,7 +1,7 @@
 //! Numbers as `to_char` writes them: digits, filling and signs, pattern by pattern.
 //!
-//! Source: `NUM_processor` and `NUM_numpart_to_char` of PostgreSQL's `formatting.c`, in the locale C: the point is `.`, groups
-//! are divided by `,`, and a blank is the sign of the currency.
+//! Source: `NUM_processor` and `NUM_numpart_to_char` of PostgreSQL's `formatting.c`. In the locale C the point is `.`,
+//! groups are divided by `,`, and a blank is the sign of the currency.
 
 use super::numbers::{Anchor, Picture};
 use super::{Ordinal, Part, ordinal_end};

@@ -293,10 +293,11 @@ pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<
     }
 }
 
-/// The text of the elements between two bounds of each dimension, the lower one first; none is the array's. Dimensions without
-/// bounds are taken whole. The first element of each is number 1.
+/// The text of the elements between two bounds of each dimension, the lower one first; `None` is the array's bound.
+/// Dimensions without bounds are taken whole. The first element of each is number 1.
 ///
-/// The array is empty if a dimension has no element between its bounds, or if there are bounds of more dimensions than it has.
+/// The array is empty if a dimension has no element between its bounds, or if there are bounds for more dimensions than
+/// it has.
 pub(crate) fn slice(array: &str, bounds: &[Option<i64>]) -> String {
     let Array {
         bounds: there,

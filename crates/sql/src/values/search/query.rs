@@ -317,8 +317,8 @@ const OR: u8 = 3;
 const PHRASE: u8 = 4;
 
 impl Query {
-    /// Appends PostgreSQL's binary form: the number of items, and these, an operator before its right side, the left one last:
-    /// from the last to the first.
+    /// Appends PostgreSQL's binary form: the number of items, then the items from the last to the first. An operator
+    /// comes before its right side, the left one last.
     pub fn send(&self, out: &mut Vec<u8>) {
         out.extend((self.items.len() as u32).to_be_bytes());
         for item in self.items.iter().rev() {
@@ -536,7 +536,7 @@ impl Reader<'_> {
     }
 }
 
-/// Appends the operators that bind at least as much as a rank: their right sides are complete. Those before a parenthesis wait.
+/// Appends the operators of at least a precedence: their right sides are complete. Those before a parenthesis wait.
 fn close(waiting: &mut Vec<Waiting>, items: &mut Vec<Item>, rank: u8) {
     while let Some(last) = waiting
         .pop_if(|last| matches!(last, Waiting::Operator(operator) if operator.rank() >= rank))

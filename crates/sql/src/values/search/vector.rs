@@ -53,8 +53,8 @@ impl Vector {
         for lexeme in &mut lexemes {
             let positions = &mut lexeme.positions;
             positions.sort_by_key(|position| position.place);
-            // Of the weights at one place the greatest is kept; at the last place, which many share, the first one, unless the
-            // lexeme has no other place.
+            // Of the weights at one place the greatest is kept. At the last place, which many share, the first one is
+            // kept, unless the lexeme has no other place.
             let is_last = positions.first().is_some_and(|one| one.place == PLACE_MAX);
             positions.dedup_by(|later, first| {
                 let is_same = later.place == first.place;
@@ -239,7 +239,8 @@ impl Vector {
         key
     }
 
-    /// Appends PostgreSQL's binary form: the number of lexemes, and each with a zero, the number of its places, and these.
+    /// Appends PostgreSQL's binary form: the number of lexemes, then each with a zero, the number of its places, and
+    /// these.
     pub fn send(&self, out: &mut Vec<u8>) {
         out.extend((self.lexemes.len() as u32).to_be_bytes());
         for lexeme in &self.lexemes {

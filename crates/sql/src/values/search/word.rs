@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 }
 
-/// True for a blank of the locale C.UTF-8 of glibc: Unicode's, without those that do not break a line and without U+0085.
+/// True for a blank of glibc's locale C.UTF-8: Unicode's blanks, without those that do not break a line and U+0085.
 pub(super) fn is_blank(character: char) -> bool {
     let is_other = matches!(character, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}');
     character.is_whitespace() && !is_other
