@@ -77,7 +77,7 @@ fn keep(database: &Database, tables: &[&str]) -> All {
     there(database, tables)
 }
 
-/// Checks that the tables are what their changes make of what they were. Returns the changes.
+/// Checks that the kept changes, applied to the earlier tables, give the present ones. Returns the changes.
 fn judge(database: &Database, mut before: All, tables: &[&str], what: &str) -> Vec<Change> {
     let changes = changes(database);
     replay(&mut before, &changes);

@@ -181,7 +181,7 @@ fn a_plan_is_made_again_when_the_table_changes() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["2|1|n"]);
-    // As many columns, but of another type.
+    // The number of columns is the same, but one has another type.
     run(
         &mut other,
         "alter table t drop column note; alter table t add column f double precision default 1.5",
@@ -383,7 +383,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     )
     .expect("stored");
     let other = |text| run(&mut fresh.session(), text).expect("done meanwhile");
-    // Going aside finds out that something changed, behind a part of what was done: that part alone never commits.
+    // The move aside finds a change after a part of the replay: that part alone never commits.
     run(&mut session, "begin").expect("it begins");
     run(&mut session, "update t set x = 11 where id = 1").expect("changed");
     run(&mut session, "select x from t where id = 2").expect("read");
@@ -409,7 +409,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     let outcomes = wait(session.run(many(100).collect()));
     assert!(told(&outcomes).iter().any(|told| told == code::TOO_COMPLEX));
     run(&mut session, "rollback").expect("it is rolled back");
-    // One that cannot be run again refuses what needs the stage, and goes on from a savepoint.
+    // A transaction that cannot be run again refuses statements that need the stage, and continues from a savepoint.
     run(&mut session, "begin").expect("it begins");
     wait(session.run(many(100).collect()));
     run(&mut session, "savepoint s").expect("marked");
@@ -437,7 +437,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
     run(&mut session, "insert into t values (1, 100)").expect("stored");
     let sum = prepared(&mut session, "select sum(x) from t");
     let change = prepared(&mut session, "update t set x = 70 where id = 1");
-    // No end is sent: what follows belongs together with it.
+    // The flight has no end: later steps belong together with it.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     run(&mut fresh.session(), "update t set x = 50").expect("changed meanwhile");

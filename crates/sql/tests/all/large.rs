@@ -152,7 +152,7 @@ fn small(random: &mut Random) -> String {
         0 => format!("insert into t values ({id}, {a}, 'new', {n})"),
         1 => format!("insert into t values ({id}, {a}, repeat('n', {n}), null)"),
         2 => format!("update t set a = {a} where id = {id}"),
-        // Of the same length and beginning, so that the row itself stays as it is.
+        // The text has the same length and beginning, so the row itself stays unchanged.
         3 => format!("update t set b = 'a text that is lung ' || id where id = {id}"),
         4 => format!("delete from t where id = {id}"),
         5 => format!("update t set id = {id} + 500 where id = {id}"),
@@ -166,7 +166,7 @@ fn small(random: &mut Random) -> String {
     }
 }
 
-/// Runs a large statement aside, with others between its calls that a seed says, and beside it as it should be.
+/// Runs a large statement aside, with others between its calls by the seed, and beside it alone.
 fn judge(seed: u64) {
     let mut both = Both::new();
     let random = Arc::new(Mutex::new(Random::new(seed)));
@@ -249,7 +249,7 @@ pub fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + '
         from: 1,
         few,
         slice: 5,
-        // Of these tables, indexes are built in several runs.
+        // Indexes of these tables are built in several runs.
         run_bytes: 1500,
         between: Some(Arc::new(between)),
         within: None,

@@ -156,7 +156,7 @@ fn judge(
     let (content_now, others_now) = found(&database);
     statement.judge(&content_now, |ran| states[ran.len()].clone());
     others.judge(&others_now, <[u64]>::to_vec);
-    // Nothing of what was begun is in the way of the next one.
+    // An abandoned statement does not disturb the next one.
     database.set_beside(BesideLimits {
         from: 1,
         few: 0,

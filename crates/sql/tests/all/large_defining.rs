@@ -6,7 +6,7 @@ use crate::large::{Both, content, told, with_limits};
 use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
-/// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
+/// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
 const CASES: [[&str; 3]; 24] = [
     [
         "create unique index t_new on t (b)",

@@ -185,7 +185,7 @@ fn an_attempt_has_the_numbers_that_the_one_before_drew() {
         // With three conflicts it runs in the stage.
         for conflicts in 1..=3 {
             let both = Both::new();
-            // As many numbers as the statement draws.
+            // The sequence has as many numbers as the statement draws.
             let tables =
                 "create sequence few maxvalue 60; create table n (id int primary key, a int)";
             for fresh in [&both.aside, &both.plain] {

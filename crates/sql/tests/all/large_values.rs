@@ -102,7 +102,7 @@ fn pauses(few: u64, text: &str) -> usize {
 #[test]
 fn a_table_that_is_read_by_what_is_inserted_into_it_gets_its_rows_at_once() {
     for few in [0, 100] {
-        // As often as another one: the rows are made once.
+        // It pauses as often as for another table: the rows are made once.
         let of_another = pauses(few, "insert into t select id + 2000, a, b, null from u");
         let of_its_own = pauses(few, "insert into t select id + 2000, a, b, null from t");
         assert_eq!(of_its_own, of_another, "with {few} rows kept");

@@ -107,7 +107,7 @@ fn the_rest_of_a_stream_is_read_elsewhere_and_ended() {
     let (mut session, interrupt) = interruptible(&fresh);
     let text = "select id from t where id > 0";
     let read = |session: &mut Session| run(session, text).expect("read").remove(0);
-    // By portions that were read elsewhere, and by others.
+    // The rows are read in portions, on another thread and on this one.
     let mut complete = read(&mut session);
     let mut values = std::mem::take(&mut complete.rows.as_mut().expect("rows").values);
     let mut more = complete.rows.and_then(|rows| rows.more);

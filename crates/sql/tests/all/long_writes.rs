@@ -114,7 +114,7 @@ fn others_read_beside_a_long_write_and_wait_no_longer_than_they_want() {
             );
             run(&mut session, "rollback").expect("it goes on");
         }
-        // Or until somebody ends it.
+        // Or a cancel request ends it.
         let (mut waiting, interrupt) = interruptible(&fresh);
         let waits = std::thread::spawn(move || run(&mut waiting, "update t set v = 9").map(drop));
         interrupt.request();
@@ -147,7 +147,7 @@ fn a_long_write_ends_at_its_time_limit() {
             run(&mut session, "rollback").expect("it goes on");
         }
     }
-    // The limit is of a statement, not of what is sent together; and it is over with the transaction.
+    // The limit is for a statement, not for the flight; it ends with the transaction.
     run(
         &mut session,
         "begin; set local statement_timeout = 0; select 1; commit",

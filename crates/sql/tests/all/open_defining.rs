@@ -128,8 +128,8 @@ fn statement(random: &mut Random, savepoints: &mut u64) -> String {
     }
 }
 
-/// Runs a transaction a statement at a time, others' statements between, and the same in the stage behind the others'.
-/// Returns how the transaction ended, and whether it was then installed.
+/// Runs a transaction a statement at a time, with others' statements between, and the same in the stage after the
+/// others'. Returns the end of the transaction, and true if it was then installed.
 fn compare(seed: u64, with_others: bool) -> String {
     let mut random = Random::new(seed);
     let (fresh, judge) = (begun(), begun());
@@ -197,7 +197,7 @@ fn compare(seed: u64, with_others: bool) -> String {
         .iter()
         .map(|text| answer(&mut judging, text))
         .collect();
-    // One that is rolled back may have read what is no more.
+    // A transaction that is rolled back may have read rows that have changed since.
     if !with_others || committed == "COMMIT" {
         assert_eq!(answers, judged, "seed {seed}: {texts:#?}");
     }

@@ -111,7 +111,7 @@ fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
         "create index i on own (v); alter table own add column w int; truncate own; drop table own",
     )
     .unwrap();
-    // The right is with the name, whether there is a table of it or not.
+    // The right belongs to the name, also without a table.
     run(&mut ada, "create table own (id int primary key)").unwrap();
     let mut root = fresh.session();
     assert_eq!(query(&mut root, "select v from shown").unwrap(), ["s"]);

@@ -187,7 +187,7 @@ impl Talker {
                     error.code
                 );
                 assert_eq!(self.session.status(), TransactionStatus::Failed);
-                // These two say nothing of the tables: the statement was not run.
+                // These two codes are independent of the tables: the statement was not run.
                 let is_of_others = [code::SERIALIZATION_FAILURE, code::FAILED_TRANSACTION];
                 if !is_of_others.contains(&error.code) {
                     self.wrote |= writes;

@@ -237,7 +237,7 @@ pub fn query(session: &mut Session, text: &str) -> Result<Vec<String>, SqlError>
     Ok(done.last().map(lines).unwrap_or_default())
 }
 
-/// All rows of a result, of what follows in portions, too.
+/// All rows of a result, also those that are read in portions.
 pub fn drain(complete: Complete, portion: u64) -> Vec<Value> {
     let rows = complete.rows.expect("it has rows");
     let mut values = rows.values;

@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// The end of a text: what is not in a block commits.
+    /// The end of a text: statements outside a block commit.
     pub fn sync(&mut self, who: usize) {
         if self.open[who].as_ref().is_some_and(|open| !open.is_block) {
             self.end(who, true);

@@ -179,7 +179,7 @@ impl From {
         }
         let others = right.iter().zip(&met).filter(|(_, met)| !**met);
         for (row, _) in others.filter(|_| keeps("right")) {
-            // Of the things before it there are only nulls: one that is not there is read so.
+            // An unmatched row of the right side has no items before it: absent ones are read as null.
             joined.push(vec![(&self.alias, row.clone())]);
         }
         joined

@@ -19,7 +19,7 @@ enum Condition {
     Compares(Of, &'static str, Of),
     Constant(Of, &'static str, i64),
     IsOf(Of, [i64; 3]),
-    /// Of each of two tables something, or of each something else.
+    /// One of two pairs of conditions, each on both tables.
     Either([(Of, i64); 2], [(Of, i64); 2]),
 }
 

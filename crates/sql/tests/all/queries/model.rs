@@ -91,7 +91,7 @@ pub enum Truth {
     And(Box<Truth>, Box<Truth>),
     Or(Box<Truth>, Box<Truth>),
     In(Vec<Number>, bool, Box<Query>),
-    /// Values, the form in which it is written, whether it is negated, rows of literals.
+    /// Values, the form in which they are written, true for `NOT`, rows of literals.
     List(Vec<Number>, ListForm, bool, Vec<Row>),
     Exists(bool, Box<Query>),
     Quantified(&'static str, bool, Number, Box<Query>),
@@ -203,7 +203,7 @@ impl<'c> Generator<'c> {
         if self.choices.below(3) == 0
             && let Some(key) = self.key()
         {
-            // Of one row, so that others are found by their keys.
+            // A key of one row, so that others are found by their keys.
             condition = Some(match condition {
                 Some(other) => Truth::And(Box::new(key), Box::new(other)),
                 None => key,
@@ -265,7 +265,7 @@ impl<'c> Generator<'c> {
     fn from(&mut self, depth: usize, is_first: bool) -> From {
         let (of, columns) = match depth > 0 && self.choices.below(3) == 0 {
             true => {
-                // It sees what is around this query, but nothing of this query.
+                // The subquery sees the queries around this one, but no names of this one.
                 let own = self.names.pop().unwrap_or_default();
                 let width = 1 + self.choices.below(2);
                 let query = self.of_width(depth - 1, width);

@@ -34,7 +34,7 @@ struct Frame {
     end: Bound,
 }
 
-/// A key of the order: whether the larger values come first, and the nulls.
+/// A key of the order, and the place of larger values and of nulls.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     descending: bool,
@@ -174,7 +174,7 @@ impl Window {
                 Some(keys.len() as i64 + 1)
             }
             Function::Ntile(parts) => {
-                // Rows are dealt out one after the other, and those of a part stand together.
+                // The sizes of parts are those of dealing rows out in turn; a part's rows are consecutive.
                 let mut sizes = vec![0; parts];
                 (0..part.len()).for_each(|row| sizes[row % parts] += 1);
                 let mut ends = sizes.iter().scan(0, |end, size| {
