@@ -49,7 +49,7 @@ fn execute(statement: &Arc<Prepared>, parameters: Vec<Value>) -> [Step; 2] {
     [step, Step::Sync]
 }
 
-/// Runs flights of so many statements for some time; prints what one takes.
+/// Runs flights of the given number of statements for some time; prints the time of one.
 fn measure(
     session: &mut Session,
     what: &str,

@@ -31,7 +31,7 @@ pub(crate) enum AggregateKind {
     BitAnd,
     BitOr,
     BitXor,
-    /// Variances and standard deviations.
+    /// Variance or standard deviation.
     Spread(Spread),
     /// `string_agg`: texts with a separator between them.
     Texts,
@@ -387,7 +387,7 @@ impl Aggregate {
         !(self.is_distinct || self.collects() || spreads || adds && is_float)
     }
 
-    /// True of the sum or the average of numbers, each as often as it comes.
+    /// True for the sum or the average of numbers without `DISTINCT`.
     fn sums_numbers(&self) -> bool {
         let is_sum = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         is_sum && self.of == SqlType::Numeric && !self.is_distinct

@@ -215,7 +215,7 @@ fn exactly<const BYTES: usize>(bytes: &[u8]) -> Option<[u8; BYTES]> {
     bytes.try_into().ok()
 }
 
-/// That bytes are no value of a type, and why.
+/// The error of bytes that are no value of a type, with the reason.
 #[cold]
 pub(crate) fn malformed(why: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)

@@ -39,7 +39,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The result, once it is there.
+/// The result, once it exists.
 #[derive(Debug)]
 pub(crate) struct Unblocked<T>(Arc<Shared<T>>);
 
@@ -81,7 +81,7 @@ pub(crate) fn unblocked<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Unblocked<T> {
     let (work, unblocked) = awaited(work);
-    // If there is no thread the work is dropped, and so it has ended.
+    // Without a thread the work is dropped, and so it has ended.
     let _ = std::thread::Builder::new().spawn(work);
     unblocked
 }
@@ -110,7 +110,7 @@ impl<T> Future for Unblocked<T> {
 /// The priority of threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Priority {
-    /// That of the thread that starts them.
+    /// The priority of the thread that starts them.
     Same,
     Low,
 }
@@ -129,7 +129,7 @@ impl Priority {
     }
 }
 
-/// Threads that are begun as they are needed, up to a bound, and end when there is nothing to do for them.
+/// Threads that are started when they are needed, up to a bound, and end when they have no work.
 #[derive(Debug)]
 pub(crate) struct Threads(Arc<Queue>);
 
@@ -154,7 +154,7 @@ impl std::fmt::Debug for Queue {
 }
 
 impl Threads {
-    /// At most so many at once.
+    /// Threads of a priority, at most `most` at once.
     pub fn new(most: usize, priority: Priority) -> Threads {
         Threads(Arc::new(Queue {
             most: most.max(1),
@@ -209,7 +209,7 @@ fn begin(queue: &Arc<Queue>) {
     drop(dropped);
 }
 
-/// A thread, counted while it is there.
+/// A thread, counted while it runs.
 struct Running(Arc<Queue>);
 
 impl Running {
@@ -242,7 +242,7 @@ impl Drop for Running {
         let begins = {
             let mut state = locked(&self.0.state);
             state.running -= 1;
-            // Work may have come after this one looked, or it unwound.
+            // Work may have arrived after the thread's last look, or the work unwound.
             let begins = !state.waiting.is_empty() && state.idle == 0;
             state.running += usize::from(begins);
             begins

@@ -196,7 +196,7 @@ impl Database {
         }))
     }
 
-    /// True if there is a procedure of this name in a state of the tables.
+    /// True if a state of the tables has a procedure of this name.
     ///
     /// # Errors
     /// An error of reading the tables.

@@ -37,7 +37,7 @@ pub(crate) fn set_constraints(
     check(tx, &modes)
 }
 
-/// Checks that there is a constraint of a name that can be deferred.
+/// Checks that a constraint of a name exists and can be deferred.
 fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     let mut is_there = false;
     for number in 0..source.definitions().len() as u16 {

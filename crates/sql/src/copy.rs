@@ -195,7 +195,7 @@ pub(crate) fn from_client(
     stored.map_err(|error| error.within(place))
 }
 
-/// The rows of a table or query, as they are sent. Returns how many there are.
+/// The rows of a table or query, as they are sent. Returns their number.
 ///
 /// # Errors
 /// An error of the query.

@@ -24,7 +24,7 @@ pub enum CursorCommand {
         name: String,
         /// The query.
         query: Arc<Prepared>,
-        /// True if it is there after the transaction (`WITH HOLD`).
+        /// True if it stays after the transaction (`WITH HOLD`).
         is_held: bool,
         /// True if its rows are fetched in any direction (`SCROLL`).
         scrolls: bool,
@@ -33,7 +33,7 @@ pub enum CursorCommand {
     Fetch {
         /// The cursor's name.
         name: String,
-        /// Which rows.
+        /// The rows to fetch.
         direction: Direction,
         /// True if they are passed over (`MOVE`).
         is_move: bool,

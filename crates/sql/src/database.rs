@@ -39,7 +39,7 @@ pub struct Database {
     memory: Arc<Budget>,
     /// Redis' clients are served, too.
     has_keyspace: AtomicBool,
-    /// With so many statements before it a flight of an open transaction runs aside.
+    /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
@@ -51,7 +51,7 @@ pub struct Database {
 /// The bounds of statements that change many rows.
 #[derive(Clone)]
 pub struct BesideLimits {
-    /// From so many rows of a table on, a statement that looks at all of them does so aside.
+    /// The rows of a table from which a statement that looks at all of them runs aside.
     pub from: u64,
     /// The most rows that one call changes. If a statement changes more, and a good part of the table, its next content
     /// is made.
@@ -60,7 +60,7 @@ pub struct BesideLimits {
     pub slice: usize,
     /// The most rows, and keys of rows, that the last call changes for those that others have changed.
     pub keys_max: usize,
-    /// Rows of which an index is built are sorted, and followed, in parts of so many bytes.
+    /// The bytes of a part in which the rows of an index to build are sorted, and others' changes are followed.
     pub run_bytes: usize,
     /// Called between two calls, for tests.
     pub between: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -178,7 +178,7 @@ impl Database {
         })
     }
 
-    /// Has flights of open transactions run aside from so many statements before them on.
+    /// Sets the number of statements of an open transaction at which its flights run aside.
     #[doc(hidden)]
     pub fn set_aside_from(&self, statements: usize) {
         self.aside_from.store(statements, Ordering::Relaxed);

@@ -106,7 +106,7 @@ impl Writing<'_> {
             }
             let sql = match check_schema_name(&name) {
                 Ok(()) => format!("CREATE SCHEMA {};", quoted(&name)),
-                // It is there since a program named a table so.
+                // The schema exists because a program named a table so.
                 Err(error) => format!(
                     "-- Schema {} cannot be created by SQL: {}.",
                     quoted(&name).replace(['\n', '\r'], " "),

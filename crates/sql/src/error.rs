@@ -110,13 +110,13 @@ pub mod code {
 /// A violated constraint, as the engine knows it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Violation {
-    /// A key is there already.
+    /// A key exists already.
     Key {
         table: String,
         /// `None` for the primary key.
         index: Option<String>,
         values: Vec<Value>,
-        /// The columns of an index that is to be built, but for one that is not seen: rows that are there have one key.
+        /// The columns of an index to build, `None` for a hidden one: existing rows have one key.
         built_of: Option<Vec<Option<KeyName>>>,
     },
     /// A reference does not hold.
@@ -131,7 +131,7 @@ pub(crate) enum Violation {
     Domain { domain: u32, check: u32 },
 }
 
-/// Why a statement failed.
+/// The reason for which a statement failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .0.fields.message)]
 pub struct SqlError(Box<Raised>);
@@ -197,13 +197,13 @@ impl SqlError {
         }))
     }
 
-    /// That something is not there: `0A000`.
+    /// The error of an unsupported feature: `0A000`.
     #[cold]
     pub(crate) fn unsupported(what: impl Display) -> Self {
         SqlError::new(code::FEATURE_NOT_SUPPORTED, format!("{what}"))
     }
 
-    /// That a transaction has failed, and nothing is run before its end: `25P02`.
+    /// The error of a failed transaction, in which no statement runs before its end: `25P02`.
     #[cold]
     pub fn in_failed_transaction() -> Self {
         SqlError::new(
@@ -220,7 +220,7 @@ impl SqlError {
         )
     }
 
-    /// That a statement was ended: `57014`, `57P01` by the end of the server, `08006` by that of the connection.
+    /// The error of an ended statement: `57014`, `57P01` at the end of the server, `08006` at that of the connection.
     #[cold]
     pub fn interrupted(reason: Reason) -> Self {
         let (code, text) = match reason {
@@ -319,7 +319,7 @@ impl SqlError {
         self.0.violation.take()
     }
 
-    /// The same, where an index of these columns is built of rows that are there.
+    /// The same, for an index of these columns built of existing rows.
     #[must_use]
     pub(crate) fn of_index_build(mut self, columns: Vec<Option<KeyName>>) -> Self {
         if let Some(Violation::Key { built_of, .. }) = &mut self.0.violation {
@@ -583,7 +583,7 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
     })
 }
 
-/// That a column must have a value.
+/// The error of a null in a column that must have a value.
 pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     SqlError::new(
         code::NOT_NULL,

@@ -94,11 +94,11 @@ struct Newest {
 
 /// The outcome of an attempt to take a snapshot.
 enum Attempt {
-    /// There is one, or an error.
+    /// A snapshot, or an error.
     Over(Result<Snapshot, Error>),
-    /// A group is being applied: afterwards there is one, without another look.
+    /// A group is being applied; afterwards a snapshot can be taken, without another look at the log.
     Busy,
-    /// The next look at the log finds what is missing.
+    /// The next look at the log finds the missing groups.
     Behind,
 }
 
@@ -165,7 +165,7 @@ impl Followed {
             }
         };
         taken.map_err(|error| match error {
-            // The follower itself goes on.
+            // The follower itself continues.
             Error::Unavailable(_) if !self.follower.has_ended() => {
                 SqlError::new(code::CANNOT_CONNECT_NOW, error.to_string()).hint(self.who_writes())
             }
@@ -188,7 +188,7 @@ impl Followed {
             return Attempt::Over(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
         match self.follower.snapshot_as_of(caught_up) {
-            // All that had come by then is published, and is looked for in some milliseconds.
+            // The changes up to then are published; another look follows in some milliseconds.
             Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => Attempt::Behind,
             taken => Attempt::Over(taken),
         }
@@ -200,7 +200,7 @@ impl Followed {
         newest.version
     }
 
-    /// That something is refused since it may change the database.
+    /// The error of a statement that is refused since it may change the database.
     pub fn refused(&self, what: &str) -> SqlError {
         let text = format!(
             "cannot execute {what} here: this server follows the database and only reads it"
@@ -266,7 +266,7 @@ fn digest(source: &dyn Source) -> Result<u64, SqlError> {
                     break;
                 }
             }
-            // They come in no particular order.
+            // Objects are read in no particular order, so their digests are added.
             digest = digest.wrapping_add(object.finish());
             Ok(true)
         })?;

@@ -87,7 +87,7 @@ pub(crate) fn hash_of_row(values: &[Value]) -> Option<u64> {
     Some(hash)
 }
 
-/// That there is no place.
+/// The mark of no place.
 const NONE: u32 = u32::MAX;
 
 /// Places, from 0 in the order in which they were added, by hashes.

@@ -38,7 +38,7 @@ pub fn bytes_of(values: &[Value]) -> usize {
     size_of_val(values) + values.iter().map(outside).sum::<usize>()
 }
 
-/// Rows up to so many bytes are not counted among those of all sessions.
+/// Rows of up to this many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
 /// The memory of written bytes, as a multiple of them: their buffer grows by doubling.
@@ -68,7 +68,7 @@ pub fn cover_bytes(share: &mut Share, bytes: usize) -> Result<(), SqlError> {
     }
 }
 
-/// The memory that a statement has spent on rows that are there.
+/// The memory that a statement has spent on existing rows.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     pub bytes: Cell<usize>,
@@ -76,7 +76,7 @@ pub(crate) struct Spent {
     pub shares: RefCell<Vec<Share>>,
 }
 
-/// Memory that rows take, counted against the bound of the statement while this is there.
+/// The memory of rows, counted against the bound of the statement until this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<'m> {
     bytes: usize,

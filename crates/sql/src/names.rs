@@ -52,7 +52,7 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     }
 }
 
-/// The name of a procedure or the like, of which there are some only in `public`: with that schema, or with none.
+/// The name of a procedure or another kind of object that only `public` has: with that schema, or with none.
 ///
 /// # Errors
 /// `3F000` if it is of another schema.
@@ -142,7 +142,7 @@ pub(crate) fn collation_of(name: &ObjectName) -> Result<NamedCollation, SqlError
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
 
-/// The condition that goes with a foreign key with `MATCH FULL`.
+/// The condition that belongs to a foreign key with `MATCH FULL`.
 pub(crate) fn full_match_of(reference: &str) -> String {
     format!("{FULL}{reference}")
 }
@@ -174,14 +174,14 @@ pub(crate) fn domain_of_check(condition: &str) -> Option<(u32, u32)> {
     Some((domain, parts.next()?.parse().ok()?))
 }
 
-/// True if a condition goes with a column of a domain: this one.
+/// True if a condition belongs to a domain of the given column.
 pub(crate) fn is_domain_check_of(condition: &str, column: usize) -> bool {
     let rest = condition.strip_prefix(DOMAIN);
     let of = rest.and_then(|rest| rest.split('.').next());
     of.is_some_and(|of| of.parse() == Ok(column))
 }
 
-/// True if a condition is none that was declared for its table: it goes with a foreign key, or with a domain.
+/// True if a condition was not declared for its table: it belongs to a foreign key, or to a domain.
 pub(crate) fn is_hidden_check(condition: &str) -> bool {
     is_full_match(condition) || condition.starts_with(DOMAIN)
 }

@@ -105,7 +105,7 @@ impl DefineTarget for NodeTables<'_> {
         ))
     }
 
-    /// Nodes check references before a row is there, and its keys with them.
+    /// Nodes check references, and keys, before they store a row.
     fn check_deferrable_keys(&self) -> Result<(), SqlError> {
         Err(SqlError::unsupported(
             "UNIQUE and PRIMARY KEY with DEFERRABLE are not supported on a nodes' database",

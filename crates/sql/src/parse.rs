@@ -72,7 +72,7 @@ const QUERIES_SHALLOW: usize = 3;
 const LEVELS_SHALLOW: usize = 8;
 /// The bytes of that stack.
 const PARSER_STACK_BYTES: usize = 32 << 20;
-/// The most operators one behind the other: a tree leans as deep as there are.
+/// The most operators in a chain: a tree of them is as deep.
 const OPERATORS_MAX: usize = 1000;
 
 /// A statement of a text.
@@ -387,7 +387,7 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             let first = if word(at - 1) == "not" { at - 1 } else { at };
             let is_behind = word(first - 1) == ",";
             let first = if is_behind { first - 1 } else { first };
-            // A comma behind the first mode goes with it.
+            // A comma behind the first mode belongs to it.
             let last = if !is_behind && word(at + 1) == "," {
                 at + 1
             } else {
@@ -411,7 +411,7 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// Checks how deep the trees of a text can get: as deep as there are operators and words between two commas, on all
+/// Checks how deep the trees of a text can get: at most the number of operators and words between two commas, on all
 /// levels of parentheses together.
 fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let mut levels = vec![0_usize];

@@ -92,7 +92,7 @@ pub(crate) fn is_of_catalogue(schema: &str) -> bool {
     OF_CATALOGUE.contains(&schema)
 }
 
-/// That there is no such schema.
+/// The error of an unknown schema.
 pub(crate) fn unknown_schema(name: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_SCHEMA,

@@ -366,7 +366,7 @@ impl Prepared {
         matches!(self.statement(), Some(Statement::CreateIndex(create)) if create.concurrently)
     }
 
-    /// True if nothing comes of it but its answer, as of a query.
+    /// True if its only effect is its answer, as of a query.
     pub fn only_reads(&self) -> bool {
         matches!(self.class, Class::Empty | Class::Read)
     }
@@ -482,7 +482,7 @@ impl Prepared {
         }
     }
 
-    /// True if it may store more than there is.
+    /// True if it may store additional data.
     pub(crate) fn stores(&self) -> bool {
         let stores = !matches!(
             self.statement,

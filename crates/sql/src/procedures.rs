@@ -104,7 +104,7 @@ impl Compiled {
         self.statements.iter().all(|one| one.only_reads())
     }
 
-    /// Checks that so many arguments are given.
+    /// Checks the number of arguments.
     ///
     /// # Errors
     /// `42883` if it has another number of parameters.

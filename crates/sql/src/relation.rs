@@ -144,7 +144,7 @@ pub(crate) struct ColumnNotes {
     /// `generated … as identity`: `a` always, `d` by default.
     #[serde(default)]
     pub identity: Option<char>,
-    /// The sequence of which the column draws its numbers, and that goes with it.
+    /// The sequence of which the column draws its numbers, and that belongs to it.
     #[serde(default)]
     pub sequence: Option<String>,
     /// Other sequences that go with it: `OWNED BY`.

@@ -39,7 +39,7 @@ impl TransactionStatus {
 pub enum Step {
     /// Run a statement.
     Execute {
-        /// Which.
+        /// The statement to run.
         statement: Arc<Prepared>,
         /// The values of its parameters, each of its parameter's type.
         parameters: Vec<Value>,
@@ -48,7 +48,7 @@ pub enum Step {
     },
     /// Run `COPY … FROM STDIN` with the client's data.
     Copy {
-        /// Which.
+        /// The statement to run.
         statement: Arc<Prepared>,
         /// The client's data, all of it.
         data: CopyData,

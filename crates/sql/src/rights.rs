@@ -93,7 +93,7 @@ impl Rights {
         tables.fold(self.others, Ord::max)
     }
 
-    /// Checks that so much is allowed with a table.
+    /// Checks that the wanted access to a table is allowed.
     ///
     /// # Errors
     /// `42501` if it is not.

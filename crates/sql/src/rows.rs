@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// Calls `each` with rows that are there.
+/// Calls `each` with the given rows.
 ///
 /// # Errors
 /// The error of `each`.

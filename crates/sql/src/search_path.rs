@@ -125,7 +125,7 @@ impl SearchPath {
         }
     }
 
-    /// The schemas in which a name is looked up, those that are there. A path need not name that of temporary tables.
+    /// The existing schemas in which a name is looked up. A path need not name that of temporary tables.
     fn looked_in(&self) -> impl Iterator<Item = &str> {
         let named = self.schemas.iter().map(|schema| self.said(schema));
         let own = self.temporary.as_deref();
@@ -198,8 +198,8 @@ impl SearchPath {
         Ok(format!("{NOWHERE}{name}"))
     }
 
-    /// The name under which something is kept that a statement names in a text, as `nextval` and `regclass` read it: of
-    /// those that are there.
+    /// The name under which an object is kept that a statement names in a text, as `nextval` and `regclass` read it.
+    /// Only existing objects are found.
     ///
     /// # Errors
     /// `42601`, `42602` for a text that is no name.
@@ -303,7 +303,7 @@ impl SearchPath {
         Ok(self.all(source, false)?.into_iter().next())
     }
 
-    /// The schemas of the path that are there; with those in which names are looked up that it does not name.
+    /// The existing schemas of the path; with those in which names are looked up that it does not name.
     ///
     /// # Errors
     /// An error of reading the tables.

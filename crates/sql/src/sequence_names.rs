@@ -16,7 +16,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 /// The functions whose first argument is a sequence's name.
 const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 
-/// A text with other names of sequences, where there is another one.
+/// A text with the new names of sequences that have one.
 ///
 /// # Errors
 /// The error of `other`.

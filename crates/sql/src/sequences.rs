@@ -34,9 +34,9 @@ pub(crate) struct Sequence {
     pub start: i64,
     pub minimum: i64,
     pub maximum: i64,
-    /// The first number that may not be used yet: one beyond the last that there is, if all may be used.
+    /// The first number that may not be used yet: one beyond the last number, if all may be used.
     pub usable_to: i128,
-    /// The first number comes behind the last.
+    /// True if the first number follows the last.
     #[serde(default)]
     pub cycles: bool,
     /// The type's number in PostgreSQL's catalogue; 0 for `bigint`.
@@ -151,7 +151,7 @@ pub(crate) struct Draws {
     pub changes: Effects,
     /// Memory for the draws, as a share of that of all sessions.
     share: Option<Share>,
-    /// Why nothing may be drawn here.
+    /// The reason for which nothing may be drawn here.
     refused: Option<&'static str>,
     /// True if sessions are notified nevertheless.
     signals: bool,
@@ -270,7 +270,7 @@ impl Draws {
         }
     }
 
-    /// True if there is a sequence that is kept under a name.
+    /// True if a sequence is kept under a name.
     pub fn has_sequence(&self, counters: &Counters, name: &str) -> bool {
         let changes = &self.changes.sequences;
         changes.made.contains_key(name)
@@ -295,8 +295,8 @@ impl Draws {
                         Drew::Set(_) => None,
                     });
                     let number = match again {
-                        // A number drawn before is used up already. A sequence that the transaction made is made anew
-                        // with it.
+                        // A number drawn before is used up already. A sequence of this transaction is made again with
+                        // it.
                         Some(number) if !is_own => number,
                         _ => {
                             counter.next = again.map_or(counter.next, i128::from);
@@ -349,7 +349,7 @@ impl Draws {
         })
     }
 
-    /// Says which number comes next, or was the last.
+    /// Sets the next number, or the last one.
     ///
     /// # Errors
     /// `42P01` if there is no such sequence; `22003` if it cannot have the number.

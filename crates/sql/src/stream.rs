@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A portion ends behind the row with which its texts and bytes take so much, so that rows of large values are few.
+/// The bytes of texts and bytes with which a portion ends, so that rows of large values are few.
 const PORTION_BYTES: usize = 1 << 20;
 
 /// Rows that are still to be read.
@@ -44,8 +44,8 @@ enum Place {
     Range(RangePlace),
 }
 
-/// The position in an index: the last key, and the number of rows with it that were met. `last_apart` tells the key
-/// apart from others, in which a NaN equals itself.
+/// The position in an index: the last key, and the number of rows with it that were met. `last_apart` distinguishes the
+/// key from others, and in it a NaN equals itself.
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,

@@ -14,7 +14,7 @@ pub(crate) struct TableNames {
 }
 
 impl TableNames {
-    /// Adds one, unless there is one of the name.
+    /// Adds a relation, unless the name is known.
     pub fn add(&mut self, kept: String, number: u32) {
         if !self.numbers.contains_key(&kept) {
             self.names.insert(number, kept.clone());
@@ -45,7 +45,7 @@ impl TableNames {
         })
     }
 
-    /// True if a relation is found by its name alone; none if there is none of the number.
+    /// True if a relation is found by its unqualified name; none without a relation of the number.
     pub fn is_visible(&self, path: &SearchPath, number: u32) -> Option<bool> {
         let kept = self.names.get(&number)?;
         Some(self.finds(path, kept))

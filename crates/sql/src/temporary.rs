@@ -81,7 +81,7 @@ pub(crate) fn at_commit(
     Ok(true)
 }
 
-/// Drops a session's schema with all that is in it, if it is there.
+/// Drops a session's schema with all of its objects, if it exists.
 fn drop_all_of(
     tx: &mut Transaction<'_>,
     schema: &str,

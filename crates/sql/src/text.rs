@@ -179,7 +179,7 @@ fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
         _ => (false, text),
     };
     const SCALE_MAX: u8 = 38;
-    // No scale: there are more digits behind the point than can be counted.
+    // Without a scale, there are more digits behind the point than can be counted.
     let (mut units, mut scale, mut point, mut any) = (0_i128, Some(0_u8), false, false);
     for byte in digits.bytes() {
         match byte {
@@ -279,7 +279,7 @@ pub(crate) fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// That a text is no value of a type.
+/// The error of a text that is no value of a type.
 #[cold]
 pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
     no_value(code::INVALID_TEXT, kind, text)

@@ -24,7 +24,7 @@ impl Database {
     /// Waits for a turn of the serial stage.
     ///
     /// # Errors
-    /// That the wait was interrupted; the engine's.
+    /// An interruption of the wait; the engine's.
     pub(crate) fn turn(&self, interrupt: &Arc<Interrupt>) -> Result<Turn<'_>, SqlError> {
         let tables = self.tables_in_memory("a turn of the serial stage")?;
         Ok(interruptible(interrupt, None, || tables.turn())?)

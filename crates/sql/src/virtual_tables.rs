@@ -38,8 +38,9 @@ use std::collections::BTreeMap;
 const PG_CATALOG: u32 = 11;
 const PUBLIC: u32 = 2200;
 const INFORMATION_SCHEMA: u32 = 13_000;
-/// The first number of schemas that users made; of those that are there since tables are in them.
+/// The first number of schemas that users made.
 const OF_USERS: u32 = 5 << 24;
+/// The first number of schemas that exist because of their tables.
 const IMPLIED: u32 = 6 << 24;
 /// The number of the owner of all objects.
 const OWNER: u32 = 10;

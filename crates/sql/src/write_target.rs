@@ -31,7 +31,7 @@ pub(crate) trait WriteTarget: Source {
     /// Changes columns of the row at an address.
     ///
     /// # Errors
-    /// An error of the engine; that there is no row any more.
+    /// An error of the engine; there is no such row any more.
     fn update_at(&mut self, number: u16, at: Address, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Changes columns of the row with a key. Returns false if there is no such row.
@@ -46,7 +46,7 @@ pub(crate) trait WriteTarget: Source {
     /// An error of the engine.
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
 
-    /// Deletes the row with a key, which comes again, or which another one replaces.
+    /// Deletes the row with a key, to put it back or replace it.
     ///
     /// # Errors
     /// An error of the engine.
@@ -58,7 +58,7 @@ pub(crate) trait WriteTarget: Source {
     /// The error of `each`; a row that cannot be read.
     fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError>;
 
-    /// Marks how far the transaction has come.
+    /// Marks the present point of the transaction.
     fn mark(&mut self) -> Marked;
 
     /// Undoes the changes since a mark.

@@ -26,7 +26,7 @@ pub(super) enum Moments {
 }
 
 impl Moments {
-    /// Of values of a type.
+    /// The sums for values of a type.
     pub fn new(of: SqlType) -> Moments {
         match of {
             SqlType::Float4 | SqlType::Float8 => Moments::Float {
@@ -80,7 +80,7 @@ impl Moments {
         }
     }
 
-    /// The result of so many values; null if they are too few.
+    /// The result for a number of values; null if they are too few.
     ///
     /// # Errors
     /// `22003` if it is too large.

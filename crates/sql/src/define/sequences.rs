@@ -168,7 +168,7 @@ pub(super) fn split_owner(
     (owner, others)
 }
 
-/// The table and the column that a sequence goes with.
+/// The table and the column to which a sequence belongs.
 fn owner_of(tx: &dyn DefineTarget, sequence: &str) -> Result<Option<(Relation, usize)>, SqlError> {
     for relation in relations(tx.view())? {
         let place = relation.columns.iter().position(|column| {
@@ -248,7 +248,7 @@ pub(super) fn set_owner(
     put_notes(tx, relation.number, &notes)
 }
 
-/// A column whose default only draws of a sequence that goes with it becomes as one that was declared `serial`.
+/// Makes a column whose default only draws of its own sequence like one that was declared `serial`.
 ///
 /// # Errors
 /// `42602` if the default cannot be read.

@@ -32,7 +32,7 @@ pub(crate) struct Around {
 /// A value that a query asks for of a row of a query around it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct OuterColumn {
-    /// Which of the queries around it, from the outermost.
+    /// The number of the query around it, from the outermost.
     pub level: usize,
     /// Over the rows of that one.
     pub expr: Expr,

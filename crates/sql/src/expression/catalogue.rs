@@ -9,7 +9,7 @@ use crate::views::{ViewColumn, ViewDefinition};
 use sardonyx::schema::Value;
 use std::fmt::Debug;
 
-/// Objects of a database by their numbers, as the catalogue has them. Values are null where there is no such object.
+/// Objects of a database by their numbers in the catalogue. Values are null for an object that does not exist.
 pub(crate) trait Catalogue: Debug + Sync {
     /// The statement that makes an index; of a column, from 1, its name.
     ///
@@ -46,7 +46,7 @@ pub(crate) trait Catalogue: Debug + Sync {
         catalogue: Option<&str>,
     ) -> Result<Value, SqlError>;
 
-    /// The sequence that goes with a column of a table, which a text names.
+    /// The sequence that belongs to a column of a table. A text names both.
     ///
     /// # Errors
     /// `42P01`, `42703` if there is no such column.

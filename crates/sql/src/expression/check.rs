@@ -341,7 +341,7 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// That an expression can have another value each time, or in another session.
+/// The error of an expression whose value may change each time, or in another session.
 pub(crate) fn not_immutable(of: Use) -> SqlError {
     let message = match of {
         Use::Generated => "generation expression is not immutable".to_string(),

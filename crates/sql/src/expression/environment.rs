@@ -73,7 +73,7 @@ impl StatementContext {
         }
     }
 
-    /// The inbox of the session that runs a statement of channels. Where there is no session, no call waits until its
+    /// The inbox of the session that runs a statement of channels. Without a session, no call waits until its
     /// transaction is durable to deliver its notifications.
     fn inbox_for(&self, what: &str) -> Result<&Arc<Inbox>, SqlError> {
         self.inbox.as_ref().ok_or_else(|| {
@@ -85,7 +85,7 @@ impl StatementContext {
     /// Notifies the sessions that listen to a channel, when the transaction commits.
     ///
     /// # Errors
-    /// `0A000` where there is no session, or none is notified; those of
+    /// `0A000` without a session, or if none is notified; the errors of
     /// [`Signals::notify`](crate::signals::Signals::notify).
     pub fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory("NOTIFY")?;

@@ -238,7 +238,7 @@ impl Expr {
         }
     }
 
-    /// Columns by their places in a row that begins so many later.
+    /// Moves the places of columns by `by`, for a row that begins later.
     pub fn shift_columns(&mut self, by: usize) {
         self.replace_columns(&|place| Expr::Column(place - by));
     }

@@ -40,7 +40,7 @@ pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
     Ordering::Equal
 }
 
-/// True if the larger values come first.
+/// True if the larger values are first.
 ///
 /// # Errors
 /// `0A000` for an operator.

@@ -67,7 +67,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A tree that ends with a prefix operator, whose operand goes on with these parts.
+    /// A tree that ends with a prefix operator, whose operand continues with these parts.
     fn longer(&mut self, tree: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
         match tree {
             _ if parts.is_empty() => self.compile(tree),

@@ -11,8 +11,8 @@ use super::window::FIRST;
 use super::{Expr, Typed};
 use crate::types::SqlType;
 
-/// The place of the first call's value while expressions are compiled: no row has so many columns. Those of window
-/// functions are from [`FIRST`] on.
+/// The place of the first call's value while expressions are compiled: no row has so many columns. Places of window
+/// functions begin at [`FIRST`].
 pub(crate) const SETS: usize = FIRST >> 1;
 
 /// The number of a call, if a place is that of its value while expressions are compiled.

@@ -23,7 +23,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
     })
 }
 
-/// The text of an expression with other names for columns, where there are others.
+/// The text of an expression with the new names of columns that have one.
 pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
     let changes = changes_of(text, &|tree| {
         let names = match tree {

@@ -14,7 +14,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
     /// The answer to a subquery's question, for a row.
     ///
     /// # Errors
-    /// A value that cannot be computed; `21000` if a value is asked for and there are several rows.
+    /// A value that cannot be computed; `21000` if the question is for a value and there are several rows.
     fn value(
         &self,
         subquery: &Subquery,
@@ -58,7 +58,7 @@ pub(crate) struct Subquery {
 pub(crate) enum Question {
     /// The value of the only row; null if there is none.
     Value,
-    /// True if there are any.
+    /// True if there are rows.
     Exists,
     /// An array of the values of all rows, of this type.
     Array(SqlType),

@@ -96,7 +96,7 @@ pub(crate) enum Bound {
     Last,
 }
 
-/// Which rows of the partition an aggregate and the like are computed of.
+/// The rows of the partition from which an aggregate is computed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Frame {
     pub unit: FrameUnit,

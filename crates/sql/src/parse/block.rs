@@ -61,7 +61,7 @@ pub(crate) struct Raise {
     pub hint: Option<String>,
 }
 
-/// True if the statement that comes next is `DO`.
+/// True if the next statement is `DO`.
 pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
     matches!(&parser.peek_token_ref().token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("do"))
@@ -135,7 +135,7 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
     }
 }
 
-/// The bytes of places in a text that come in order: each character is looked at once.
+/// The places of bytes in a text, in ascending order: each character is read once.
 struct Walk<'t> {
     characters: std::str::Chars<'t>,
     bytes: usize,

@@ -34,7 +34,7 @@ pub(crate) enum Commented {
 /// The longest comment, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// True if the statement that comes next is `COMMENT ON`.
+/// True if the next statement is `COMMENT ON`.
 pub(crate) fn is_comment(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)

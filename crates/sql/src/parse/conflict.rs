@@ -14,7 +14,7 @@ pub(crate) fn written_expression(name: &Ident) -> Option<&str> {
     (name.quote_style == Some(QUOTE)).then_some(&name.value)
 }
 
-/// A place in a text that only goes on: tokens come in its order.
+/// A place in a text that only moves forward: tokens are in its order.
 struct Reading<'t> {
     text: &'t str,
     rest: CharIndices<'t>,

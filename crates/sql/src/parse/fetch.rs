@@ -16,7 +16,7 @@ pub enum Direction {
     Backward(Option<u64>),
     /// The row of a number, from 1, or from the end if it is negative; 0 is before the first.
     Absolute(i64),
-    /// The row so many ahead, or before; 0 is the same row again.
+    /// The row at a distance ahead, or before; 0 is the same row again.
     Relative(i64),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Fetch {
     pub is_move: bool,
 }
 
-/// True if the statement that comes next is `FETCH` or `MOVE`.
+/// True if the next statement is `FETCH` or `MOVE`.
 pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
     let words = ["fetch", "move"];
     matches!(&parser.peek_token_ref().token, Token::Word(word)

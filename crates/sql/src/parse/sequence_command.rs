@@ -38,7 +38,7 @@ pub(crate) enum Restart {
     With(String),
 }
 
-/// True if the statement that comes next is `ALTER SEQUENCE`.
+/// True if the next statement is `ALTER SEQUENCE`.
 pub(crate) fn is_sequence_command(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)

@@ -61,7 +61,7 @@ fn is_word(parser: &Parser<'_>, at: usize, known: &str) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
 }
 
-/// True if the statement that comes next is one of these.
+/// True if the next statement is one of these.
 pub(crate) fn is_type_command(parser: &Parser<'_>) -> bool {
     let is_word = |at, known| is_word(parser, at, known);
     if is_word(1, "domain") && (is_word(0, "create") || is_word(0, "alter") || is_word(0, "drop")) {

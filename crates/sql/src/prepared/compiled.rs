@@ -47,7 +47,7 @@ impl Prepared {
         plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
-    /// The plan for a state of the tables: the one that there is, or a new one.
+    /// The plan for a state of the tables: the present one, or a new one.
     ///
     /// # Errors
     /// An error in the statement; `0A000` if its columns differ from the description that the client has.

@@ -33,12 +33,12 @@ pub(crate) struct SequenceChanges {
     next: HashMap<String, i128>,
 }
 
-/// A sequence with another name or other options, which goes on behind the numbers of the one that it was.
+/// A sequence with another name or other options, which continues after the numbers of the earlier one.
 #[derive(Clone, Debug)]
 struct Continued {
     /// The name of that one.
     of: String,
-    /// The next number is so much further than that one's: the difference of their increments.
+    /// The distance of the next number from the earlier sequence's: the difference of their increments.
     step: i128,
 }
 
@@ -93,8 +93,8 @@ impl SequenceChanges {
         }
     }
 
-    /// A sequence has this name and these options from now on, and goes on behind its numbers: the next one is so much
-    /// further. It is stored, and [`SequenceChanges::note_stored`] is called next.
+    /// Gives a sequence this name and these options. It continues after its numbers: the next one is further by the
+    /// difference of the increments. It is stored, and the caller calls [`SequenceChanges::note_stored`] next.
     ///
     /// # Errors
     /// `42P01` if there is none of the name `from`.

@@ -145,7 +145,7 @@ impl Session {
     /// True if the next steps run aside. If so, the transaction has its rows there.
     ///
     /// # Errors
-    /// That the wait for a snapshot was interrupted; the engine's.
+    /// An interruption of the wait for a snapshot; the engine's.
     pub(super) fn goes_aside(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
         let database = &self.database;
         let TransactionState::Open(open) = &mut self.state.transaction else {
@@ -242,7 +242,7 @@ impl Session {
     /// Commits the transaction, which is the next step.
     ///
     /// # Errors
-    /// Why it did not happen, or is not known to have.
+    /// The reason for which it failed, or for which its fate is unknown.
     async fn commit_aside(&mut self, done: &mut UnitDone) -> Result<(), SqlError> {
         let TransactionState::Open(OpenTransaction { aside, .. }) = &mut self.state.transaction
         else {
@@ -404,7 +404,7 @@ impl Committing {
     }
 }
 
-/// Why a transaction that has run aside is not committed.
+/// The reason for which a transaction that has run aside is not committed.
 enum NotCommitted {
     /// Something that it read is not so any more.
     Changed,
@@ -426,7 +426,7 @@ impl From<SqlError> for NotCommitted {
     }
 }
 
-/// That a transaction is too long to go on in the stage.
+/// The error of a transaction that is too long to continue in the stage.
 #[cold]
 fn too_long() -> SqlError {
     SqlError::new(

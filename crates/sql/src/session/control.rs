@@ -72,7 +72,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                     }
                     done(word, None)
                 }
-                // The unit that goes on with it makes it one that was begun.
+                // The unit that continues it makes it an explicit one.
                 TransactionState::Open(ref open) if open.is_implicit => return None,
                 _ => done(word, Some(already_open())),
             }

@@ -95,7 +95,7 @@ pub(super) fn statements_of(
 /// The description of a statement that needs no plan; `None` if it has to be planned.
 ///
 /// # Errors
-/// That there is no such prepared statement.
+/// There is no such prepared statement.
 pub(super) fn described(
     prepared: &Prepared,
     state: &SessionState,
@@ -191,7 +191,7 @@ pub(super) fn check_access(user: &str, statement: &Prepared) -> Result<(), SqlEr
     };
     let rights = statement.rights();
     let allowed = match statement.class() {
-        // Which tables they are is known when it is planned, or run.
+        // Its tables are known when it is planned, or runs.
         Class::Read | Class::Maintenance | Class::Define => rights.most(),
         Class::Write if statement.is_call() => rights.elsewhere(),
         _ => rights.most(),

@@ -72,7 +72,7 @@ fn context_of(
     }
 }
 
-/// Why a statement that reads draws no numbers.
+/// The reason for which a statement that reads draws no numbers.
 const READS_ONLY: &str = "a statement that only reads draws no numbers from sequences";
 
 /// Runs a function with a statement's context; the session takes back its draws and settings.
@@ -124,7 +124,7 @@ pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> TableN
     names
 }
 
-/// Checks that there is a value for each parameter.
+/// Checks that each parameter has a value.
 pub(super) fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
     let wanted = given.statement.parameters().len();
     if wanted == given.parameters.len() {
@@ -489,7 +489,7 @@ fn writing(
     }
 }
 
-/// That a statement writes in a transaction that only reads.
+/// Refuses a statement that writes in a transaction that only reads.
 pub(super) fn check_may_write(
     open: &OpenTransaction,
     statement: &Prepared,

@@ -316,7 +316,7 @@ impl Session {
             && let TransactionState::Open(open) = &self.state.transaction
             && let Reading::Snapshot(Some((snapshot, version))) = &open.reading
         {
-            // Its tables may be others by now, and it goes on with those that it reads.
+            // The tables may have changed by now; the transaction continues with those of its snapshot.
             let source = &**snapshot.space();
             return describing::plan_for(prepared, database, *version, &source);
         }

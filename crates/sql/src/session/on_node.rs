@@ -70,7 +70,7 @@ fn copied(step: &Step) -> Option<Step> {
     }
 }
 
-/// That a transaction met another one.
+/// The error of a transaction that conflicted with another one.
 fn conflict() -> SqlError {
     SqlError::new(
         code::SERIALIZATION_FAILURE,

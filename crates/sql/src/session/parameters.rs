@@ -186,7 +186,7 @@ fn act(
     }
 }
 
-/// That a parameter has a type that is none of PostgreSQL's own.
+/// The error of a parameter with a type that is not PostgreSQL's own.
 fn of_parameter(error: SqlError) -> SqlError {
     match error.code {
         code::UNKNOWN_OBJECT => error.hint(

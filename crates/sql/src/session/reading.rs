@@ -12,7 +12,7 @@ use sardonyx::Snapshot;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
-/// With so many reads before it, a transaction that may write goes aside.
+/// The most remembered reads of a transaction that may write: with more it moves aside.
 const REMEMBERED_READS_MAX: usize = 1000;
 
 impl Session {

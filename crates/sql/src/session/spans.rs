@@ -23,7 +23,7 @@ pub const SPANS_TARGET: &str = "sardonyx::spans";
 /// The most bytes of a statement's text in spans and in lists of slow statements.
 pub const TOLD_TEXT_BYTES_MAX: usize = 1 << 10;
 
-/// The span in which this thread is, if there are any.
+/// The span of this thread, if it has one.
 pub(super) fn current() -> Span {
     match LevelFilter::current() {
         LevelFilter::TRACE => Span::current(),

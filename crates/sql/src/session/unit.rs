@@ -218,7 +218,7 @@ impl Unit {
         self.failed(error, false);
     }
 
-    /// Takes back the failure of the last step, which goes on elsewhere.
+    /// Takes back the failure of the last step, which continues elsewhere.
     pub(super) fn take_back_failure(&mut self) {
         self.outcomes.pop();
         self.state.transaction = match std::mem::take(&mut self.state.transaction) {

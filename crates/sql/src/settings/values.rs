@@ -13,7 +13,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
     let bare = value.trim().trim_matches('\'');
     let lower = bare.to_ascii_lowercase();
     Some(match name {
-        // They change nothing: there are no languages' functions, no tables of others, no second scan.
+        // They change nothing: there are no functions of other languages, no tables of other owners, no second scan.
         "check_function_bodies"
         | "default_transaction_deferrable"
         | "escape_string_warning"
@@ -42,13 +42,13 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         },
         "lc_messages" => locale(bare, "messages are in English", true),
         "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
-        // Names of schemas that are not there are passed over, as in PostgreSQL.
         "pg_trgm.similarity_threshold"
         | "pg_trgm.strict_word_similarity_threshold"
         | "pg_trgm.word_similarity_threshold" => match bare.parse::<f32>() {
             Ok(share) if (0.0..=1.0).contains(&share) => Ok(share.to_string()),
             _ => Err("a number from 0 to 1"),
         },
+        // Unknown names of schemas are skipped at lookups, as in PostgreSQL.
         "search_path" => match value.len() <= 1000 {
             true => Ok(value.to_string()),
             false => Err("at most 1000 bytes"),

@@ -33,7 +33,7 @@ pub(super) struct Noted {
     /// The places of the changes of all channels at once.
     of_all: Vec<usize>,
     messages: Vec<Arc<Message>>,
-    /// The same: each comes once.
+    /// The same as a set: each message is sent once.
     known: HashSet<Arc<Message>>,
     /// The bytes of the messages.
     bytes: usize,
@@ -91,7 +91,7 @@ impl Noted {
         Ok(share.cover(bytes)?)
     }
 
-    /// Notes a message, unless it is there.
+    /// Notes a message, unless it is noted already.
     ///
     /// # Errors
     /// `54000` beyond the bound; `53200` if there is no memory for it.

@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 64 << 20;
 pub(crate) const LABELS_MAX: usize = 10_000;
 /// The most bytes of a label.
 pub(crate) const LABEL_BYTES_MAX: usize = 63;
-/// The distance of two labels that are declared one behind the other: so many times a label fits between two.
+/// The distance of two labels that are declared one after the other, as room for new labels between them.
 const GAP: i64 = 1 << 40;
 /// The first of the numbers by which functions are passed user-defined types: none of the catalogue is as large.
 const FIRST_NUMBER: u32 = 0xC000_0000;
@@ -103,7 +103,7 @@ impl Known {
         same.iter().copied().find(|there| there.labels == labels)
     }
 
-    /// Checks that there is room for an entry, or that it is there.
+    /// Checks that an entry exists, or has room.
     ///
     /// # Errors
     /// `54000` if there is none.

@@ -35,7 +35,7 @@ impl NamedTypes for OwnTypes {
     }
 }
 
-/// That there is no type of a name.
+/// The error of an unknown type.
 pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
     let shown = match schema {
         Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
@@ -168,7 +168,7 @@ fn no_modifier(of: &DataType) -> SqlError {
     SqlError::syntax(format!("type modifier is not allowed for type \"{name}\""))
 }
 
-/// A time with as many digits of a second's fraction as there are, at most six.
+/// A time with the given digits of a second's fraction, at most six.
 fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
     let modifier = digits.map_or(-1, |digits| digits.min(6) as i32);
     Ok(TypeSpec::new(kind, modifier))
@@ -197,7 +197,7 @@ fn named(
         _ => None,
     });
     let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
-    // A type of an extension is no type of the catalogue's, which come first.
+    // A type of an extension is not in the catalogue of types, which is searched first.
     if text == SqlType::Hstore.name()
         && let Ok(spec) = names.named(None, &text)
     {

@@ -401,7 +401,7 @@ fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
         Some(power) if x < y => rest_of_product(a, power, b)?,
         Some(power) => match b.checked_mul(power) {
             Some(b) => a.checked_rem(b).unwrap_or(0),
-            // The divisor is beyond all numbers that there are.
+            // The divisor is greater than all numbers.
             None => a,
         },
         None => return None,
@@ -537,7 +537,7 @@ mod tests {
             "2.5000000000000000"
         );
         assert_eq!(decimal(Arithmetic::Modulo, (-75, 1), (2, 0)), "-1.5");
-        // With more digits on the way than there are in the end.
+        // There are more digits in between than in the result.
         let long = (123_456_789_012_345_678_901_234_567_890, 29);
         assert_eq!(
             decimal(Arithmetic::Divide, (1, 0), long),

@@ -150,7 +150,7 @@ impl Big {
         Big::new(value < 0.0, limbs)
     }
 
-    /// With so many digits behind the point, halves rounded away from zero; `None` if there is no room for the units.
+    /// Rounds to the given digits behind the point, halves away from zero; `None` if the units do not fit.
     pub fn rounded(&self, scale: u8) -> Option<i128> {
         let divisor = power_of_ten(FRACTION_DIGITS.saturating_sub(scale.into()));
         let half = divide_small(&divisor, 2).0;
@@ -245,7 +245,7 @@ impl Big {
         Big::new(self.negative, divide_small(&self.limbs, divisor).0)
     }
 
-    /// Multiplied by itself so many times, by squaring.
+    /// The power, by squaring.
     pub fn to_the(&self, mut exponent: u32) -> Big {
         let (mut result, mut square) = (Big::of(1, 0), self.clone());
         while exponent > 0 {

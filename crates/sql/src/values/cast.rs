@@ -25,7 +25,7 @@ pub(crate) enum Coercion {
     Explicit,
 }
 
-/// True if there is a way from one type to another.
+/// True if one type can be cast to another.
 pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz};
     if from == to || from == SqlType::Unknown {
@@ -303,7 +303,7 @@ pub(crate) fn cast_in(
     }
 }
 
-/// That a value of JSON is none of a type.
+/// The error of a value of JSON that is no value of a type.
 #[cold]
 fn not_of_json(json: &Json, to: SqlType) -> SqlError {
     let what = match json {

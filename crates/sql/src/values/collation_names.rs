@@ -4,7 +4,7 @@
 //! texts of twelve scripts. Collations with other differences than CLDR's later changes for all languages are left
 //! out.
 
-/// The number of the first of them: those that order by bytes come before.
+/// The number of the first of them: collations by bytes precede it.
 pub(super) const FIRST_OF_ICU: usize = 5;
 
 /// Their names in the order of their bytes. The part before `-x-icu` is the locale.

@@ -27,7 +27,7 @@ pub struct NamedCollation(u16);
 /// The collation of a value, and the way in which the value got it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Collation {
-    /// That of the database.
+    /// The collation of the database.
     #[default]
     Database,
     /// A column has it.
@@ -106,7 +106,7 @@ impl NamedCollation {
         self.icu().is_some()
     }
 
-    /// That something does not know it.
+    /// The error of an operation that does not support it.
     #[cold]
     pub(crate) fn unknown_to(self, of: &str) -> SqlError {
         let name = self.name();
@@ -134,7 +134,7 @@ impl NamedCollation {
 }
 
 impl Collation {
-    /// That of a column.
+    /// The collation of a column.
     pub(crate) fn of_column(name: NamedCollation) -> Collation {
         match name == NamedCollation::DATABASE {
             true => Collation::Database,
@@ -150,7 +150,7 @@ impl Collation {
         }
     }
 
-    /// That of an expression with two parts of these.
+    /// The collation of an expression with two parts.
     pub(crate) fn with(self, other: Collation) -> Collation {
         use Collation::{Contradicted, Database, Explicit, Implicit, Undecided};
         match (self, other) {

@@ -54,7 +54,7 @@ impl Comparison {
         }
     }
 
-    /// That of a symbol.
+    /// The comparison of a symbol.
     pub fn of_symbol(symbol: &str) -> Option<Comparison> {
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
         let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];

@@ -28,7 +28,7 @@ fn power_undefined(message: &str) -> SqlError {
     SqlError::new("2201F", message)
 }
 
-/// A number with so many digits behind the point, or with as many as there is room for.
+/// A number with the given digits behind the point, or with as many as fit.
 ///
 /// # Errors
 /// `22003` if it is too large.

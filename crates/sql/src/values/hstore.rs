@@ -233,7 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    /// That the next character is none that may be there.
+    /// The error of an unexpected character.
     fn wrong(&self) -> SqlError {
         let message = match self.next() {
             Some(character) => format!(

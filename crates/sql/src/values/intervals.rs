@@ -308,7 +308,7 @@ impl Interval {
         self.scaled(|part| part * factor)
     }
 
-    /// The part of it that one of so many is.
+    /// Divides an interval.
     ///
     /// # Errors
     /// `22012` of none, `22008` if it is out of range.

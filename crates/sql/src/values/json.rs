@@ -27,7 +27,7 @@ pub(crate) fn check(text: &str) -> Result<(), SqlError> {
 /// The most levels of nested arrays and objects: trees of them are walked by recursion.
 pub(crate) const DEPTH_MAX: usize = 1000;
 
-/// That a value is deeper than [`DEPTH_MAX`].
+/// The error of a value deeper than [`DEPTH_MAX`].
 pub(crate) fn too_deep() -> SqlError {
     SqlError::new(code::TOO_COMPLEX, "stack depth limit exceeded").detail(format!(
         "Arrays and objects of JSON are nested more than {DEPTH_MAX} deep."

@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
         behind.is_some()
     }
 
-    /// Takes so many bytes.
+    /// Takes the given number of bytes.
     fn take(&mut self, length: usize) -> Option<&'t str> {
         let (taken, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
@@ -477,7 +477,7 @@ pub(crate) fn place(length: usize, number: i64) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < length)
 }
 
-/// That something cannot be done with a value.
+/// The error of an operation that a value does not support.
 pub(crate) fn wrong(message: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, message)
 }

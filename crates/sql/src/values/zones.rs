@@ -41,7 +41,7 @@ impl DateOrder {
     }
 }
 
-/// The time zone of a session and the order of its dates, where it is not UTC, or the month does not come first.
+/// The time zone of a session and the order of its dates, if it is not UTC, or the month is not first.
 #[derive(Clone, Debug)]
 pub struct SessionZone(Arc<Named>);
 

@@ -431,7 +431,7 @@ fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
     Ok(rows)
 }
 
-/// The sequence that goes with a column of a table that a text names; null if none does.
+/// The sequence that belongs to a column of a table that a text names; null without one.
 ///
 /// # Errors
 /// `42P01`, `42703` if there is no such column.

@@ -43,7 +43,7 @@ fn changes(database: &Database) -> Vec<Change> {
     changes.collect::<Result<_, _>>().expect("they are sound")
 }
 
-/// Replays changes. Each is one of the row that is there.
+/// Replays changes. Each one changes an existing row.
 fn replay(all: &mut All, changes: &[Change]) {
     for change in changes {
         let rows = all.entry(change.table().to_string()).or_default();

@@ -398,7 +398,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     assert_eq!(error.code, code::SERIALIZATION_FAILURE);
     let all = |session: &mut Session| query(session, "select x from t order by id").expect("read");
     assert_eq!(all(&mut session), ["10", "99", "30"]);
-    // One that goes on in the stage has its bound again.
+    // A transaction that continues in the stage has its bound again.
     let insert = prepared(&mut session, "insert into t values ($1, 0)");
     let many = |from: i64| (from..from + 10_001).map(|id| step(&insert, &[id.into()]));
     run(&mut session, "begin; insert into t values (4, 40)").expect("inserted");

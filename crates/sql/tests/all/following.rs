@@ -323,7 +323,7 @@ fn a_schema_that_changes_is_seen_also_by_what_was_prepared_before() {
     both.write("alter table t add column y int default 7");
     assert_eq!(query(&mut reader, "execute p").unwrap(), ["one"]);
     assert_eq!(query(&mut reader, "select * from t").unwrap(), ["1|one|7"]);
-    // One that reads goes on with its tables as they were.
+    // A transaction that reads continues with its tables unchanged.
     run(&mut reader, "begin").unwrap();
     assert_eq!(query(&mut reader, "execute p").unwrap(), ["one"]);
     both.write("drop view v");

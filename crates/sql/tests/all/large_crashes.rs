@@ -128,7 +128,7 @@ fn base() -> SimulatedDisk {
 }
 
 /// Runs the statement in a life that ends so, and judges the database that the next life finds. Returns false if the
-/// end has not come.
+/// life did not end so.
 fn judge(
     base: &SimulatedDisk,
     text: &'static str,
@@ -184,7 +184,7 @@ fn check_aside(base: &SimulatedDisk, text: &'static str) {
     assert!(ran.is_done && ran.begun > 1, "{text}");
 }
 
-/// Judges with each end of this kind, from the first one until one that no longer comes.
+/// Judges with each end of this kind, from the first one until one that is not reached.
 fn explore(few: usize, end: fn(u64) -> End) {
     let base = base();
     for text in LARGE {

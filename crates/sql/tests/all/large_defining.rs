@@ -131,7 +131,7 @@ const CASES: [[&str; 3]; 24] = [
     ],
 ];
 
-/// Runs the statement aside, with the other transaction before so many of its calls. Returns false if there are less.
+/// Runs the statement aside, with the other transaction before one of its calls. Returns false if it has fewer calls.
 fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     let both = Both::new();
     for fresh in [&both.aside, &both.plain] {
@@ -234,7 +234,7 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
             let mut session = session(database);
             let text = format!("create table other{call} (id int primary key)");
             run(&mut session, &text).expect("it is created");
-            // Another builder, which comes to its end, or not.
+            // Another build of an index, which succeeds or not.
             let text = match call % 2 {
                 0 => format!("create index other_s{call} on s (v)"),
                 _ => "create unique index other_s on t (a)".into(),
@@ -271,7 +271,7 @@ fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_
         run(&mut session(database), text).expect("replaced");
     });
     assert_eq!(replacing, alone);
-    // A row comes, which is there no more in the next round.
+    // A row is inserted, and removed before the next round.
     let passing = calls_of(large, 1000, |call, database| {
         if call <= 40 {
             let (gone, come) = (call + 999, call + 1000);

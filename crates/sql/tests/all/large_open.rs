@@ -143,7 +143,7 @@ fn rows_of_large_statements_have_numbers_of_sequences() {
     }
 }
 
-/// Runs a statement aside, in whose first pauses so many others run, each in an attempt of its own. Returns its answer.
+/// Runs a statement aside. In its first pauses, others run, each in an attempt of its own. Returns its answer.
 fn told_with_others(
     both: &Both,
     large: &str,

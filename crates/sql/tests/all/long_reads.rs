@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Statements that come to no end, in each of which another part goes over rows.
+/// Endless statements, each of which walks rows in another part.
 const ENDLESS: [&str; 6] = [
     "select count(*) from generate_series(1, 9000000000000000000)",
     "select count(*) from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-/// Statements that come to no end while they have the serial stage.
+/// Endless statements in the serial stage.
 const ENDLESS: [&str; 8] = [
     "update t set v = 1 where id = (select count(*) from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0)",
     "update t set v = 2 from t b, t c, t d, t e, t f where t.id + b.id + c.id + d.id + e.id + f.id < 0",

@@ -44,7 +44,7 @@ fn literal<T: std::fmt::Display>(value: &Option<T>) -> String {
         .map_or("null".into(), |value| format!("'{value}'"))
 }
 
-/// Does it to the model. Returns the statement, and how many rows it is of; none if the key is there.
+/// Does it to the model. Returns the statement, and its number of rows; none if the key exists.
 fn apply(model: &mut Model, act: &Act) -> (String, Option<u64>) {
     match act {
         Act::Insert(key, n, t) => {
@@ -151,7 +151,7 @@ fn check(fresh: &Fresh, acts: &[Act]) {
             some.collect(),
         );
         let mut backward: Vec<_> = model.values().map(|(n, _)| *n).collect();
-        // Nulls come first where the largest does.
+        // Nulls sort as the largest.
         backward.sort_by_key(|n| std::cmp::Reverse(n.map_or(i64::MAX, |n| n)));
         let backward = backward.iter().take(3).map(shown);
         look(

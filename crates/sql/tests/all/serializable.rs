@@ -82,7 +82,7 @@ fn told(text: &str, done: &[Complete]) -> Told {
     Told {
         text: text.to_string(),
         tags: done.iter().map(|one| one.tag.to_string()).collect(),
-        // Without an order rows may come in any.
+        // Without an order, rows have any.
         lines: done
             .iter()
             .map(|one| {
@@ -113,7 +113,7 @@ struct Committed {
 }
 
 impl Talker {
-    /// Says something, when so many that wrote have committed. Returns the transaction, if it committed.
+    /// Runs a command, when `writers` writers have committed. Returns the transaction, if it committed.
     fn say(&mut self, say: &Say, writers: usize) -> Option<Committed> {
         if self.session.status() == TransactionStatus::Idle {
             run(&mut self.session, "begin").expect("it begins");

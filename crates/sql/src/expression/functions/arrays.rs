@@ -141,7 +141,7 @@ fn append(series: &mut String, number: &str) -> Result<(), SqlError> {
     }
 }
 
-/// That a series would not come to an end.
+/// The error of a series without an end.
 pub(crate) fn no_step() -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
 }

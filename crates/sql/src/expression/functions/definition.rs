@@ -116,7 +116,7 @@ impl<'v> Arguments<'v> {
         self.0.len()
     }
 
-    /// One of them; null if there are fewer.
+    /// The argument at a place; null if there are fewer.
     pub fn value(self, at: usize) -> ValueRef<'v> {
         self.0.get(at).map_or(ValueRef::Null, Datum::as_ref)
     }

@@ -130,7 +130,7 @@ impl Reader<'_> {
         Ok(letter)
     }
 
-    /// Digits, if there are any.
+    /// Reads digits, if any follow.
     fn number(&mut self) -> Result<Option<i32>, SqlError> {
         let mut number = None;
         while let Some(digit) = self.here()?.to_digit(10) {

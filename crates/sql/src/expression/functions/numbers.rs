@@ -250,7 +250,7 @@ fn common(a: Arguments<'_>, is_multiple: bool) -> Answer {
         .ok_or_else(overflow)
 }
 
-/// That the arguments of `width_bucket` cannot be so.
+/// The error of invalid arguments of `width_bucket`.
 fn wrong_bucket(message: &str) -> SqlError {
     SqlError::new("2201G", message)
 }

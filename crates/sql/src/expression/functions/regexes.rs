@@ -73,7 +73,7 @@ pub(super) fn first_group(regex: Regex, text: &str) -> Answer {
     Ok(group.map_or(Value::Null, |group| group.as_str().into()))
 }
 
-/// That an argument of a name cannot have a value.
+/// The error of an argument with an invalid value.
 fn wrong_value(name: &str, value: i64) -> SqlError {
     SqlError::new(
         code::INVALID_PARAMETER_VALUE,
@@ -93,7 +93,7 @@ fn search_from(a: Arguments<'_>, at: usize) -> Result<usize, SqlError> {
     Ok(match skipped.cmp(&length) {
         std::cmp::Ordering::Less => places.nth(skipped).unwrap_or(0),
         std::cmp::Ordering::Equal => a.text(0).len(),
-        // Behind the end there is no match, not even one of no length.
+        // There is no match behind the end, not even an empty one.
         std::cmp::Ordering::Greater => a.text(0).len() + 1,
     })
 }

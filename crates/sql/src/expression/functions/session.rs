@@ -55,7 +55,7 @@ pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(&*with.context.user)
 }
 
-/// The schemas of the session's path that are there.
+/// The existing schemas of the session's path.
 fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
     let settings = with.context.settings.borrow();
     match with.reading {

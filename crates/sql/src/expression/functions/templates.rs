@@ -101,7 +101,7 @@ fn to_timestamp(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
-/// Rounded to so many digits of a second's fraction.
+/// Rounds to the given digits of a second's fraction.
 fn to_digits(moment: i64, digits: u32) -> i64 {
     let unit = 10_i64.pow(6_u32.saturating_sub(digits));
     let below = moment.rem_euclid(unit);

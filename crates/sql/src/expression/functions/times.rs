@@ -117,7 +117,7 @@ pub(super) fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
-/// The beginning of a span, of as many as there are between two moments.
+/// The beginning of the span that has a moment, counted in spans from the origin.
 fn binned(a: Arguments<'_>) -> Answer {
     let (stride, value, origin) = (Interval::known(a.text(0)), a.value(1), a.value(2));
     let beyond = |text| SqlError::new(code::DATETIME_OVERFLOW, text);
@@ -250,7 +250,7 @@ fn moment(value: ValueRef<'_>) -> (i64, i64) {
     }
 }
 
-/// Parts that go on for ever with the moment, and those that come again; the first are infinite of infinity.
+/// Parts that grow with the moment, and those that repeat. The first are infinite for infinity.
 fn extract_infinite(part: &str, value: ValueRef<'_>) -> Option<f64> {
     let grows = [
         "year",

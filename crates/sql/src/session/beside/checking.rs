@@ -124,7 +124,7 @@ impl Whole<'_> {
             });
             compared.map_err(|stop: Stop| stop.unless_ended(read))?;
             if !are_kept {
-                // A row may refer to a key that is there no more. To look takes long: another round follows.
+                // A row may refer to a removed key. To look for it takes long: another round follows.
                 self.all_meet(rule, after)?;
                 count = count.max(LAST_ROWS);
             }

@@ -33,7 +33,7 @@ pub(super) fn define(
     if generated.is_empty() {
         return define_whole(&whole, &work, given);
     }
-    // Rows that come or change have them from now on.
+    // New and changed rows have them from now on.
     match whole.generate(&generated) {
         Ok(()) => {}
         Err(stop) => return Ok(of_stage(stop.came::<()>()?)),

@@ -17,7 +17,7 @@ use sardonyx::schema::Value;
 use sardonyx::{Error, Transaction};
 use std::collections::HashSet;
 
-/// Why the call did nothing.
+/// The reason for which the call did nothing.
 enum Refused {
     /// The plan does not hold any more.
     Changed,

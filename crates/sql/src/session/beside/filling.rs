@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Kept rows take so many bytes at most: more are many.
+/// The most bytes of kept rows: more are many.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// The target of a statement's rows.
@@ -72,7 +72,7 @@ impl<'f> Filling<'f> {
         self.source()
     }
 
-    /// Rows go into the next content, if there are many.
+    /// Puts the rows into the next content, if they are many.
     fn flush_if_many(&mut self) -> Result<(), Stop> {
         let limits = self.whole.limits;
         let (rows, slice) = (self.rows.len() as u64, limits.slice);

@@ -122,7 +122,7 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
     filling.flush()?;
     whole.limits.pause(&whole.with)?;
     let content = filling.content.take();
-    // The memory of the rows is there until they are inserted.
+    // The memory of the rows is held until they are inserted.
     let (has_read, rows, _memory) = filling.into_parts();
     let Some(content) = content else {
         let turn = whole.turn()?;

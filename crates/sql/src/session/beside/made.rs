@@ -31,7 +31,7 @@ const NEW_SHARE: u64 = 4;
 const CHANGED_SHARE: u64 = 16;
 /// The same for more than `CALL_ROWS` rows.
 const MANY_SHARE: u64 = 64;
-/// A slice ends with the row that brings it to so many bytes.
+/// The bytes of a slice, which ends with the row that reaches them.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
@@ -47,7 +47,7 @@ impl BesideLimits {
         changed > self.few && (is_share || changed > self.keys_max as u64)
     }
 
-    /// True if a statement looks at rows of small tables alone. Rows that come of no table may be many.
+    /// True if a statement looks at rows of small tables only. Rows of no table may be many.
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
@@ -208,7 +208,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// Rows that come, whose memory is counted elsewhere.
+    /// Rows to add, whose memory is counted elsewhere.
     pub fn of(come: Vec<Vec<Value>>) -> Self {
         Changes {
             come,
@@ -243,7 +243,7 @@ impl<'m> Changes<'m> {
         Ok(())
     }
 
-    /// A row is there.
+    /// Adds the next form of a row.
     pub fn put_in(
         &mut self,
         row: &dyn InputRow,
@@ -263,13 +263,13 @@ impl<'m> Changes<'m> {
         self.gone.len() + self.come.len()
     }
 
-    /// True if they fill a slice of so many rows.
+    /// True if they fill a slice of this many rows.
     pub fn is_slice(&self, rows: usize) -> bool {
         self.len() >= rows || self.memory.bytes() >= SLICE_BYTES
     }
 }
 
-/// The number of the first rows that fill a slice of at most so many rows.
+/// The number of the first rows that fill a slice of at most `most` rows.
 pub(super) fn slice_of(rows: &[Vec<Value>], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |row: &&Vec<Value>| {

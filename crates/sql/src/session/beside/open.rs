@@ -90,8 +90,8 @@ pub(super) fn run(
     }
 }
 
-/// Commits an open transaction that a client has begun, if it has changed so many rows that next contents are made for
-/// that. `last` is the last step of the call that commits. `work` is taken when the changes are made.
+/// Commits an open transaction of a client, if it has changed so many rows that next contents are made for them. `last`
+/// is the last step of the call that commits. `work` is taken when the changes are made.
 pub(super) fn commit_many(
     database: &Arc<Database>,
     (work, version): (&mut Option<Work>, u64),

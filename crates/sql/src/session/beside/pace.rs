@@ -21,8 +21,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A call has changed so many rows, which may be long. If there are many by now, this waits for those before. An
-    /// interrupt ends the wait; a failed log fails the next call.
+    /// Notes a call that has changed this many rows, which may be long. If there are many by now, this waits for
+    /// earlier ones. An interrupt ends the wait; a failed log fails the next call.
     pub fn after(&self, rows: usize, long: bool, ticket: Ticket<()>, interrupt: &Arc<Interrupt>) {
         let rows = self.rows.get() + rows;
         if rows < ROWS && !long {

@@ -60,7 +60,7 @@ pub(super) fn rewrite(
         with: *with,
     };
     match trying.sought(rows)? {
-        // The memory of the keys is there until they are used.
+        // The memory of the keys is held until they are used.
         Sought::Few(keys, _memory) => trying.change_few(keys),
         Sought::Many if is_alone => trying.change_many(begun.version),
         Sought::Many => Ok(Came::Open),

@@ -25,9 +25,9 @@ use std::time::Duration;
 
 /// The most rows that the last call looks at again, if others do not change more in each round.
 pub(super) const LAST_ROWS: usize = 200;
-/// Transactions that wait for the stage after a call go before the next one, unless they take longer to come.
+/// Transactions that wait for the stage after a call go before the next one, unless they take longer to arrive.
 pub(super) const OTHERS_FIRST: Duration = Duration::from_millis(10);
-/// A call in which others begin to wait ends at the next multiple of so many rows.
+/// A call for which others wait ends at the next multiple of this many rows.
 const AT_LEAST: usize = 100;
 /// The rounds before the last call, each of which makes rows again that were changed meanwhile.
 pub(super) const ROUNDS: usize = 8;

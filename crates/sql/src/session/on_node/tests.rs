@@ -101,7 +101,8 @@ fn fresh() -> Fresh {
 }
 
 impl Fresh {
-    /// Runs statements, and `sync` for an end, in one flight, while a deadlock ends so many of the next transactions.
+    /// Runs statements, and `sync` for an end, in one flight, while a deadlock ends the given number of next
+    /// transactions.
     fn told(&mut self, deadlocks: usize, flight: &[&str]) -> Vec<String> {
         let mut steps = Vec::new();
         for text in flight {
@@ -158,7 +159,7 @@ fn what_is_behind_the_end_of_a_deadlocks_victim_is_run() {
         fresh.told(0, &["select * from t where x = 0", "sync"]),
         ["SELECT 2", "I"]
     );
-    // So it is where its block goes on behind an end.
+    // The same holds for a block that continues after an end.
     let flight = [
         "begin", UPDATE, "sync", UPDATE, "sync", "commit", "sync", insert, "sync",
     ];

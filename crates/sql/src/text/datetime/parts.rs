@@ -4,7 +4,7 @@ use super::Bad;
 use crate::values::zones::{DateOrder, Zone};
 use sardonyx_rows::value_text::{date_of, days_of};
 
-/// Which parts are there, as bits.
+/// The parts that were found, as bits.
 pub(super) mod mask {
     pub const RESERVED: u32 = 1;
     pub const MONTH: u32 = 1 << 1;
@@ -105,10 +105,10 @@ impl Parts {
             || self.clock() > crate::values::arithmetic::DAY
     }
 
-    /// Checks the parts of the date that are there, and makes them those of the calendar.
+    /// Checks the parts of the date that were found, and converts them to the calendar's.
     ///
     /// # Errors
-    /// For a year 0, and for days and months that there are not.
+    /// A year 0, and invalid days and months.
     pub fn check_date(&mut self, found: u32) -> Result<(), Bad> {
         if found & mask::YEAR != 0 && !self.is_julian {
             match (self.is_before_christ, self.has_short_year) {

@@ -32,7 +32,7 @@ pub(crate) enum Word {
     /// Midnight UTC.
     AllBalls,
     Epoch,
-    /// A moment that the clock gives: the present, or the beginning of a day so many days from today.
+    /// A moment of the clock: the present, or the beginning of a day at a distance from today.
     Present,
     Day(i64),
     Infinity,

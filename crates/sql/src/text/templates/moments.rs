@@ -153,7 +153,7 @@ impl Shown {
         Ok(Some(out))
     }
 
-    /// The year as it is counted: there is no year 0.
+    /// The year without a year 0.
     fn counted(&self, year: i64) -> i64 {
         match year > 0 || self.is_interval {
             true => year,
@@ -377,7 +377,7 @@ fn in_case_of(pattern: &'static str, of: char) -> &'static str {
     found.map_or("", |(_, words)| words[at])
 }
 
-/// A number of at least so many characters, its sign among them.
+/// A number of at least the given characters, its sign among them.
 fn fill(value: i64, width: usize, is_bare: bool) -> String {
     match is_bare {
         true => value.to_string(),

@@ -377,7 +377,7 @@ fn digits(number: Number, picture: &mut Picture) -> Result<String, SqlError> {
     })
 }
 
-/// Units of a scale, rounded to so many digits behind the point, or with zeros up to them.
+/// Units of a scale, rounded to the given digits behind the point, or with zeros up to them.
 fn decimal(units: i128, scale: u8, behind: usize) -> String {
     let kept = (scale as usize).min(behind) as u8;
     let units = rounded(units, scale, kept).unwrap_or(units);

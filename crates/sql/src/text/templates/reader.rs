@@ -70,7 +70,7 @@ impl<'t> Reader<'t> {
         Ok(found as i32)
     }
 
-    /// A whole number, of so many characters unless it may be of any number of them; and how many it had.
+    /// A whole number of the given characters, or of any number of them; and its length.
     pub(super) fn number(
         &mut self,
         width: usize,

@@ -95,7 +95,7 @@ impl Reader<'_> {
         while self.rest.next_if(|c| is_blank(*c)).is_some() {}
     }
 
-    /// The bounds before `=`, if there are any.
+    /// The bounds before `=`, if the text has them.
     fn bounds(&mut self) -> Result<Vec<(i64, usize)>, SqlError> {
         let mut bounds = Vec::new();
         loop {

@@ -124,7 +124,7 @@ fn word(
         |one: &&Position| operand.weights == 0 || operand.weights & 1 << one.weight != 0;
     let mut places = Places::default();
     if !in_phrase {
-        // Weights are not asked for where there are none.
+        // A lexeme without places matches all weights.
         for lexeme in found {
             steps.take(lexeme.positions.len())?;
             let mut positions = lexeme.positions.iter();
@@ -183,7 +183,7 @@ fn not_in_phrase((truth, mut places): Part) -> Part {
     (truth, places)
 }
 
-/// Two parts that are at the same place, or the second so many places behind the first.
+/// Two parts at the same place, or the second at a distance behind the first.
 fn in_row(left: &mut Part, right: &mut Part, distance: Option<u32>) -> Part {
     let mut places = Places::default();
     match (left.0, right.0) {

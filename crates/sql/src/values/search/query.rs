@@ -35,7 +35,7 @@ pub(crate) enum Item {
     Not,
     And,
     Or,
-    /// The second part is so many places behind the first one.
+    /// The second part is at this distance behind the first one.
     Phrase(u16),
 }
 

@@ -229,7 +229,7 @@ impl Vector {
             key.push(lexeme.positions.is_empty().into());
             key.extend(lexeme.word.as_bytes());
             key.push(0);
-            // More places, and greater ones, come first.
+            // Lexemes with more places, and with greater ones, sort first.
             key.extend((u16::MAX - lexeme.positions.len() as u16).to_be_bytes());
             for position in &lexeme.positions {
                 key.extend((u16::MAX - position.place).to_be_bytes());

@@ -228,7 +228,7 @@ impl<'c> Generator<'c> {
         }))
     }
 
-    /// A window function of the rows, or of groups that have so many columns.
+    /// A window function of the rows, or of groups with the given number of columns.
     fn window(&mut self, group: Option<usize>) -> (Window, Vec<Operand>) {
         let mut window = Window::random(self.choices);
         let count = window.operands();
@@ -351,7 +351,7 @@ impl<'c> Generator<'c> {
         Number::Column(out, alias.clone(), column, name)
     }
 
-    /// That a table's key has a value.
+    /// The condition that a table's key has a value.
     fn key(&mut self) -> Option<Truth> {
         let level = self.names.last()?;
         let of = |(_, columns): &&(String, Vec<String>)| columns[0] == COLUMNS[0];
@@ -365,7 +365,7 @@ impl<'c> Generator<'c> {
         Some(Truth::Compare("=", column, Number::Literal(value)))
     }
 
-    /// That values are those of a list, sometimes of one that is long enough for a set.
+    /// The condition that values are those of a list, sometimes of one that is long enough for a set.
     fn list(&mut self, left: Vec<Number>, negated: bool) -> Truth {
         use ListForm::{Array, In, Or, Text};
         let form = match left.len() {
