@@ -241,7 +241,7 @@ fn delete(change: &Delete) -> Result<(), SqlError> {
     refuse("DELETE", &asked)
 }
 
-/// Checks the locks of a query, and its clauses that PostgreSQL does not have.
+/// Checks the clauses of a query that are not what it gives.
 ///
 /// # Errors
 /// `0A000` with the clause that is not kept.

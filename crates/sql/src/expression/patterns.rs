@@ -1,7 +1,7 @@
 //! Regular expressions: `~` and its kin, by the crate `regex`, which takes time in proportion to the text.
 //!
-//! Its language is that of PostgreSQL's "advanced" expressions, without back references and lookaround. A pattern with
-//! those is refused.
+//! Its language is that of PostgreSQL's "advanced" expressions without references back and conditions on what surrounds a
+//! match; a pattern with those is refused.
 
 use crate::error::{SqlError, code};
 use regex::{Regex, RegexBuilder};

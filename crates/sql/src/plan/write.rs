@@ -277,9 +277,9 @@ fn is_referenced(source: &dyn Source, number: u16) -> bool {
 
 /// The way to find a row again that is to be changed.
 enum Found {
-    /// A row by its address: rows stay in place while others are changed.
+    /// By address: rows stay in place while others are changed.
     At(Address),
-    /// A row by its key: it may get another key, or be taken out and put back.
+    /// By key: the row may get another key, or be taken out and put back.
     Key(Vec<Value>),
 }
 

@@ -250,7 +250,7 @@ fn moment(value: ValueRef<'_>) -> (i64, i64) {
     }
 }
 
-/// Parts that grow with the moment, and those that repeat. The first are infinite for infinity.
+/// Parts that go on for ever with the moment, and those that come again; the first are infinite of infinity.
 fn extract_infinite(part: &str, value: ValueRef<'_>) -> Option<f64> {
     let grows = [
         "year",
