@@ -62,12 +62,12 @@ impl Held {
 #[derive(Default, Debug)]
 struct Lock {
     held: BTreeMap<u64, Held>,
-    /// In the order in which they came: true if shared.
+    /// In the order of arrival: true if shared.
     waiting: Vec<(u64, bool)>,
 }
 
 impl Lock {
-    /// True if a session that does not have it so already must wait for another's lock.
+    /// True if a session without such a hold must wait for another's lock.
     fn is_held_against(&self, session: u64, is_shared: bool) -> bool {
         let mut others = self.held.iter().filter(|(other, _)| **other != session);
         others.any(|(_, held)| !is_shared || held.is_exclusive())
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// True if a session that waits for a lock waits for itself: each that is in its way waits in turn.
+    /// True if a session that waits for a lock would wait for itself: each session in its way waits in turn.
     fn is_circle(&self, session: u64) -> bool {
         let (mut open, mut seen) = (vec![session], BTreeSet::new());
         while let Some(waits) = open.pop() {
@@ -219,7 +219,7 @@ impl AdvisoryLocks {
     }
 }
 
-/// A session's way to the locks.
+/// A session's access to the locks.
 #[derive(Clone, Debug)]
 pub(crate) struct Locker {
     locks: Arc<AdvisoryLocks>,
@@ -227,7 +227,7 @@ pub(crate) struct Locker {
 }
 
 impl Locker {
-    /// Takes a lock if nothing is in its way.
+    /// Takes a lock if no other session is in its way.
     ///
     /// # Errors
     /// `53200` beyond the bound.
@@ -273,7 +273,7 @@ impl Locker {
         taken
     }
 
-    /// Gives a lock of the session back, once. False if it does not have it.
+    /// Releases one hold of the session on a lock. False if it does not have it.
     pub fn release(&self, key: Key, is_shared: bool) -> bool {
         let mut has = false;
         self.locks.state().change_one(self.session, key, |held| {

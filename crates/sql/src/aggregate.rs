@@ -180,7 +180,7 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 35] = {
     ]
 };
 
-/// An aggregate and the name by which it is called.
+/// An aggregate, and its name in the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub name: &'static str,
@@ -213,7 +213,7 @@ pub(crate) struct Aggregate {
     pub filter: Option<Expr>,
     /// The separator of [`AggregateKind::Texts`].
     pub separator: Option<Expr>,
-    /// The order in which values are put together.
+    /// The order in which values are combined.
     pub order: Vec<SortKey>,
     /// The arguments of [`AggregateKind::OrderedSet`] before `WITHIN GROUP`.
     pub direct: Vec<Expr>,
@@ -226,7 +226,7 @@ impl Aggregate {
         found.map(|(name, kind, _)| Named { name, kind: *kind })
     }
 
-    /// The aggregate that a function is.
+    /// The aggregate of a function's name.
     pub fn called(function: &ast::Function, name: &str) -> Option<Named> {
         match OrderedSet::of(function, name) {
             Some((name, set)) => Some(Named {
@@ -393,7 +393,7 @@ impl Aggregate {
         is_sum && self.of == SqlType::Numeric && !self.is_distinct
     }
 
-    /// True if values are put together, so that nulls and their order matter.
+    /// True if values are combined, so that nulls and their order matter.
     fn collects(&self) -> bool {
         matches!(
             self.kind,
@@ -437,7 +437,7 @@ pub(crate) struct KeySets {
     pub place: usize,
 }
 
-/// An expression of a statement as text. Trees are the same if they are written the same: `==` of the parser's compiles
+/// An expression of a statement as text. Trees are equal if their texts are: `==` of the parser's trees would compile
 /// that of all its structures.
 #[derive(Clone, PartialEq, Debug)]
 struct TreeText {
@@ -453,7 +453,7 @@ impl TreeText {
         }
     }
 
-    /// Writes no text of a tree of another kind.
+    /// Writes no text for a tree of another kind.
     fn is_of(&self, tree: &Tree) -> bool {
         self.kind == discriminant(tree) && self.text == tree.to_string()
     }
@@ -539,7 +539,7 @@ impl Grouping {
         }))
     }
 
-    /// The place of an aggregate, which may be there already.
+    /// The place of an aggregate, which may be a known one.
     pub fn add(&mut self, aggregate: Aggregate) -> Typed {
         let spec = aggregate.result_spec();
         let found = self.aggregates.iter().position(|there| *there == aggregate);

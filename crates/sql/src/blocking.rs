@@ -43,7 +43,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(crate) struct Unblocked<T>(Arc<Shared<T>>);
 
-/// Says that the work has ended, also if it unwinds.
+/// Marks the work as ended, also if it unwinds.
 struct Ending<T>(Arc<Shared<T>>);
 
 impl<T> Drop for Ending<T> {
@@ -76,7 +76,7 @@ fn awaited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Wor
     (Box::new(work), Unblocked(shared))
 }
 
-/// Runs something that waits without holding up the task that awaits it.
+/// Runs a function that waits, without delaying the task that awaits it.
 pub(crate) fn unblocked<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Unblocked<T> {
@@ -119,7 +119,7 @@ pub(crate) enum Priority {
 const LOW: i32 = 10;
 
 impl Priority {
-    /// Gives it to the calling thread.
+    /// Sets it for the calling thread.
     fn take(self) {
         if self == Priority::Low {
             // The call names no process: Linux keeps priorities by thread. A system that refuses leaves the priority
@@ -164,7 +164,7 @@ impl Threads {
         }))
     }
 
-    /// Runs something on one of them.
+    /// Runs a function on one of them.
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -185,7 +185,7 @@ impl Threads {
     }
 }
 
-/// Begins a thread, which is counted already.
+/// Starts a thread, which is counted already.
 fn begin(queue: &Arc<Queue>) {
     let own = queue.clone();
     if std::thread::Builder::new()

@@ -109,8 +109,8 @@ impl Database {
         Ok(procedures.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Calls a procedure as a part of a transaction, which is to be undone if it fails; `None` if there is none of this
-    /// name. One that the program registered is given texts.
+    /// Calls a procedure as a part of a transaction, which the caller undoes if it fails; `None` if there is none of
+    /// this name. A registered procedure gets texts.
     ///
     /// # Errors
     /// `42501` if the caller may not; `25006` if it may write, and is to read only; `42883` if it has another number of
@@ -146,7 +146,7 @@ impl Database {
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
-        // A call so has no statement of its own at whose end it would be checked.
+        // Such a call has no statement whose end would check them.
         let last = last.and_then(|last| at_commit(tx).map(|()| last));
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();

@@ -15,8 +15,8 @@ use sardonyx_rows::condition::{
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Has conditions of tables that are written in SQL tested by this crate, in the whole process. Opening a
-/// [`Database`](crate::Database) does so, too.
+/// Has this crate test conditions of tables in SQL, in the whole process. Opening a [`Database`](crate::Database) does
+/// so, too.
 pub fn enforce_checks() {
     speak_sql(CompileSql {
         check: |check| match RowCondition::of(check) {
@@ -96,7 +96,7 @@ impl RowExpression for ColumnValue {
     }
 }
 
-/// The value of an expression that asks for nothing but a row's values, by the columns' numbers.
+/// The value of an expression over a row's values only, by the columns' numbers.
 ///
 /// # Errors
 /// A value that cannot be computed.
@@ -138,7 +138,7 @@ impl RowFilter {
         columns.into_iter().collect()
     }
 
-    /// True if it is true of a row, of which these are the values by the columns' numbers.
+    /// True if the condition is true for a row with these values, by the columns' numbers.
     ///
     /// # Errors
     /// A value that cannot be computed.

@@ -9,7 +9,7 @@ pub(crate) enum Class {
     Empty,
     /// It begins or ends a transaction, or a part of one.
     Control,
-    /// It is of the session: its parameters, its prepared statements.
+    /// It concerns the session: its parameters, its prepared statements.
     Session,
     /// It only reads.
     Read,
@@ -17,7 +17,7 @@ pub(crate) enum Class {
     Write,
     /// It changes tables.
     Define,
-    /// It is about the database's files.
+    /// It concerns the database's files.
     Maintenance,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Special {
 }
 
 impl Special {
-    /// The one that a text is, if it is one.
+    /// The statement of a text, if it is one.
     pub fn of_text(text: &str) -> Option<Special> {
         let text = text.trim().trim_end_matches(';').trim_end();
         if text.contains(';') {

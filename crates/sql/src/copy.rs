@@ -64,7 +64,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
     Ok((of, *to, options))
 }
 
-/// Checks a statement before it is run. Returns how many columns it has.
+/// Checks a statement before it runs. Returns its number of columns.
 ///
 /// # Errors
 /// Invalid SQL.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A command on a cursor.
 #[derive(Clone, Debug)]
 pub enum CursorCommand {
-    /// Runs a query, whose rows are given later.
+    /// Runs a query, whose rows are fetched later.
     Declare {
         /// The cursor's name.
         name: String,
@@ -29,13 +29,13 @@ pub enum CursorCommand {
         /// True if its rows are fetched in any direction (`SCROLL`).
         scrolls: bool,
     },
-    /// Gives the next rows, or passes over them.
+    /// Gives the next rows, or skips them.
     Fetch {
         /// The cursor's name.
         name: String,
         /// The rows to fetch.
         direction: Direction,
-        /// True if they are passed over (`MOVE`).
+        /// True if they are skipped (`MOVE`).
         is_move: bool,
     },
     /// Forgets a cursor; `None` for all.
@@ -71,7 +71,7 @@ impl From<Fetch> for CursorCommand {
 /// The command on a cursor that a parsed statement is, if it is one.
 ///
 /// # Errors
-/// `0A000` for cursors that are not there.
+/// `0A000` for unsupported cursors.
 pub(crate) fn command_of(
     text: &Arc<str>,
     statement: &Statement,

@@ -37,7 +37,7 @@ pub struct Database {
     readers: Threads,
     workers: Threads,
     memory: Arc<Budget>,
-    /// Redis' clients are served, too.
+    /// True if Redis clients are served, too.
     has_keyspace: AtomicBool,
     /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
@@ -223,7 +223,7 @@ impl Database {
         self.has_keyspace.store(true, Ordering::Release);
     }
 
-    /// True if the keys of Redis' clients are in use.
+    /// True if the keys of Redis clients are in use.
     pub(crate) fn has_keyspace(&self) -> bool {
         self.has_keyspace.load(Ordering::Acquire)
     }
@@ -292,7 +292,7 @@ impl Database {
         format!("pg_temp_{number}").into()
     }
 
-    /// Has new sessions be of greater numbers than one whose temporary tables are left.
+    /// Gives new sessions greater numbers than one whose temporary tables are left.
     pub(crate) fn sessions_begin_behind(&self, number: u64) {
         let next = number.saturating_add(1);
         self.next_session.fetch_max(next, Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl Database {
         &self.counters
     }
 
-    /// Has a counter for each sequence that is stored.
+    /// Makes a counter for each stored sequence.
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
@@ -337,7 +337,7 @@ fn posting(of: &Weak<Database>) -> Arc<Posting> {
     let (waits, runs) = (of.clone(), of.clone());
     let is_durable = move || {
         let database = waits.upgrade()?;
-        // With a turn of its own: the call that posted has ended then, and a state from before it does not count.
+        // This needs a turn of its own: the call that posted has ended then, and a state from before it does not count.
         let turn = database.tables()?.turn().ok()?;
         turn.all_durable().wait().ok()
     };
@@ -351,7 +351,7 @@ fn posting(of: &Weak<Database>) -> Arc<Posting> {
     )
 }
 
-/// Drops the next contents of tables that a process left which ended while it made them.
+/// Drops the next contents of tables that a process left when it ended while it made them.
 ///
 /// # Errors
 /// The engine's.
@@ -359,7 +359,7 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
     if tables.read(|view| Ok(view.has_next_contents()))? {
         let turn = tables.turn()?;
         match turn.run(Durability::Deferred, |tx| tx.forget_all_beside()) {
-            // A database whose log is full is to be read all the same. Then they are dropped later.
+            // A database whose log is full can still be read. They are dropped later.
             Ok(()) | Err(Error::Limit(_) | Error::Full(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -367,7 +367,7 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Gives the objects of a database that was made before their index, and notes the materialized views that it has.
+/// Adds the index of its objects to a database of an older version, and notes its materialized views.
 ///
 /// # Errors
 /// The engine's.
@@ -395,7 +395,7 @@ fn index_objects(tables: &Tables) -> Result<(), SqlError> {
         unnoted.try_for_each(|number| put_object(tx, kind::MATERIALIZED, number, ""))
     });
     match indexed {
-        // A full database is to be read all the same: objects are found one by one, and a later opening adds the index.
+        // A full database can still be read: objects are found one by one, and a later opening adds the index.
         Err(error) if error.code.starts_with("53") || error.code.starts_with("54") => Ok(()),
         indexed => indexed,
     }

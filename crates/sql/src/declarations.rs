@@ -33,21 +33,21 @@ pub struct Declaration {
     /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` (of a
     /// sequence).
     pub kind: &'static str,
-    /// Its name; of an index, a reference or a comment the table's.
+    /// The name; for an index, a reference or a comment the table's.
     pub name: String,
     /// A statement that ends in `;`. The comment of the database, and a schema that SQL cannot create, is a remark
     /// instead.
     pub sql: String,
 }
 
-/// All that creates a database's schema again, in its order.
+/// All statements that create a database's schema again, in their order.
 ///
 /// # Errors
 /// The engine's; `XX001` if an object in the database cannot be read.
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
     let mut relations = relations(source)?;
-    // Temporary tables go with their sessions.
+    // Temporary tables are dropped with their sessions.
     relations.retain(|relation| !is_temporary(relation.schema_name()));
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(source, kind::SEQUENCE)? {
@@ -169,7 +169,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The sequences that are no column's.
+    /// The sequences without a column.
     fn sequences(&mut self, relations: &[Relation]) {
         let owned = owners(relations, &self.sequences);
         let free = self.sequences.iter();
@@ -417,7 +417,7 @@ fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<St
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
     let (kept, name, query) = (name, written(name), &view.query);
-    // Its tables may have got columns since, which are none of the view's.
+    // Its tables may have new columns, which do not belong to the view.
     if query_width(source, view)? == view.columns.len() {
         return Ok(format!("CREATE VIEW {name} ({columns}) AS {query};"));
     }

@@ -13,7 +13,7 @@ use sardonyx_rows::TableError;
 /// Makes a value of a row's columns, by their numbers.
 pub(crate) type RowValue<'v> = &'v mut dyn FnMut(&[Value]) -> Result<Value, TableError>;
 
-/// A transaction in which tables are made, changed and dropped: of any store that can.
+/// A transaction in which tables are created, changed and dropped, in any store that supports it.
 pub(crate) trait DefineTarget: WriteTarget {
     /// The tables, to read.
     fn view(&self) -> &dyn Source;
@@ -90,7 +90,7 @@ pub(crate) trait DefineTarget: WriteTarget {
         value: RowValue<'_>,
     ) -> Result<(), Error>;
 
-    /// Has a column be null that has always a value.
+    /// Makes a column nullable that always had a value.
     ///
     /// # Errors
     /// An error of the engine.
@@ -108,7 +108,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
-    /// Takes an index from a table that gets it again.
+    /// Takes an index from a table, which gets it again.
     ///
     /// # Errors
     /// An error of the engine.

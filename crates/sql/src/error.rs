@@ -18,7 +18,7 @@ use sardonyx_storage::log::LogError;
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
-/// The codes that are used here, by their names in PostgreSQL's list.
+/// The codes in use, by their names in PostgreSQL's list.
 pub mod code {
     macro_rules! codes {
         ($($name:ident = $code:literal;)*) => {$(
@@ -124,10 +124,10 @@ pub(crate) enum Violation {
         table: String,
         name: String,
         values: Vec<Value>,
-        /// The row to which others refer was to go.
+        /// True if the row to which others refer was to be deleted.
         is_referenced: bool,
     },
-    /// A value is none of a domain: the numbers of the domain, and of its condition.
+    /// A value is outside a domain: the numbers of the domain, and of its condition.
     Domain { domain: u32, check: u32 },
 }
 
@@ -136,7 +136,7 @@ pub(crate) enum Violation {
 #[error("{}", .0.fields.message)]
 pub struct SqlError(Box<Raised>);
 
-/// An error as it goes through the statements.
+/// An error on its way through the statements.
 #[derive(Clone, Debug)]
 struct Raised {
     fields: ErrorFields,

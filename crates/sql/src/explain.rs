@@ -87,7 +87,7 @@ pub(crate) fn explain(
     Ok(lines)
 }
 
-/// The lines for a statement that writes, which is run.
+/// The lines for a statement that writes. It runs.
 ///
 /// # Errors
 /// Invalid SQL.

@@ -23,7 +23,7 @@ use std::mem::discriminant;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// So long at most is waited for the follower to look at the log.
+/// The most time to wait for the follower's look at the log.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The way in which sessions read tables that are followed.
@@ -31,7 +31,7 @@ const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 pub struct FollowOptions {
     /// A read of an older state is refused (`57P03`); by default any state is read.
     pub bound: Option<AgeBound>,
-    /// Says in a sentence where changes are to be made, for those whose changes are refused.
+    /// Returns a sentence about the program in which changes are made, for refused statements.
     pub says_who_writes: Option<SaysWhoWrites>,
 }
 
@@ -40,7 +40,7 @@ pub struct FollowOptions {
 pub struct AgeBound {
     /// The greatest age.
     pub age_max: Duration,
-    /// The last moment at which the directory had all that there was, and its age; `None` if there was none yet.
+    /// The last moment at which the directory had all changes of its source, and its age; `None` before the first.
     pub caught_up: CaughtUp,
 }
 
@@ -118,7 +118,7 @@ impl Followed {
     /// `57P03` if it is further behind than is allowed; the reason for which following failed; `XX001` if it cannot be
     /// read; an interruption of the wait.
     pub fn committed(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Committed, SqlError> {
-        // Not under the lock: it may be waited for.
+        // Not under the lock: this may wait.
         let snapshot = self.snapshot(interrupt)?;
         let space = snapshot.space();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);

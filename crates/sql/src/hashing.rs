@@ -70,7 +70,7 @@ pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
     }
 }
 
-/// The hash of values behind others.
+/// The hash of values after others.
 pub(crate) fn hashed(before: u64, hash: u64) -> u64 {
     mixed(before, hash)
 }
@@ -194,7 +194,7 @@ mod tests {
             let mut table = HashTable::default();
             let mut model: HashMap<u64, Vec<usize>> = HashMap::new();
             for (place, hash) in hashes.iter().enumerate() {
-                // Some share a bucket, and not the hash.
+                // Some places share a bucket, and not the hash.
                 let hash = hash * 8;
                 table.push(hash);
                 model.entry(hash).or_default().push(place);

@@ -28,7 +28,7 @@ use sqlparser::ast::Statement;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The columns of a table that rows are given for.
+/// The columns of a table for which rows are given.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub plan: InsertPlan,
@@ -37,7 +37,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// For the columns of these names, or for all if there are none.
+    /// For the columns of these names, or for all without names.
     ///
     /// # Errors
     /// `42P01`, `42703` if there are none; `42501` if the rights do not suffice.

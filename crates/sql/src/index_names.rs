@@ -78,7 +78,7 @@ pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String>
     Some(if is_call { text } else { format!("({text})") })
 }
 
-/// The expression of a generated column as people read it.
+/// The expression of a generated column for people.
 pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
     let text = schema.declared(column)?.generated()?;
     Some(shown_check(text, schema))
@@ -92,14 +92,14 @@ pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(Strin
     Some((name, spec_of(declared).ok()?))
 }
 
-/// The condition of a partial index as people read it.
+/// The condition of a partial index for people.
 pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
     let first = index.key.first().filter(|_| schema.is_partial(index))?;
     let text = shown_generated(schema, first.column)?;
     Some(unwrapped(&text).to_string())
 }
 
-/// The name of an index's column in errors; `None` of the one that is not seen.
+/// The name of an index's column in errors; `None` for the hidden one.
 pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
     if let Some(column) = relation.numbered_column(column) {
         return Some(KeyName {

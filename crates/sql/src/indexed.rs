@@ -21,7 +21,7 @@ use sardonyx::schema::{Declared, Schema, Value};
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::Expr as Tree;
 
-/// The columns of a table as its expressions may name them.
+/// The columns of a table for its expressions.
 pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
     let columns = relation.columns.iter().map(|column| NamedColumn {
         number: column.number,
@@ -37,7 +37,7 @@ pub(crate) struct ColumnValue {
     pub column: usize,
     expr: Expr,
     spec: TypeSpec,
-    /// A value that is rounded when it is stored is an error.
+    /// True if a value that would be rounded when it is stored is an error.
     is_exact: bool,
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn index_expression(
         (of, None),
         &TypeNames::in_zone(zone),
     )?;
-    // A type's modifier limits values, and these are to be found whole.
+    // A type's modifier limits values, and searches need whole ones.
     let kind = match typed.kind() {
         SqlType::Unknown => SqlType::Text,
         kind => kind,

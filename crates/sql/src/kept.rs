@@ -12,7 +12,7 @@ use sqlparser::ast::{
 
 const OTHER: &str = "a clause of another database system";
 
-/// Refuses the first of some clauses that is asked for.
+/// Refuses the first clause that the statement has.
 fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
@@ -98,7 +98,7 @@ fn check(statement: &Statement) -> Result<(), SqlError> {
             source: _,
             to: _,
             target: _,
-            // Taken one by one where COPY is run.
+            // They are handled one by one where COPY runs.
             options: _,
             legacy_options: _,
             payload,
@@ -347,12 +347,12 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
             alias: _,
             sample,
         } => refuse("FROM", &[(sample.is_some(), "TABLESAMPLE")]),
-        // Taken apart where they are planned, or refused there.
+        // They are handled where they are planned, or refused there.
         _ => Ok(()),
     }
 }
 
-/// `EXPLAIN` with its options as the fields that they are.
+/// Converts the options of `EXPLAIN` to its fields.
 fn explain(statement: &mut Statement) -> Result<(), SqlError> {
     let Statement::Explain {
         describe_alias: _,

@@ -11,7 +11,7 @@ use crate::source::Source;
 use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
-/// The tables, each with the columns and indexes that it is made with.
+/// The tables, each with the columns and indexes of its creation.
 const TABLES: [(&str, &[&str], &[&str]); 11] = [
     (
         "kv",
@@ -45,10 +45,10 @@ const TABLES: [(&str, &[&str], &[&str]); 11] = [
     ),
 ];
 
-/// The tables of a database other than the first are named after its: `kv_db1`, `kv_db1_expiry`.
+/// The tables of another database than the first are named after its number: `kv_db1`, `kv_db1_expiry`.
 const OF_DATABASE: &str = "kv_db";
 
-/// The table that one of a name is, or is made like: those of the databases are like the first one's.
+/// The table of a name, or its model: those of other databases are like the first one's.
 fn own(
     name: &str,
 ) -> Option<&'static (
@@ -87,7 +87,7 @@ fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     })
 }
 
-/// Checks that a statement may change a table, or make one of the name.
+/// Checks that a statement may change a table, or create one of the name.
 ///
 /// # Errors
 /// `42501` if it is one of the keyspace's.

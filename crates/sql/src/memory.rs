@@ -140,7 +140,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// Counts bytes no more that were counted.
+    /// Stops counting bytes.
     pub fn give_back(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
         if let Some(spent) = self.spent {

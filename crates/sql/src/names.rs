@@ -204,12 +204,12 @@ pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String
 /// The longest name, in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 63;
 
-/// The name of a column's sequence.
+/// The usual name of a column's sequence.
 pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
     object_name(table, column, "seq")
 }
 
-/// The name of a primary key that was not given one.
+/// The usual name of a primary key.
 pub(crate) fn name_of_primary(table: &str) -> String {
     object_name(table, "", "pkey")
 }

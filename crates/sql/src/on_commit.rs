@@ -6,7 +6,7 @@ use sqlparser::ast;
 /// The effect of a commit on a temporary table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum OnCommit {
-    /// It has no rows behind a commit.
+    /// It has no rows after a commit.
     DeleteRows,
     /// It is no more.
     Drop,

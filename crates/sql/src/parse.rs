@@ -115,7 +115,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     }
 }
 
-/// The statements that a parser has before it.
+/// Parses all statements of a parser.
 fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError> {
     let mut statements = Vec::new();
     loop {
@@ -169,7 +169,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
     }
 }
 
-/// The statements of a text that is kept in the database, or was made here: it uses no cursors, which are of clients.
+/// Parses a text that is kept in the database, or was made here: it has no cursors, which only clients have.
 ///
 /// # Errors
 /// As [`parse`]; `0A000` for `FETCH` and `MOVE`.
@@ -222,7 +222,7 @@ pub(crate) fn parser_of(text: &str) -> Result<Parser<'static>, SqlError> {
     Ok(parser_of_tokens(tokens(text)?))
 }
 
-/// Runs something on a stack of its own, deep enough for any text within the bounds.
+/// Runs a function on a stack of its own, deep enough for any text within the bounds.
 fn on_deep_stack<R: Send>(body: impl FnOnce() -> R + Send) -> Result<R, SqlError> {
     let refused = || {
         SqlError::new(
@@ -351,8 +351,8 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// The tokens without the modes that the parser does not know, and that ask for nothing more than all have: `[NOT]
-/// DEFERRABLE` of a transaction, since one that reads never waits nor fails; `NO KEY` and `KEY` of a lock of rows.
+/// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,
+/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows.
 fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_one = |token: &TokenWithSpan| {
         matches!(&token.token, Token::Word(word)

@@ -23,7 +23,7 @@ pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
 /// The beginning of a name that names nothing: no kept name begins so.
 pub(crate) const NOWHERE: char = '.';
 
-/// The name under which the database keeps something of a schema.
+/// The name under which the database keeps an object of a schema.
 pub(crate) fn kept(schema: &str, name: &str) -> String {
     match schema == PUBLIC && !name.contains('.') {
         true => name.to_string(),
@@ -31,7 +31,7 @@ pub(crate) fn kept(schema: &str, name: &str) -> String {
     }
 }
 
-/// The schema and the name of something, of the name under which it is kept.
+/// The schema and the name of an object, from its kept name.
 pub(crate) fn split(kept: &str) -> (&str, &str) {
     match kept.split_once('.') {
         Some((schema, name)) if !schema.is_empty() && !name.is_empty() => (schema, name),
@@ -49,7 +49,7 @@ pub(crate) fn schema_of(kept: &str) -> &str {
     split(kept).0
 }
 
-/// A name in the schema of something else.
+/// A name in the schema of another object.
 pub(crate) fn beside(kept_name: &str, name: &str) -> String {
     kept(schema_of(kept_name), name)
 }

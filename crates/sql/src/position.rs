@@ -3,13 +3,13 @@
 use sqlparser::ast::{Expr, Spanned};
 use sqlparser::tokenizer::Location;
 
-/// Marks a place as line and column, to be made a character's number when the text is at hand: see [`resolve`].
+/// Marks a place as line and column. [`resolve`] converts it to a character's number when the text is available.
 const LINE: usize = 1 << 32;
 
 /// The place of an expression's first character, as line and column in one number.
 pub(crate) fn position_of(tree: &Expr) -> Option<usize> {
     of_location(match tree {
-        // Their spans are found without walking through them.
+        // Their spans are found without walking through the tree.
         Expr::Identifier(name) => name.span.start,
         Expr::CompoundIdentifier(names) => names.first()?.span.start,
         Expr::Value(value) => value.span.start,

@@ -58,7 +58,7 @@ pub struct Prepared {
     sets_session: bool,
     /// True if its text may notify sessions by a function.
     notifies: bool,
-    /// True if it changes nothing besides.
+    /// True if it changes nothing else.
     only_signals: bool,
     /// True if it may wait: for an advisory lock, or asleep.
     waits: bool,
@@ -77,7 +77,7 @@ const SESSION_FUNCTIONS: [&str; 9] = [
     "pg_sleep",
 ];
 
-/// A statement's step with a savepoint.
+/// A statement's command on a savepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SavepointStep {
     /// `SAVEPOINT`
@@ -154,7 +154,7 @@ impl Prepared {
         rights.clone()
     }
 
-    /// Names are looked up so from now on: a plan of other tables is forgotten.
+    /// Sets the search path for its names: a plan of other tables is dropped.
     pub(crate) fn look_in(&self, path: &Arc<SearchPath>) {
         let mut rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
         let before = rights.path();
@@ -169,7 +169,7 @@ impl Prepared {
         }
     }
 
-    /// True if it may wait, so that it runs outside of the serial stage.
+    /// True if it may wait, so that it runs outside the serial stage.
     pub(crate) fn waits(&self) -> bool {
         self.waits
     }
@@ -196,7 +196,7 @@ impl Prepared {
         }
     }
 
-    /// A statement that is of a cursor.
+    /// A statement on a cursor.
     pub(crate) fn of_cursor(text: Arc<str>, command: CursorCommand) -> Prepared {
         Prepared {
             cursor: Some(command),
@@ -214,7 +214,7 @@ impl Prepared {
         }
     }
 
-    /// True if it makes something temporary, by that word or in the session's own schema.
+    /// True if it creates a temporary object, by that word or in the session's own schema.
     pub(crate) fn makes_temporary(&self) -> bool {
         let is_own = |name: &ObjectName| matches!(qualified(name), Ok((Some(schema), _)) if schema == TEMPORARY);
         match &self.statement {
@@ -227,7 +227,7 @@ impl Prepared {
         }
     }
 
-    /// True if it makes a temporary table to which a commit does something.
+    /// True if it creates a temporary table on which a commit has an effect.
     pub(crate) fn ends_at_commit(&self) -> bool {
         match &self.statement {
             Some(Statement::CreateTable(create)) => {
@@ -356,7 +356,7 @@ impl Prepared {
         }
     }
 
-    /// True if it is no statement at all.
+    /// True if it has no statement.
     pub fn is_empty(&self) -> bool {
         self.class == Class::Empty
     }
@@ -376,7 +376,7 @@ impl Prepared {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
-    /// True if it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
+    /// True if it may run in a failed transaction: it ends the transaction, or goes back to a savepoint.
     pub fn ends_failure(&self) -> bool {
         matches!(
             self.statement,
@@ -398,7 +398,7 @@ impl Prepared {
         )
     }
 
-    /// Its step with a savepoint, and the savepoint's name.
+    /// Its command on a savepoint, and the savepoint's name.
     pub fn savepoint(&self) -> Option<(SavepointStep, String)> {
         let (step, name) = match &self.statement {
             Some(Statement::Savepoint { name }) => (SavepointStep::Set, name),
@@ -412,7 +412,7 @@ impl Prepared {
         Some((step, crate::names::name_of(name)))
     }
 
-    /// Its text, or that of which it is a part.
+    /// Its text, or the text of which it is a part.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -464,8 +464,8 @@ impl Prepared {
         self.only_signals
     }
 
-    /// True if it can be run before those that were sent before it are answered: neither it, nor a default that it
-    /// computes, nor a procedure that it calls, asks anything of the session.
+    /// True if it can run before earlier steps are answered. Neither it, nor its defaults, nor its procedures read the
+    /// session's state.
     pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
         if self.asks_session {
             return false;
@@ -496,7 +496,7 @@ impl Prepared {
         stores && matches!(self.class(), Class::Write | Class::Define)
     }
 
-    /// True if it changes which statements have names.
+    /// True if it changes the set of named statements.
     pub fn changes_names(&self) -> bool {
         matches!(
             self.statement,

@@ -142,7 +142,7 @@ impl Compiled {
         Ok(last)
     }
 
-    /// The same of one that [only reads](Compiled::only_reads), in a state of the tables.
+    /// The same for one that [only reads](Compiled::only_reads), in a state of the tables.
     ///
     /// # Errors
     /// The error of a statement.
@@ -187,7 +187,7 @@ pub(crate) fn compiled(
     Ok(Some(compiled))
 }
 
-/// True if the procedure of a `CALL` is known to ask nothing of the session: it has run, or is a program's.
+/// True if the procedure of a `CALL` is known not to read the session's state: it has run, or is a program's.
 pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
     let Ok(name) = of_public(&function.name) else {
         return false;
@@ -204,12 +204,12 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
         })
 }
 
-/// True if a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
+/// True if a call may look at many rows, or write many. A program's procedure counts as short.
 pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
     of_public(&function.name).map_or(true, |name| may_take_long(&name, database))
 }
 
-/// The same of a procedure of this name.
+/// The same for a procedure of this name.
 pub(crate) fn may_take_long(name: &str, database: &Database) -> bool {
     if database.registered(name).is_some() {
         return false;
@@ -311,7 +311,7 @@ pub(crate) fn call(
     let wanted = procedure
         .as_ref()
         .map(|procedure| procedure.parameters.len());
-    // They are compiled again only if another procedure of the name came meanwhile.
+    // They are compiled again only if another procedure of the name was created meanwhile.
     let known = prepared.arguments().get();
     let fresh;
     let expressions = match known.filter(|known| wanted.is_none_or(|wanted| wanted == known.len()))

@@ -48,7 +48,7 @@ pub(crate) mod kind {
 /// The properties of a table that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TableNotes {
-    /// Its name when this was written: of another table of the number nothing is known.
+    /// The table's name at the time of the notes: they are ignored if the number has another table.
     pub table: String,
     /// True if rows are found by a hidden number.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(crate) struct TableNotes {
     /// The name of the primary key's constraint.
     #[serde(default)]
     pub primary_name: Option<String>,
-    /// The unique index that is the primary key, where the engine's is hidden.
+    /// The unique index that is the primary key, if the engine's key is hidden.
     #[serde(default)]
     pub primary_index: Option<String>,
     /// Unique indexes that are constraints.
@@ -83,7 +83,7 @@ pub(crate) struct TableNotes {
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,
-    /// It has no rows until it is refreshed, and cannot be read.
+    /// True if it has no rows until it is refreshed, and cannot be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpopulated: bool,
     /// The effect of a commit on a temporary table.
@@ -135,7 +135,7 @@ pub(crate) struct ColumnNotes {
     /// The type's number in PostgreSQL's catalogue.
     pub kind: u32,
     pub modifier: i32,
-    /// It may not be null, although the engine's column may.
+    /// True if it may not be null, although the engine's column may.
     #[serde(default)]
     pub not_null: bool,
     /// An expression.
@@ -147,19 +147,19 @@ pub(crate) struct ColumnNotes {
     /// The sequence of which the column draws its numbers, and that belongs to it.
     #[serde(default)]
     pub sequence: Option<String>,
-    /// Other sequences that go with it: `OWNED BY`.
+    /// Other sequences that belong to it: `OWNED BY`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<String>,
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// The number of the domain that it was declared with; the type is the domain's base.
+    /// The number of its declared domain; the type is the domain's base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<u32>,
-    /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
+    /// Its place among the columns, if that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
-    /// The collation that it was declared with.
+    /// Its declared collation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collation: Option<String>,
 }
@@ -189,16 +189,16 @@ pub(crate) struct RelationColumn {
     pub default: DefaultValue,
     pub identity: Option<char>,
     pub sequence: Option<String>,
-    /// Other sequences that go with it.
+    /// Other sequences that belong to it.
     pub owned: Vec<String>,
-    /// Its value is computed of the row's other columns.
+    /// True if its value is computed from the row's other columns.
     pub is_generated: bool,
     /// The number of its domain.
     pub domain: Option<u32>,
 }
 
 impl RelationColumn {
-    /// The sequences that go with it.
+    /// The sequences that belong to it.
     pub fn sequences(&self) -> impl Iterator<Item = &String> {
         self.sequence.iter().chain(&self.owned)
     }
@@ -263,7 +263,7 @@ impl Relation {
         let columns = columns.filter(|(place, _)| !is_hidden(&schema, *place));
         let columns = columns.map(|(place, column)| {
             let noted = notes.columns.get(&place);
-            // A program without SQL declares columns and notes nothing.
+            // A program without SQL declares columns and has no notes.
             let declared = match noted {
                 Some(_) => None,
                 None => schema.declared(place),
@@ -290,7 +290,7 @@ impl Relation {
                 not_null: !column.is_nullable()
                     || noted.or(own.as_ref()).is_some_and(|noted| noted.not_null),
                 default: match (default, declared.and_then(|own| own.default.as_ref())) {
-                    // Its default was dropped. A column of a domain has that of the domain otherwise.
+                    // Its default was dropped. Otherwise a column of a domain has that of the domain.
                     (Some(text), _)
                         if text == "null" && noted.is_none_or(|noted| noted.domain.is_none()) =>
                     {
@@ -390,7 +390,7 @@ impl Relation {
             || self.primary_constraint().as_deref() == Some(name)
     }
 
-    /// The name of the constraint that is the primary key, if it has one that is seen.
+    /// The name of the primary key's constraint, if the key is not hidden.
     pub fn primary_constraint(&self) -> Option<String> {
         match (&self.notes.primary_index, self.notes.hidden_key) {
             (Some(index), _) => Some(index.clone()),
@@ -404,7 +404,7 @@ impl Relation {
         }
     }
 
-    /// The numbers of the primary key's columns, if it has one that is seen.
+    /// The numbers of the primary key's columns, if the key is not hidden.
     pub fn primary_columns(&self) -> Vec<usize> {
         let of = |key: &[sardonyx::schema::KeyPart]| key.iter().map(|part| part.column).collect();
         match (&self.notes.primary_index, self.notes.hidden_key) {
@@ -461,7 +461,7 @@ pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, St
     objects_with(source, kind, &|_| true)
 }
 
-/// The objects of a kind of which this is true, by name.
+/// The objects of a kind that meet a condition, by name.
 fn objects_with(
     source: &dyn Source,
     kind: &str,
@@ -497,7 +497,7 @@ fn objects_with(
     Ok(found)
 }
 
-/// True if objects are found by their kind, in the table of this number.
+/// True if the table of this number has an index by kind.
 fn finds_kinds(source: &dyn Source, number: u16) -> bool {
     let schema = source.schema(number);
     schema.is_some_and(|schema| schema.indexes.iter().any(|index| index.name == BY_KIND))
@@ -545,7 +545,7 @@ fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes,
         .unwrap_or_default())
 }
 
-/// The materialized views. The notes of other tables are not parsed: each definition looks for these.
+/// The materialized views. The notes of other tables are not parsed, since each definition reads these.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -634,7 +634,7 @@ pub(crate) fn table_oid(number: u16) -> u32 {
     16_384 + u32::from(number)
 }
 
-/// A column that is stored into.
+/// A column as a target of values.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredColumn {
     pub number: usize,
@@ -656,13 +656,13 @@ impl StoredColumn {
         }
     }
 
-    /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
+    /// A value as the engine stores it in this column. Nulls are checked when the row is whole.
     ///
     /// # Errors
     /// As [`stored`].
     pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
         match (stored(value, self.spec)?, self.beyond_sql()) {
-            // SQL's type for integers that none of its own has.
+            // SQL has no integer type with these values.
             (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
             (value, _) => Ok(value),
         }
@@ -698,7 +698,7 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
             && Relation::numbered(source, *number)
                 .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
     };
-    // The table's name is in that of its key, but for one that was cut.
+    // The table's name is in that of its key, unless that was truncated.
     let mut tables = match local_name.strip_suffix("_pkey") {
         None => return None,
         Some(table) if local_name.len() < NAME_BYTES_MAX => {

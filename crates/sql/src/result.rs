@@ -84,7 +84,7 @@ pub enum Outcome {
     /// It failed; all steps to the next [`Step::Sync`] are skipped. For a [`Step::Sync`]: steps of several flights
     /// before it could not be committed.
     Failed(SqlError),
-    /// It was not run, since one before it failed.
+    /// It did not run, since one before it failed.
     Skipped,
     /// For [`Step::Sync`]: the state of the session's transaction.
     Synced(TransactionStatus),
@@ -95,13 +95,13 @@ pub enum Outcome {
 pub struct Complete {
     /// The protocol's name of it: `INSERT 0 1`. If more rows follow in a stream, it counts the rows here.
     pub tag: Tag,
-    /// The rows that it gives, if it is one that gives rows.
+    /// The rows, if the statement gives rows.
     pub rows: Option<Rows>,
     /// Warnings and notices for the client.
     pub notices: Vec<Notice>,
     /// The data of `COPY … TO STDOUT`.
     pub copy_out: Option<Box<CopyData>>,
-    /// The memory that the rows and the data take: keep it as long as them.
+    /// The memory of the rows and the data: keep it as long as them.
     pub memory: Option<Share>,
 }
 
@@ -153,7 +153,7 @@ impl Rows {
     }
 }
 
-/// Rows that follow, to be taken in portions.
+/// Further rows of a result, to be taken in portions.
 ///
 /// Rows of a snapshot are read as they are taken. The snapshot is kept meanwhile, up to the engine's bound on memory
 /// for snapshots.
@@ -186,7 +186,7 @@ impl RowStream {
         ))))
     }
 
-    /// Waits until the next rows can be taken at once, where they are computed elsewhere.
+    /// Waits until the next rows can be taken at once, if another thread computes them.
     pub async fn ready(&mut self) {
         match &mut self.0 {
             Rest::Held { .. } => {}

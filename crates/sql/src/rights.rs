@@ -48,13 +48,13 @@ impl From<Access> for Rights {
 }
 
 impl Rights {
-    /// These, but for one table, of which more or less is allowed: `schema.table` outside of the schema `public`.
+    /// These rights, with another access to one table: `schema.table` outside the schema `public`.
     pub fn with_table(mut self, name: impl Into<String>, access: Access) -> Rights {
         self.tables.insert(name.into(), access);
         self
     }
 
-    /// These, of a session that looks up names so.
+    /// These rights, for a session with a search path.
     pub(crate) fn looking_in(&self, path: &Arc<SearchPath>) -> Rights {
         Rights {
             path: path.clone(),

@@ -36,7 +36,7 @@ impl InputRow for Values<'_> {
     }
 }
 
-/// Puts a value into the place of another one: a text into its memory, if there is one.
+/// Replaces a value: a text reuses the memory of the one before.
 pub(crate) fn put(value: ValueRef<'_>, place: &mut Value) {
     match (value, place) {
         (ValueRef::Text(text), Value::Text(there)) => {

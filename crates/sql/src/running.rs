@@ -20,7 +20,7 @@ pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 /// Runs the plan of a query in a state of the tables.
 ///
 /// # Errors
-/// A value that cannot be computed; that the plan changes something.
+/// A value that cannot be computed; a plan that changes something.
 pub(crate) fn read_plan(
     source: &dyn Source,
     plan: &Plan,

@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// The schemas in which a session looks up unqualified names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SearchPath {
-    /// The schema of the session's temporary tables, as soon as it has one.
+    /// The schema of the session's temporary tables, once it has one.
     temporary: Option<Arc<str>>,
-    /// The schemas that it names, in their order, of which some may not be there.
+    /// The schemas of the parameter, in their order; some may not exist.
     schemas: Vec<String>,
-    /// It is a session's, which does not see the temporary tables of others.
+    /// True for a session, which does not see the temporary tables of others.
     is_of_session: bool,
     /// The session's time zone, in which literals are read; UTC if there is none. It is here since a plan is forgotten
     /// when either changes.
@@ -94,7 +94,7 @@ impl SearchPath {
         self.check_own_schema(schema_of(kept))
     }
 
-    /// The same of a schema.
+    /// The same for a schema.
     ///
     /// # Errors
     /// `0A000` if it is of another session's temporary tables.
@@ -142,7 +142,7 @@ impl SearchPath {
         self.find_name(source, schema.as_deref(), &name)
     }
 
-    /// The same of a name whose parts are known.
+    /// The same for a name whose parts are known.
     ///
     /// # Errors
     /// `0A000` for a temporary table of another session; an error of reading.
@@ -165,7 +165,7 @@ impl SearchPath {
     ) -> Result<String, SqlError> {
         if let Some(schema) = schema {
             let found = kept(self.said(schema), name);
-            // One with a point may be older than schemas.
+            // A name with a point may be older than schemas.
             let may_be_old = schema == PUBLIC && name.contains('.');
             return Ok(
                 match may_be_old && !is_there(source, &found)? && is_there(source, name)? {
@@ -178,7 +178,7 @@ impl SearchPath {
             let is_last =
                 schema == PUBLIC && self.schemas.last().is_some_and(|last| last == PUBLIC);
             let found = kept(schema, name);
-            // A name with a point may be one that was there before there were schemas.
+            // A name with a point may be older than schemas.
             if schema == PUBLIC && name.contains('.') && !is_there(source, &found)? {
                 if is_there(source, name)? {
                     return Ok(name.to_string());
@@ -188,7 +188,7 @@ impl SearchPath {
             if is_last {
                 return Ok(found);
             }
-            // Most names are in no schema but the last one: the schema itself is looked for last.
+            // Most names are in no schema but the last one, so the schema itself is looked up last.
             if is_there(source, &found)?
                 && (self.temporary() == Some(schema) || has_schema(source, schema)?)
             {

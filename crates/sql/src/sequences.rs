@@ -84,7 +84,7 @@ pub(crate) struct Counter {
     number: u64,
 }
 
-/// So that numbers of a counter are never taken for those of another one.
+/// Unique numbers, so that a draw is never taken for one of another counter.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Counter {
@@ -157,20 +157,20 @@ pub(crate) struct Draws {
     signals: bool,
     /// The session's last numbers.
     pub session: Drawn,
-    /// The numbers of tables by name, where the statement asks for them.
+    /// The numbers of tables by name, if the statement needs them.
     pub tables: TableNames,
 }
 
 /// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawn {
-    /// None before the first one: sessions take and leave this in each statement.
+    /// `None` before the first one: each statement takes and leaves it.
     pub by_sequence: Option<Arc<HashMap<String, i64>>>,
     pub last: Option<i64>,
 }
 
 impl Draws {
-    /// For a statement of a transaction that changed these, and that drew this before.
+    /// The draws of a statement of a transaction with these changes, which drew `again` before.
     pub fn again(again: Done, changes: Effects) -> Draws {
         Draws {
             again,
@@ -205,7 +205,7 @@ impl Draws {
     /// The signals of the transaction: its notifications, and the channels to which it listens.
     ///
     /// # Errors
-    /// `0A000` where it could not be kept.
+    /// `0A000` where signals could not be kept.
     pub fn signals(&mut self) -> Result<&mut Signals, SqlError> {
         match self.refused.is_none() || self.signals {
             true => Ok(&mut self.changes.signals),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// Parameters with the values that they have at the beginning.
+/// Parameters with their values at the beginning.
 static KNOWN: [(&str, &str); 45] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
@@ -78,7 +78,7 @@ const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
 /// The same outside a transaction.
 const IDLE: &str = "idle_session_timeout";
 
-/// The level of isolation that a transaction asked for; of one that did not, and of the next ones, the usual level.
+/// The level of isolation that the transaction requested; without a request, and for the next ones, the usual level.
 const ISOLATION: &str = "transaction_isolation";
 const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
@@ -148,9 +148,9 @@ struct SettingValues {
     constraints: ConstraintModes,
     limits: Limits,
     path: Arc<SearchPath>,
-    /// The schema of the session's temporary tables, as soon as it has one.
+    /// The schema of the session's temporary tables, once it has one.
     temporary: Option<Arc<str>>,
-    /// A commit does something to one of them.
+    /// True if a commit has an effect on one of them.
     ends_at_commit: bool,
 }
 
@@ -217,7 +217,7 @@ impl SettingValues {
     }
 }
 
-/// All parameters: those that are acted upon or have one value, and those of the planner.
+/// All parameters: those with an effect or with one value, and those of the planner.
 fn all_known() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let planner = planner::PARAMETERS.iter().map(|one| &one.known);
     KNOWN.iter().chain(planner)
@@ -227,7 +227,7 @@ fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
     all_known().find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
-/// True for a name with a point that no extension has: programs keep values of their own in such.
+/// True for a name with a point that no extension has: programs keep values under such names.
 fn is_of_program(name: &str) -> bool {
     name.contains('.') && known(name).is_none()
 }
@@ -284,7 +284,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A parameter and a value that it can have.
+    /// A parameter and a value that is valid for it.
     fn settable(&self, name: &str, value: &str) -> Result<(&'static str, String), SqlError> {
         let (name, _) = known(name).ok_or_else(|| unknown(name))?;
         let is_own = || self.get(name).is_ok_and(|own| own == value);
@@ -301,7 +301,7 @@ impl Settings {
         }
         let mut value = checked(name, value)?;
         if *name == DATE_STYLE && !value.contains(',') {
-            // A style alone leaves the order as it is.
+            // A style without an order keeps the order.
             let now = self.get(DATE_STYLE).unwrap_or_default();
             let order = now.rsplit(", ").next().unwrap_or_default();
             value = format!("{value}, {order}");
@@ -447,7 +447,7 @@ impl Settings {
         &self.values().path
     }
 
-    /// The session has temporary tables, in a schema of this name; or none any more.
+    /// Sets the schema of the session's temporary tables; `None` without any.
     pub fn set_temporary(&mut self, schema: Option<Arc<str>>) {
         let values = self.values_mut();
         values.ends_at_commit &= schema.is_some();
@@ -455,31 +455,31 @@ impl Settings {
         values.read_limits();
     }
 
-    /// A commit does something to a temporary table of the session.
+    /// Notes that a commit has an effect on a temporary table of the session.
     pub fn end_at_commit(&mut self) {
         self.values_mut().ends_at_commit = true;
     }
 
-    /// The schema of the session's temporary tables, if a commit does something to one of them.
+    /// The schema of the session's temporary tables, if a commit has an effect on one of them.
     pub fn ending_at_commit(&self) -> Option<&str> {
         let values = self.values();
         let schema = values.temporary.as_deref();
         schema.filter(|_| values.ends_at_commit)
     }
 
-    /// Notes the level of isolation that the transaction asks for, until its end.
+    /// Notes the level of isolation that the transaction requests, until its end.
     pub fn isolate(&mut self, level: &str) {
         self.values_mut()
             .put(ISOLATION, Some(level.to_string()), true);
     }
 
-    /// Notes the level that later transactions ask for.
+    /// Notes the level that later transactions request.
     pub fn isolate_usually(&mut self, level: &str) {
         self.values_mut()
             .put(USUAL_ISOLATION, Some(level.to_string()), false);
     }
 
-    /// When constraints are checked.
+    /// The times at which constraints are checked.
     pub fn constraints(&self) -> &ConstraintModes {
         &self.values().constraints
     }
@@ -552,7 +552,7 @@ impl Settings {
     }
 }
 
-/// The value as it is kept, if the parameter can have it.
+/// The value in its kept form, if it is valid for the parameter.
 fn checked(name: &str, value: &str) -> Result<String, SqlError> {
     let bare = value.trim().trim_matches('\'');
     let wrong = |what: &str| {

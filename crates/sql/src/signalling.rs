@@ -8,7 +8,7 @@ use crate::result::{Complete, Notice, Tag};
 use sardonyx_base::channels::Listening;
 use sqlparser::ast::{Ident, Statement};
 
-/// Longer names are cut off, in bytes.
+/// The bytes at which longer names are truncated.
 const NAME_BYTES_MAX: usize = 63;
 
 /// Runs such a statement.
@@ -32,7 +32,7 @@ pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Comple
                 true => Listening::ToNone,
                 false => Listening::NoMore(channel.as_bytes().into()),
             };
-            // On a node nothing is listened to.
+            // A node has no listeners.
             if context.database()?.node().is_none() {
                 context.listen(no_more, "UNLISTEN")?;
             }

@@ -17,9 +17,9 @@ use sardonyx_base::channels::{Inbox, Listening, Message, Posted, Posting};
 use sardonyx_base::memory::Budget;
 use std::sync::Arc;
 
-/// Names of channels are shorter, in bytes.
+/// The first length of a channel's name that is too long, in bytes.
 const CHANNEL_BYTES: usize = 64;
-/// Payloads are shorter, in bytes.
+/// The first length of a payload that is too long, in bytes.
 const PAYLOAD_BYTES: usize = 8000;
 /// The most bytes of a transaction's notifications, each counted with [`sardonyx_base::channels::MESSAGE_BYTES`].
 const TRANSACTION_BYTES_MAX: usize = 8 << 20;
@@ -51,7 +51,7 @@ impl Effects {
         }
     }
 
-    /// Forgets the effects behind a mark.
+    /// Forgets the effects after a mark.
     pub fn return_to(&mut self, mark: &EffectsMark) {
         self.sequences = mark.sequences.clone();
         self.signals.return_to(mark.signals);
@@ -74,7 +74,7 @@ impl Signals {
         noted.map_or_else(SignalsMark::default, |noted| noted.mark())
     }
 
-    /// Forgets the signals behind a mark.
+    /// Forgets the signals after a mark.
     pub fn return_to(&mut self, mark: SignalsMark) {
         match &mut self.0 {
             Some(noted) if mark != SignalsMark::default() => noted.return_to(mark),
@@ -139,7 +139,7 @@ impl Signals {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// Commits the signals: the session listens, and the notifications are posted. Returns the post, if they have
     /// listeners.
     fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
         self.0?.committed(posting)

@@ -32,7 +32,7 @@ pub(crate) trait Source {
     /// The schema of the rows of a table.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
-    /// True if the rows of a table are these still, which is cheap to ask.
+    /// True if a table still has the schema. This is cheap.
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool;
 
     /// The number of the table of a name.
@@ -51,7 +51,7 @@ pub(crate) trait Source {
     /// True if the answer is known without a look at the rows.
     fn knows_counts(&self) -> bool;
 
-    /// About how many rows a table has, where that is known; to ask for it is no read.
+    /// The approximate number of a table's rows, if it is known. This is no read.
     fn rows_about(&self, number: u16) -> Option<u64>;
 
     /// The row with a key, if there is one.

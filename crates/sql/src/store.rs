@@ -17,11 +17,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// So often something that was chosen to end a deadlock is run again without asking its client.
+/// The most runs of a transaction that deadlocks end, before its client gets the error.
 pub(crate) const TRIES: usize = 32;
 
 thread_local! {
-    /// This thread runs a node's transaction.
+    /// True if this thread runs a node's transaction.
     static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn runs_on_node() -> bool {
     RUNS.get()
 }
 
-/// Bits of a version that are a process's own.
+/// The bits of a version that belong to the process.
 const OWN_BITS: u32 = 24;
 
 /// The store of a database's tables.
@@ -38,7 +38,7 @@ const OWN_BITS: u32 = 24;
 pub(crate) enum Store {
     /// Main memory.
     Memory(Arc<Tables>),
-    /// A node, with how often sessions of this process changed the catalogue.
+    /// A node, with the number of changes of the catalogue by sessions of this process.
     Node(Arc<dyn NodeStore>, AtomicU64),
     /// Tables that another program has open, to be read.
     Followed(Followed),
@@ -54,7 +54,7 @@ pub(crate) trait NodeStore: Debug + Send + Sync {
     /// the reason for which the node stopped. Nothing is committed then, unless the error allows for a commit.
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
-    /// Has defaults in SQL computed so.
+    /// Sets the function that computes defaults in SQL.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>);
 }

@@ -49,7 +49,7 @@ enum Place {
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,
-    /// The range is looser than the condition that it is made of.
+    /// True if the range has more rows than its condition.
     is_loose: bool,
     columns: Vec<usize>,
     last: Vec<Value>,
@@ -170,7 +170,7 @@ fn place_of(
         Path::Range(path) => {
             let schema = Source::schema(&&**snapshot.space(), access.table);
             let columns = schema.and_then(|schema| key_of(&schema, &path.index));
-            // One that has several ranges is read as a whole.
+            // Several ranges are read as a whole.
             match (columns, path.only_range(with)?) {
                 (Some(columns), Some((range, is_loose))) => Some(Place::Range(RangePlace {
                     range,
@@ -205,7 +205,7 @@ impl RangePlace {
     ) -> Result<bool, SqlError> {
         let mut range = self.range.clone();
         if !self.last.is_empty() {
-            // From the last key on, whose rows that were met are met again first.
+            // The walk continues at the last key, and first meets its rows again.
             let from = Bound::Included(self.last.clone());
             match range.backward {
                 true => range.upper = from,

@@ -36,7 +36,7 @@ impl TableNames {
         Ok(found.and_then(|kept| self.numbers.get(&kept)).copied())
     }
 
-    /// A relation's name as SQL writes it: with its schema, if another one is found without.
+    /// A relation's name in SQL: with its schema, if the name alone finds another one.
     pub fn name(&self, path: &SearchPath, number: u32) -> Option<String> {
         let kept = self.names.get(&number)?;
         Some(match self.finds(path, kept) {

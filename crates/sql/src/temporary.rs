@@ -22,7 +22,7 @@ use crate::virtual_tables::relations;
 use crate::write_target::WriteTarget;
 use sardonyx::{Durability, Tables, Transaction};
 
-/// The temporary tables of a schema to which a commit does something.
+/// The temporary tables of a schema on which a commit has an effect.
 fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
     let mut found = Vec::new();
     for relation in relations(source)? {
@@ -123,13 +123,12 @@ impl Database {
     pub(crate) fn forget_temporary(&self, tables: &Tables) -> Result<(), SqlError> {
         let left = tables.read(|view| Ok(schemas(view)))??;
         for (schema, number) in left {
-            // One without an object was made by no session: a program named its table so.
+            // No session made a schema without an object: a program named its table so.
             if !is_temporary(&schema) || number.is_none() {
                 continue;
             }
             match self.drop_temporary(&schema) {
-                // A database whose log is full is to be read all the same. Then they are dropped later, and are no new
-                // session's.
+                // A database whose log is full can still be read. They are dropped later, and no new session gets them.
                 Err(error) if is_full(&error) => {
                     if let Some(number) = number_of_temporary(&schema) {
                         self.sessions_begin_behind(number);

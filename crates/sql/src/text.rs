@@ -121,7 +121,7 @@ fn stored_text(text: &str) -> Result<Value, SqlError> {
     Ok(Value::Text(text.to_string()))
 }
 
-/// True if a float is not the number of its text, which is too large or too small.
+/// True if a float is not the number of its text, since that is too large or too small.
 fn is_out_of_range(value: f64, text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let mut digits = mantissa.bytes().filter(u8::is_ascii_digit).peekable();
@@ -381,7 +381,7 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         }
         (ValueRef::Int(value), SqlType::Enum(of)) => match of.label(value) {
             Some(label) => out.push_str(label),
-            // Another program stored a number that is no label's.
+            // Another program stored a number without a label.
             None => encode_integer(value, out),
         },
         (ValueRef::Int(value), _) => encode_integer(value, out),

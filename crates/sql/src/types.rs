@@ -222,7 +222,7 @@ impl SqlType {
         found.map(|(kind, ..)| *kind)
     }
 
-    /// The type with this name, as SQL or the catalogue has it.
+    /// The type of a name in SQL or the catalogue.
     pub fn named(name: &str) -> Option<SqlType> {
         SqlType::all().find(|kind| kind.name() == name || kind.internal_name() == name)
     }
@@ -300,7 +300,7 @@ impl SqlType {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
-    /// The type of arrays of values of this one: of those that have none, of their texts.
+    /// The type of arrays of this type's values; without one, the type of arrays of their texts.
     pub(crate) fn array(self) -> SqlType {
         let found = ARRAYS.iter().find(|(element, ..)| *element == self);
         match (found, self) {
@@ -423,7 +423,7 @@ impl SqlType {
         )
     }
 
-    /// The category that `pg_type` has it in.
+    /// The category in `pg_type`.
     pub(crate) fn category(self) -> char {
         match self {
             SqlType::Bool => 'B',
@@ -440,7 +440,7 @@ impl SqlType {
         }
     }
 
-    /// True for the type of its category that is taken where several will do.
+    /// True for the preferred type of its category.
     pub(crate) fn is_preferred(self) -> bool {
         matches!(
             self,
@@ -525,7 +525,7 @@ impl TypeSpec {
         TypeSpec { collation, ..self }
     }
 
-    /// The limit that it sets to values.
+    /// The limit of its values.
     pub fn limit(self) -> Limit {
         Limit::of(self.kind.oid(), self.modifier)
     }
@@ -579,7 +579,7 @@ impl TypeSpec {
             && is_least(precision(self), precision(other).or(Some(38)))
     }
 
-    /// True if one of both has values that are stored as texts or bytes, but are none.
+    /// True if one of them has values that are stored as texts or bytes of a form.
     fn is_form_of_other(self, other: TypeSpec) -> bool {
         let is_it = |spec: TypeSpec| match spec.stored() {
             Type::Text => !spec.kind.is_text(),

@@ -16,7 +16,7 @@ impl Database {
         self.tables().is_some_and(|tables| tables.has_long())
     }
 
-    /// True if reads that need not see a transaction's own changes go on in another state than the serial stage has.
+    /// True if reads that need not see a transaction's own changes continue in another state than the serial stage's.
     pub(crate) fn has_long_statement(&self) -> bool {
         self.has_long()
     }
@@ -46,7 +46,7 @@ impl Database {
         Ok(tables.reach(interrupt)?)
     }
 
-    /// The newest state that can be had without waiting for a long statement. It may not be durable yet
+    /// The newest state that does not need to wait for a long statement. It may not be durable yet
     /// ([`Database::durable`]).
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Database {
             .committed(Some(interrupt))?)
     }
 
-    /// Waits until all of such a state is durable.
+    /// Waits until such a state is durable.
     ///
     /// # Errors
     /// The log's.

@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 /// The name of the object.
 const ALL: &str = "all";
-/// The first of the types' numbers in the catalogue; each type has two, the second of its arrays, and each label one.
+/// The first number of types in the catalogue. A type has two numbers, the second for its arrays, and each label has
+/// one.
 const FIRST_OID: u32 = 8 << 24;
 
 /// A type as the database keeps it.
@@ -83,7 +84,7 @@ impl UserTypes {
     /// An error of reading the tables.
     pub fn of(source: &dyn Source) -> Result<Arc<UserTypes>, SqlError> {
         thread_local! {
-            /// The text that was read last, which most often is read again.
+            /// The text of the last read, which is most often the next one, too.
             static LAST: RefCell<(String, Arc<UserTypes>)> = RefCell::default();
         }
         let Some(body) = object(source, kind::TYPES, ALL)? else {
@@ -181,7 +182,7 @@ impl UserType {
     }
 }
 
-/// True if a number of the catalogue is one that users' types have.
+/// True if a number of the catalogue belongs to a user's type.
 pub(crate) fn is_of_user(oid: u32) -> bool {
     oid >= FIRST_OID
 }
@@ -225,7 +226,7 @@ impl TypeNames {
         }
     }
 
-    /// None but PostgreSQL's own, with literals that are read in a zone; in UTC if there is none.
+    /// PostgreSQL's own types only, with literals read in a zone; in UTC if there is none.
     pub fn in_zone(zone: Option<&SessionZone>) -> TypeNames {
         TypeNames {
             zone: zone.cloned(),
@@ -233,7 +234,7 @@ impl TypeNames {
         }
     }
 
-    /// The same for texts that are kept, whose dates have the month first.
+    /// The same for kept texts, whose dates have the month first.
     pub fn with_month_first(mut self) -> TypeNames {
         self.zone = SessionZone::in_order(self.zone, DateOrder::default());
         self
@@ -287,7 +288,7 @@ impl NamedTypes for TypeNames {
 }
 
 impl TypeNames {
-    /// The domain that a type is, with its name and its number.
+    /// The domain of a type, with its name and its number.
     pub fn domain(&self, of: &DataType) -> Option<(&str, u32, &DomainDefinition)> {
         let DataType::Custom(name, _) = of else {
             return None;

@@ -155,7 +155,7 @@ fn not_present(
     )
 }
 
-/// The error of a foreign key that is added to a table and does not hold there: the table has it no more.
+/// The error of a foreign key that is added to a table and does not hold: the table no longer has it.
 #[cold]
 pub(crate) fn of_new_reference(
     mut error: SqlError,

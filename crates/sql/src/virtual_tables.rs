@@ -64,7 +64,7 @@ fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError
     Ok(numbers)
 }
 
-/// The number of the schema of something, by the name under which that is kept.
+/// The number of an object's schema, from the object's kept name.
 fn number_of_schema(numbers: &BTreeMap<String, u32>, kept: &str) -> u32 {
     numbers.get(schema_of(kept)).copied().unwrap_or(PUBLIC)
 }
@@ -80,7 +80,7 @@ fn oid(oid: u32) -> Value {
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;
 
-/// A table whose rows are computed of a state of the tables.
+/// A table whose rows are computed from a state of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualTable {
     pub schema: &'static str,

@@ -14,9 +14,9 @@ use sardonyx_storage::page::Address;
 /// Decides which held references are checked.
 pub(crate) type DueOf<'d> = &'d dyn Fn(&HeldReference) -> Due;
 
-/// A transaction on tables, to read and to change.
+/// A transaction that reads and changes tables.
 pub(crate) trait WriteTarget: Source {
-    /// Inserts a row: of columns that are not set, their defaults.
+    /// Inserts a row. Columns that are not set get their defaults.
     ///
     /// # Errors
     /// An error of the engine.
@@ -67,13 +67,13 @@ pub(crate) trait WriteTarget: Source {
     /// There is no such mark.
     fn return_to(&mut self, mark: Marked) -> Result<(), Error>;
 
-    /// Forgets a mark, and those that were made behind it.
+    /// Forgets a mark, and later ones.
     ///
     /// # Errors
     /// There is no such mark.
     fn release(&mut self, mark: Marked) -> Result<(), Error>;
 
-    /// References that do not hold are noted from now on, or refused at once again.
+    /// Notes references that do not hold from now on, or refuses them at once again.
     fn hold_references(&mut self, holds: bool);
 
     /// The references with notes.
@@ -88,10 +88,10 @@ pub(crate) trait WriteTarget: Source {
     /// Calls `act` with SQL's objects beside the rows.
     fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects));
 
-    /// Calls `act` with the transaction of tables in main memory that this is; false if it is none.
+    /// Calls `act` with this transaction on tables in main memory; false if it is another one.
     fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool;
 
-    /// The same transaction, if tables can be defined in it.
+    /// The same transaction, if it can define tables.
     fn define(&mut self) -> Option<&mut dyn DefineTarget>;
 
     /// Rows found by their keys will be changed from now on, or no more: a store that locks rows locks them for a

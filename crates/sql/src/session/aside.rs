@@ -53,7 +53,7 @@ pub(crate) struct Aside {
     pub effects: Effects,
 }
 
-/// The same where a session keeps it, which threads share by reference.
+/// The same as a session keeps it, shared by threads.
 #[derive(Debug)]
 pub(crate) struct Kept(Mutex<Aside>);
 
@@ -293,13 +293,13 @@ impl Session {
                 done.outcomes.push(committed);
                 Ok(())
             }
-            // Without its rows aside it is run again, with the rest, and compared.
+            // Without its rows aside, the transaction is run again with the rest, and compared.
             Err(NotCommitted::Changed) => match &mut self.state.transaction {
                 TransactionState::Open(open) if open.history.is_whole() => {
                     open.leave_aside();
                     Ok(())
                 }
-                // To try it again would not help.
+                // Another attempt would not help.
                 _ if needs_stage => Err(too_long()),
                 _ => Err(SqlError::new(
                     code::SERIALIZATION_FAILURE,
@@ -337,11 +337,11 @@ impl Session {
                 Came::Open | Came::InStage => {}
             }
         }
-        // If it failed when its changes were being made already, it is run again.
+        // If it failed while its changes were being made, it is run again.
         let Some(Work { rows, snapshot }) = work else {
             return Err(NotCommitted::Changed);
         };
-        // Before pages change, so that none is copied for it.
+        // The snapshot ends before pages change, so that none is copied for it.
         drop(snapshot);
         let database = &self.database;
         let mut turn = database.turn(&self.state.interrupt)?;
@@ -366,7 +366,7 @@ impl Session {
                 installed
             })
         });
-        // Plans that others have compiled since then may be for a catalogue that was undone.
+        // Other sessions may have compiled plans for a catalogue that was undone.
         database.catalogue_changed();
         let ((), durable) = installed?;
         Ok(durable)
@@ -406,7 +406,7 @@ impl Committing {
 
 /// The reason for which a transaction that has run aside is not committed.
 enum NotCommitted {
-    /// Something that it read is not so any more.
+    /// Rows that it read have changed.
     Changed,
     Error(SqlError),
 }
@@ -441,7 +441,7 @@ fn too_long() -> SqlError {
 }
 
 impl Unit {
-    /// Runs steps with the rows that the transaction has aside, up to its commit, which is left.
+    /// Runs steps with the rows that the transaction has aside, up to its commit, which it leaves.
     pub fn run_aside(mut self: Box<Self>) -> Box<UnitDone> {
         let span = self.span();
         let _inside = span.enter();

@@ -288,7 +288,7 @@ impl Call<'_> {
         }
     }
 
-    /// Tells a message, or returns the error.
+    /// Sends a message, or returns the error.
     fn raise(
         &mut self,
         state: &mut SessionState,
@@ -344,7 +344,7 @@ impl Call<'_> {
     }
 }
 
-/// A format with its arguments in the places of `%`; `%%` is that sign.
+/// A format with its arguments in the places of `%`; `%%` is the sign itself.
 fn filled(format: &str, arguments: Vec<String>) -> String {
     let mut arguments = arguments.into_iter();
     let mut text = String::with_capacity(format.len());

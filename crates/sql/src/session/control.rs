@@ -42,7 +42,8 @@ pub(super) fn is_read_only(modes: &[TransactionMode], otherwise: bool) -> bool {
     read_only
 }
 
-/// The level of isolation that modes of a transaction ask for, if they do: all run serializable, which is more.
+/// The level of isolation in the modes of a transaction, if they have one. All transactions are serializable, which
+/// includes it.
 pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
     let mut levels = modes.iter().filter_map(|mode| match mode {
         TransactionMode::IsolationLevel(level) => Some(match level {

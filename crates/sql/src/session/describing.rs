@@ -236,7 +236,7 @@ pub(super) fn executed(
     let name = crate::names::of_public(name)?;
     let inner = state.named.get(&name).cloned();
     if let Some(inner) = &inner {
-        // One that the protocol prepared may be another statement.
+        // The protocol may have prepared another kind of statement.
         super::parameters::check_preparable(inner)?;
     }
     let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;

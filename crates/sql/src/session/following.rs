@@ -46,7 +46,7 @@ impl Session {
         Outcome::Failed(error)
     }
 
-    /// `BEGIN` behind statements that no client ended: they belong to the transaction.
+    /// `BEGIN` after statements without an end: they belong to the transaction.
     fn go_on_as_begun(&mut self, statement: &Prepared) -> Option<Outcome> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return None;

@@ -64,7 +64,7 @@ use std::time::Duration;
 use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
 
-/// One client's session. It is sent between threads; it does one thing at a time.
+/// A client's session. Threads may send it to each other; it runs one flight at a time.
 #[derive(Debug)]
 pub struct Session {
     database: Arc<Database>,
@@ -127,7 +127,7 @@ impl Session {
         })
     }
 
-    /// The notices for its client at the beginning: times are UTC, where it asked for another zone.
+    /// The notices for its client at the beginning, such as that times are UTC for an unknown zone.
     pub fn first_notices(&self) -> &[Notice] {
         &self.first_notices
     }
@@ -324,7 +324,7 @@ impl Session {
             let reached = database.reach(Some(&self.state.interrupt))?;
             return describing::plan_reached(prepared, database, reached);
         }
-        // Tables are as the transaction makes them.
+        // The tables are those of the transaction.
         if let TransactionState::Open(open) = &mut self.state.transaction
             && let Some((version, rows)) = open.own_tables()
         {
@@ -577,7 +577,7 @@ impl Session {
         }
     }
 
-    /// True if a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.
+    /// True if a statement notifies or listens in a transaction that only reads a snapshot, without a serial call.
     fn signals_in_snapshot(&self, statement: &Prepared) -> bool {
         statement.only_signals()
             && self.database.node().is_none()
@@ -624,7 +624,7 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         };
-        // It stays if the engine does not give the state back.
+        // This part stays if the engine does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
@@ -656,7 +656,7 @@ impl Session {
     }
 }
 
-/// Waits for a turn; none if something that only reads can do without.
+/// Waits for a turn. `None` if a statement that only reads can run without one.
 fn turn_for<'d>(
     database: &'d Database,
     state: &SessionState,
@@ -671,7 +671,7 @@ fn turn_for<'d>(
     }
 }
 
-/// True if the next step is a statement that only reads, and is all that belongs together.
+/// True if the next step is a statement that only reads, with an end behind it.
 fn reads_alone(steps: &VecDeque<Step>) -> bool {
     let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
     steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))

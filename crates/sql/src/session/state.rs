@@ -28,7 +28,7 @@ const SAVEPOINTS_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub user: Arc<str>,
-    /// The name of the schema of its temporary tables, as soon as it has some.
+    /// The name of the schema of its temporary tables, once it has some.
     pub temporary: Arc<str>,
     pub settings: Settings,
     pub transaction: TransactionState,
@@ -43,7 +43,7 @@ pub(crate) struct SessionState {
     pub inbox: Option<Arc<Inbox>>,
     /// The signals of a committed transaction that has only read.
     pub due: Signals,
-    /// Its way to advisory locks, while a statement runs that may wait for them.
+    /// Its access to advisory locks, while a statement runs that may wait for them.
     pub locker: Option<Locker>,
 }
 
@@ -245,7 +245,7 @@ impl SessionState {
         self.drawn.last = of.drawn.last.or(self.drawn.last);
     }
 
-    /// A statement begins: its time limit is counted from now.
+    /// Begins a statement: its time limit is counted from now.
     pub fn begin_statement(&mut self) {
         // The statement before drew these aside, and did not begin in the stage.
         self.again = Done::default();
@@ -254,7 +254,7 @@ impl SessionState {
             .set_deadline(limit.map(|limit| Instant::now() + limit));
     }
 
-    /// The transaction, if one is open, has failed.
+    /// Fails the open transaction, if there is one.
     pub fn fail(&mut self) {
         self.transaction = match std::mem::take(&mut self.transaction) {
             // It has no end of its own.
@@ -308,7 +308,7 @@ impl SessionState {
         self.settings.reads_only()
     }
 
-    /// Ends a transaction: its settings stay, or are as before.
+    /// Ends a transaction: its settings stay, or are restored.
     pub fn end(&mut self, keeps: bool) {
         let transaction = std::mem::take(&mut self.transaction);
         if let TransactionState::Open(open) | TransactionState::Failed(open) = transaction {
@@ -344,7 +344,7 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
-    /// Goes on in the stage: all that it did is run again there from now on.
+    /// Continues in the stage: the whole transaction is run again there from now on.
     pub fn leave_aside(&mut self) {
         self.aside = None;
         self.is_aside = false;
@@ -369,7 +369,7 @@ impl OpenTransaction {
     pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
         let remembered = self.history.remember(one, &self.settings_before);
         match remembered {
-            // It need not be run again, as long as nothing that it read changes.
+            // It need not be run again, as long as its reads do not change.
             Err(_) if self.is_aside || self.read_only => {
                 self.history.forget();
                 Ok(())
@@ -378,7 +378,7 @@ impl OpenTransaction {
         }
     }
 
-    /// True if a statement that fails is to be remembered: the client may go back behind it, and go on.
+    /// True if a failed statement is remembered: the client may roll it back, and continue.
     pub fn remembers_failures(&self) -> bool {
         !self.is_implicit && !self.savepoints.is_empty()
     }
@@ -444,7 +444,7 @@ impl OpenTransaction {
                     aside.version = own_version();
                 }
             }
-            // It failed before the mark could be set there.
+            // The transaction failed before the mark could be set there.
             (Some(_), None) => self.leave_aside(),
             (None, _) => {}
         }

@@ -124,7 +124,7 @@ enum Next {
 }
 
 impl Unit {
-    /// On the heap: it is handed on several times before it runs.
+    /// On the heap: it is passed on several times before it runs.
     pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Box<Unit> {
         let (is_open, may_return) = match &state.transaction {
             TransactionState::Open(open) => (true, open.remembers_failures()),
@@ -190,7 +190,7 @@ impl Unit {
         &mut self.effects
     }
 
-    /// Plans are those for this version of the catalogue, or the newest. Returns the one before.
+    /// Sets the version of the catalogue for plans, or the newest. Returns the one before.
     pub(super) fn set_version(&mut self, version: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.version, version)
     }
@@ -213,7 +213,7 @@ impl Unit {
         })
     }
 
-    /// A transaction that has its rows aside fails.
+    /// Fails a transaction that has its rows aside.
     pub(super) fn fail_aside(&mut self, error: SqlError) {
         self.failed(error, false);
     }
@@ -278,7 +278,7 @@ impl Unit {
     fn run_steps(&mut self, tx: &mut dyn WriteTarget) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
-            // A [`Step::Sync`] is an end all the same, but its outcome is the error of its commit.
+            // A `Step::Sync` is an end all the same, but its outcome is the error of its commit.
             let is_sync = matches!(self.steps.pop_front(), Some(Step::Sync));
             self.outcomes.push(Outcome::Failed(error));
             match is_end {
@@ -360,7 +360,7 @@ impl Unit {
         next
     }
 
-    /// Runs a statement, with its parameters, the data that it copies in, and how many rows are wanted.
+    /// Runs a statement, with its parameters, its data to copy in, and the most rows to return.
     fn statement(
         &mut self,
         tx: &mut dyn WriteTarget,
@@ -414,7 +414,7 @@ impl Unit {
         Next::Go
     }
 
-    /// A step failed: an implicit transaction is over, another one waits for its end.
+    /// Notes a failed step: an implicit transaction is over, another one waits for its end.
     fn failed(&mut self, error: SqlError, implicit: bool) -> Next {
         self.outcomes.push(Outcome::Failed(error));
         match implicit {

@@ -80,7 +80,7 @@ impl Session {
         Ok(complete)
     }
 
-    /// Gives back the locks of a transaction that has ended.
+    /// Releases the locks of a transaction that has ended.
     pub(super) fn end_locks(&mut self) {
         if self.has_locks && self.is_between() {
             self.locker.end_transaction();

@@ -16,7 +16,7 @@ fn input(row: &Option<impl InputRow>) -> Option<&dyn InputRow> {
 }
 
 impl Whole<'_> {
-    /// Has all rows of the table meet a rule, and runs `finish` in the call after which they have to.
+    /// Checks all rows of the table, and runs `finish` in the call after which they have to meet the rule.
     pub fn with_rule<T>(
         &self,
         rule: &Rule,
@@ -38,13 +38,13 @@ impl Whole<'_> {
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
             self.meet_now(rule, &last, tx)?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             drop(last);
             tx.with_checked_rows(table, finish)
         })
     }
 
-    /// Has the rows that others changed since a state meet it, in the call that commits.
+    /// Checks the rows that others changed since a state, in the call that commits.
     pub fn meet_now(&self, rule: &Rule, last: &Snapshot, tx: &Transaction<'_>) -> Result<(), Stop> {
         let (view, source) = (tx.view(), tx as &dyn Source);
         last.space()

@@ -18,7 +18,7 @@ use sardonyx::schema::GeneratedColumn;
 use sardonyx::{Durability, Transaction};
 use std::sync::Arc;
 
-/// Tries once to run a statement that defines something of the rows of a table.
+/// Tries once to run a definition on the rows of a table.
 pub(super) fn define(
     database: &Arc<Database>,
     given: &Given<'_>,
@@ -43,7 +43,7 @@ pub(super) fn define(
         Some((whole, work)) => define_whole(&whole, &work, given),
         None => Ok(Came::InStage),
     });
-    // Whatever the reason: the statement may have been cancelled between the two.
+    // For any reason: the statement may have been cancelled between the two.
     if !matches!(came, Ok(Came::Done(_))) {
         whole.forget_generated(work.table);
     }
@@ -136,7 +136,7 @@ impl<'w> Whole<'w> {
     }
 
     /// Drops the columns of indexes that no index names: this one was not made. If that fails, the next `DROP INDEX` or
-    /// `DROP COLUMN` of the table does so, or the next opening.
+    /// `DROP COLUMN` of the table drops them, or the next opening.
     fn forget_generated(&self, table: u16) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| tx.drop_unused_columns(table);

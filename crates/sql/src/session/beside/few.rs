@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 /// The reason for which the call did nothing.
 enum Refused {
-    /// The plan does not hold any more.
+    /// The plan is no longer valid.
     Changed,
     Error(SqlError),
     Engine(Error),
@@ -88,7 +88,7 @@ impl Trying<'_> {
             new.retain(|key| !known.contains(&crate::aggregate::key_of_row(key)));
             keys.append(&mut new);
         }
-        // Before pages change, so that none is copied for it.
+        // The snapshot ends before pages change, so that none is copied for it.
         drop(self.snapshot);
         let among = Among::Keys(&keys);
         let mut run = || {

@@ -42,7 +42,7 @@ pub(super) struct Filling<'f> {
     /// True if one was begun.
     pub has_begun: bool,
     read: RefCell<BTreeSet<u16>>,
-    /// The reason for which the statement does not go on aside.
+    /// The reason for which the statement does not continue aside.
     pub stop: Option<Stop>,
 }
 
@@ -118,7 +118,7 @@ impl<'f> Filling<'f> {
     }
 }
 
-/// The tables that a statement has read, and the state in which.
+/// The tables that a statement has read, and the state.
 #[derive(Debug)]
 pub(super) struct HasRead<'f> {
     whole: &'f Whole<'f>,
@@ -223,7 +223,7 @@ impl Source for Filling<'_> {
     }
 }
 
-/// The statement does something else than to insert: it runs as an open transaction.
+/// The statement does more than insert: it runs as an open transaction.
 #[cold]
 fn only_inserts() -> Error {
     Error::Refused("rows are only inserted here".into())
@@ -275,7 +275,7 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn mark(&mut self) -> Marked {
-        // A statement that fails runs again as an open transaction: no step is undone here.
+        // A failed statement runs again as an open transaction: no step is undone here.
         Marked::default()
     }
 

@@ -31,7 +31,7 @@ fn of_build(stop: Stop, index: &IndexToMake, source: &dyn Source) -> Stop {
     }
 }
 
-/// The same of a snapshot, unless that was ended.
+/// The same for a snapshot, unless it was ended.
 fn in_state(stop: Stop, index: &IndexToMake, snapshot: &Snapshot) -> Stop {
     of_build(stop, index, &&**snapshot.space()).unless_ended(&[snapshot])
 }
@@ -76,7 +76,7 @@ impl Whole<'_> {
             }
             let taken = tx.take_index_over(beside, last.space(), self.limits.keys_max);
             taken.map_err(|error| of_build(error.into(), index, &*tx))?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             drop(last);
             match rule {
                 Some(_) => tx.with_checked_rows(table, finish),
@@ -165,7 +165,7 @@ impl Whole<'_> {
         Ok((snapshot, count))
     }
 
-    /// Runs a call that logs nothing. Others that wait go before the next one.
+    /// Runs a call that logs nothing. Waiting transactions go before the next one.
     fn in_turn<T>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
@@ -176,7 +176,7 @@ impl Whole<'_> {
         Ok(done)
     }
 
-    /// Gives back the memory of indexes that are not built any more. If that fails, the next builder does so.
+    /// Frees the memory of abandoned indexes. If that fails, the next builder frees it.
     fn forget_index(&self) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| {

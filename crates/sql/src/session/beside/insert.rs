@@ -21,7 +21,7 @@ use sardonyx::low_level::Committed;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 
-/// Tries once, from the state that has begun it.
+/// Tries once, on the state at its beginning.
 pub(super) fn insert(
     database: &Arc<Database>,
     begun: Committed,
@@ -92,7 +92,7 @@ pub(super) fn insert(
     let ended = match ended {
         Ok(()) => end(&whole, filling),
         Err(stop) => {
-            // With its content, which is given up.
+            // The content is dropped, too.
             drop(filling);
             Err(stop)
         }
@@ -132,7 +132,7 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
             rows.len(),
             |tx: &mut Transaction<'_>| {
                 whole.check_table(tx)?;
-                // Before pages change, so that none is copied for its state.
+                // The state ends before pages change, so that none is copied for it.
                 has_read.check(tx)?;
                 let inserted = in_statement(tx, &whole.with, |tx| insert_kept(whole, &rows, tx));
                 let inserted = inserted.and_then(|()| at_commit(tx));

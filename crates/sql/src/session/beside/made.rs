@@ -91,7 +91,7 @@ impl<T> Came<T> {
     }
 }
 
-/// The next content that the rows go into, and the state in which the rows of before that it has were.
+/// The next content for the rows, and the state of its older rows.
 #[derive(Debug)]
 pub(super) struct Content {
     pub beside: Beside,
@@ -110,7 +110,7 @@ pub(super) enum Made<'m> {
         /// Its columns.
         schema: Arc<Schema>,
     },
-    /// It is as in an open transaction.
+    /// It has the form of an open transaction.
     Open {
         /// The table.
         table: u16,
@@ -188,7 +188,7 @@ impl Made<'_> {
     }
 }
 
-/// Changes of the next content: rows that go, and rows that come.
+/// Changes of the next content: rows to remove, and rows to add.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'m> {
     pub gone: Vec<Vec<Value>>,
@@ -216,7 +216,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// The same, whose memory no longer counts: they are about to be made.
+    /// The same, without counting the memory: they are about to be made.
     pub fn uncounted(self) -> Changes<'static> {
         Changes {
             gone: self.gone,
@@ -226,7 +226,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// A row is not, or is another one, any more.
+    /// Removes a row's earlier form.
     pub fn take_out(
         &mut self,
         row: &dyn InputRow,

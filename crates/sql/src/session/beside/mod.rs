@@ -59,7 +59,7 @@ const ATTEMPTS: usize = 3;
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
         Class::Write if statement.is_copy_in() => true,
-        // It is run again for a row that others have changed meanwhile.
+        // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
         Class::Define => statement.statement().is_some_and(works_on_rows),
@@ -212,7 +212,7 @@ impl Session {
                 }
             };
             match came? {
-                // It is committed: nothing fails any more.
+                // It is committed: nothing can fail any more.
                 Came::Done(((mut complete, table), durable)) => {
                     attach(&mut complete, table, given.rows_max, given.statement);
                     return Ok(Some((complete, durable)));

@@ -33,10 +33,10 @@ use std::sync::Arc;
 /// The most bytes that a statement keeps of its reads and changes.
 const BYTES_MAX: usize = 1 << 30;
 
-/// A table's next content that is made.
+/// A table's next content, while it is made.
 struct Content {
     beside: Beside,
-    /// The state in which the rows of others are that it has.
+    /// The state of the others' rows in it.
     last: Snapshot,
     /// The number of rows that were made again in the last round.
     count: usize,
@@ -50,7 +50,7 @@ struct Opened<'o> {
     version: u64,
 }
 
-/// Tries once, from the state that has begun it.
+/// Tries once, on the state at its beginning.
 pub(super) fn run(
     database: &Arc<Database>,
     begun: Committed,
@@ -115,7 +115,7 @@ pub(super) fn commit_many(
     }
 }
 
-/// Runs the statement over the rows of an open transaction. None if that is as soon done in the stage.
+/// Runs the statement over the rows of an open transaction. `None` if the stage is as fast.
 fn read_and_change(
     rows: &mut OpenRows,
     (database, limits): (&Database, &BesideLimits),
@@ -167,7 +167,7 @@ impl Opened<'_> {
         for (table, changed) in work.rows.changed_tables() {
             let there = Source::count(&source, table)?;
             let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
-            // Rows are looked up only if it matters that the table has none of them.
+            // Rows are looked up only if it matters that all of them are new to the table.
             let is_many = makes(true) || (makes(false) && !work.rows.has_only_new(table)?);
             match is_many {
                 true => many.push(table),
@@ -233,7 +233,7 @@ impl Opened<'_> {
                 read.push(content.last);
             }
             let changes = there.rows.compared(tx, many)?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             if let Some(Work { rows, snapshot }) = work.take() {
                 drop(snapshot);
                 left = rows.let_go();
@@ -300,7 +300,7 @@ impl Opened<'_> {
         })
     }
 
-    /// Makes rows again that others have changed, in rounds over all contents: one waits for the others in each.
+    /// Makes rows again that others have changed, in rounds over all contents: each round covers all of them.
     fn catch_up(&self, wholes: &[Whole<'_>], contents: &mut [Content]) -> Result<(), Stop> {
         for _ in 0..ROUNDS {
             for (whole, content) in wholes.iter().zip(&mut *contents) {

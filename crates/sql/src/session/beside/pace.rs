@@ -14,7 +14,7 @@ const ROWS: usize = 500;
 /// The durability of the calls that a statement has made.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// Rows since the last call that is waited for.
+    /// Rows since the last call to wait for.
     rows: Cell<usize>,
     /// The durability of that call.
     last: RefCell<Option<Ticket<()>>>,

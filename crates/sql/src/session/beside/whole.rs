@@ -74,7 +74,7 @@ impl Stop {
         }
     }
 
-    /// The same where nothing can be tried in another way.
+    /// The same if no other way can be tried.
     pub fn ended(self) -> Stop {
         match self {
             Stop::Engine(error) => Stop::Ended(error.into()),
@@ -168,7 +168,7 @@ impl<'w> Whole<'w> {
             self.check_table(tx)?;
             check(tx)?;
             let changes = self.last_changes(tx, &last)?;
-            // So that nothing is copied for it.
+            // The snapshot ends, so that nothing is copied for it.
             drop(last);
             take_over_with(tx, (&self.schema, beside), &changes)?;
             finish(tx, changes.taken)
@@ -195,9 +195,9 @@ impl<'w> Whole<'w> {
         self.check_same(self.database.version(), tx)
     }
 
-    /// Checks that a state has the table as it was, under a version of the catalogue.
+    /// Checks that a state has the same table, under a version of the catalogue.
     fn check_same(&self, version: u64, source: &dyn Source) -> Result<(), Stop> {
-        // An open transaction compares the definitions that concern it by itself.
+        // An open transaction compares the definitions that concern it itself.
         let is_open = matches!(self.made, Made::Open { .. });
         let holds = is_open || self.version.is_none_or(|compiled| compiled == version);
         let this = (self.made.table(), &self.schema);
@@ -295,7 +295,7 @@ impl<'w> Whole<'w> {
         Ok((next, taken, count))
     }
 
-    /// Makes all rows of a state. Returns how many were taken.
+    /// Makes all rows of a state. Returns the number of rows taken.
     pub fn fill_from(&self, beside: &Beside, snapshot: &Snapshot) -> Result<i64, Stop> {
         let (mut taken, mut place) = (0, ScanPlace::default());
         let source = &**snapshot.space();
@@ -331,7 +331,7 @@ impl<'w> Whole<'w> {
         self.put_in_turns(beside, &Changes::of(come)).map(drop)
     }
 
-    /// Changes the content, in slices. Returns how many rows were taken.
+    /// Changes the content, in slices. Returns the number of rows taken.
     fn put_in_turns(&self, beside: &Beside, changes: &Changes<'_>) -> Result<i64, Stop> {
         let (mut all_gone, mut all_come) = (&changes.gone[..], &changes.come[..]);
         let tables = self.tables()?;
@@ -457,7 +457,7 @@ pub(super) fn commit<T, E: From<Error>>(
 }
 
 impl BesideLimits {
-    /// Others may have the stage, and the statement may be ended.
+    /// Lets others have the stage, and ends the statement on request.
     pub(super) fn pause(&self, with: &Environment<'_>) -> Result<(), SqlError> {
         if let Some(between) = &self.between {
             between();

@@ -15,7 +15,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// A node that a deadlock ends some transactions of, after their work.
+/// A node on which a deadlock ends some transactions, after their work.
 #[derive(Debug)]
 struct Victim {
     node: Arc<dyn NodeStore>,
@@ -191,7 +191,7 @@ fn a_block_is_one_transaction_of_the_node_whatever_ends_it_has() {
     flight.extend([UPDATE, "sync"].repeat(20));
     flight.extend(["commit", "sync", UPDATE, "sync"]);
     fresh.told(0, &flight);
-    // The block, and the statement behind it.
+    // The block, and the statement after it.
     assert_eq!(fresh.victim.runs.load(Ordering::Relaxed), 2);
     assert_eq!(
         fresh.told(0, &["select * from t where x = 21", "sync"]),
@@ -249,7 +249,7 @@ fn a_thread_that_serves_others_steps_aside_for_a_node() {
     assert_eq!(fresh.victim.in_the_way.load(Ordering::Relaxed), 0);
 }
 
-/// The transaction has the catalogue's pages, for which another one waits for ever.
+/// The transaction has the catalogue's pages: another one would wait for ever.
 #[test]
 fn a_statement_that_is_prepared_within_a_transaction_is_compiled_when_it_is_run() {
     let mut fresh = fresh();

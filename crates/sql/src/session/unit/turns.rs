@@ -60,7 +60,7 @@ impl Unit {
     ) -> Result<UnitEnd, Error> {
         let undone = turn.run(Durability::Deferred, |tx| {
             let (Ok(done) | Err(done)) = self.run(tx);
-            // Before others have the stage, and commit.
+            // It is dropped before others have the stage, and commit.
             drop(begun);
             Err::<Infallible, _>(UndoneUnit::Done(done))
         });
