@@ -23,7 +23,7 @@ pub(crate) struct Around {
     pub outer: Vec<Arc<Scope>>,
     /// The columns that this query asks for of them: the numbers of [`Expr::Outer`].
     pub asked: Vec<OuterColumn>,
-    /// A query inside asked for an aggregate of a query that is not grouped.
+    /// True if a query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
     /// True if an expression reads or sets the session's state.
     pub asks_session: bool,
@@ -37,7 +37,7 @@ pub(crate) struct OuterColumn {
     /// Over the rows of that one.
     pub expr: Expr,
     pub spec: TypeSpec,
-    /// It is this one of the groups of that query, and no column.
+    /// The aggregate of that query's groups, if it is no column.
     pub aggregate: Option<Box<Aggregate>>,
 }
 
@@ -51,7 +51,7 @@ impl Around {
         }))
     }
 
-    /// The column of a name of the queries around this one, the innermost that has it.
+    /// The column of a name in the innermost query around this one that has it.
     ///
     /// # Errors
     /// `42702` if one has several.
@@ -80,7 +80,7 @@ impl Around {
     }
 }
 
-/// True if a name is not there at all, so that it may be one of a query around.
+/// True if a name is unknown here, so that it may be one of a query around.
 pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     match table {
         Some(_) => error.code == code::UNKNOWN_TABLE,
@@ -115,7 +115,7 @@ pub(crate) trait Queries: Debug {
     ) -> Result<DraftedQuery, SqlError>;
 }
 
-/// A query before the ways to its rows are chosen.
+/// A query before its access paths are chosen.
 pub(crate) trait Drafted: Debug {
     /// The types of its columns.
     fn columns(&self) -> Vec<TypeSpec>;

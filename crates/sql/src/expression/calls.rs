@@ -64,7 +64,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Expressions as values of one type.
+    /// Converts expressions to one type.
     ///
     /// # Errors
     /// `42804` if there is none.
@@ -81,7 +81,7 @@ impl Compiler<'_> {
             } else if can_cast(now, other, Coercion::Implicit)
                 && !can_cast(other, now, Coercion::Implicit)
             {
-                // The wider one. Texts are all as wide: the first one's.
+                // The wider type is kept; of texts the first one.
                 spec = part.spec;
             } else if !can_cast(other, now, Coercion::Implicit)
                 && now.element().is_some()
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
         };
         if !parts.iter().all(has_length) {
-            // A literal without a type is not made as long as the others.
+            // A literal without a type is not padded to the others' length.
             spec.modifier = -1;
         }
         let mut coerced = Vec::with_capacity(parts.len());

@@ -34,7 +34,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// An error of reading the tables.
     fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
-    /// The comment of an object, or of a column of it; the table of the catalogue that has the object may be named.
+    /// The comment of an object, or of a column of it. The table of the catalogue that has the object may be given.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -58,7 +58,7 @@ pub(crate) trait Catalogue: Debug + Sync {
         column: &str,
     ) -> Result<Value, SqlError>;
 
-    /// The columns of a view as the tables are now.
+    /// The columns of a view for the present tables.
     ///
     /// # Errors
     /// An error in its query now.

@@ -178,7 +178,7 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
         modifier: column.spec.modifier,
         name: column.name.to_string(),
     });
-    // The table may get another name.
+    // The table may be renamed.
     let text = with_names(&text, &|names| match names {
         [_, .., column] => Some(quoted(&name_of(column))),
         _ => None,
@@ -230,7 +230,7 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
     compiled(&tree, &scope, &mut Parameters::default())
 }
 
-/// The columns of a table, which is kept under a name, as its expressions find them.
+/// The columns of a table with a kept name, as its expressions find them.
 pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
     let (schema, table) = split(table);
     let own = columns
@@ -266,7 +266,7 @@ fn compiled(tree: &Tree, scope: &Scope, parameters: &mut Parameters) -> Result<E
     Ok(expr)
 }
 
-/// Refuses columns of users' types where every program computes the expression: it knows no labels.
+/// Refuses columns of users' types where every program computes the expression: programs without SQL know no labels.
 fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Result<(), SqlError> {
     if of == Use::Transform {
         return Ok(());
@@ -289,7 +289,7 @@ fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Resul
     }
 }
 
-/// The collation by whose rules a part is computed.
+/// The collation whose rules compute a part.
 fn collation_in(part: &Expr) -> Option<NamedCollation> {
     let Expr::Call(function, parts) = part else {
         return None;
@@ -306,7 +306,7 @@ fn collation_in(part: &Expr) -> Option<NamedCollation> {
     }
 }
 
-/// Refuses functions that give rows, or another value each time.
+/// Refuses functions that give rows, or may give another value each time.
 fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     let all = of.words().1;
     let of_rows = |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
@@ -399,8 +399,8 @@ enum Family {
     Date,
 }
 
-/// True if the store's own language, where it reads a condition, understands it as SQL does: its columns have no other
-/// meaning than their values, and literals are of their columns' types.
+/// True if the store's own language understands a condition as SQL does: its columns mean their values only, and
+/// literals are of their columns' types.
 fn is_plain(tree: &Tree, scope: &Scope) -> bool {
     let family = |tree: &Tree| family_of(tree, scope);
     let alike = |one: &Tree, other: &Tree| match (family(one), family(other)) {

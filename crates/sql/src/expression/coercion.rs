@@ -33,7 +33,7 @@ impl Compiler<'_> {
         self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit)
     }
 
-    /// A text that is matched with a pattern, which is with its blanks.
+    /// A text that is matched with a pattern, with its blanks.
     pub(super) fn matched(&mut self, tree: &Tree, operator: &str) -> Result<Expr, SqlError> {
         let typed = self.compile(tree)?;
         self.matched_value(typed, operator)
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             let number = Expr::Literal(Value::Int(numbered(name)?.into()));
             return Ok(Typed::new(number, SqlType::Oid));
         }
-        // A type's name, which is looked up when it is run.
+        // A type's name is looked up when the expression runs.
         if is_named(of, "regtype") && (typed.kind() == SqlType::Unknown || typed.kind().is_text()) {
             let text = TypeSpec::plain(SqlType::Text);
             let text = self.coerce(typed, text, Coercion::Explicit)?;
@@ -86,7 +86,7 @@ impl Compiler<'_> {
     /// A value that meets the conditions of a domain, or an error.
     ///
     /// # Errors
-    /// `0A000` for a value that may be another one each time it is computed.
+    /// `0A000` for a value that may differ each time it is computed.
     fn of_domain(
         &mut self,
         value: Typed,
@@ -155,7 +155,7 @@ impl Compiler<'_> {
                 }
                 Expr::Literal(Value::Null) => return Ok(Expr::Literal(Value::Null)),
                 Expr::Literal(Value::Text(text)) => {
-                    // A table's name is looked up when it is run.
+                    // A table's name is looked up when the expression runs.
                     if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
                         let text = Expr::Literal(Value::Text(text));
                         return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
@@ -164,7 +164,7 @@ impl Compiler<'_> {
                         to.kind,
                         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
                     );
-                    // The clock is asked when it is run.
+                    // The clock is read when the expression runs.
                     if is_moment && self.nested.is_some() && asks_clock(&text) {
                         let text = Expr::Literal(Value::Text(text));
                         let parts = vec![text, super::functions::element_number(to.kind)];
@@ -181,7 +181,7 @@ impl Compiler<'_> {
                         moments.note(to.kind, &text, &value);
                     }
                     if matches!(value, Value::Float(value) if value.is_nan()) {
-                        // Equal expressions are to be found equal, and NaN is not equal to itself.
+                        // Equal expressions must compare as equal, and NaN is not equal to itself.
                         let text = Box::new(Expr::Literal(Value::Text(text)));
                         return Ok(Expr::Cast(text, SqlType::Text, to, true));
                     }
@@ -250,7 +250,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A `char(n)` with its blanks; others are as they are.
+/// A `char(n)` with its blanks; other values unchanged.
 pub(super) fn padded(typed: Typed) -> Expr {
     match (typed.kind(), typed.spec.length()) {
         (SqlType::Char, Some(length)) => {
@@ -276,12 +276,12 @@ pub(super) fn collated(expr: Expr, collation: NamedCollation) -> Expr {
     Expr::Call(Function(&COLLATION_KEY), vec![expr, number_of(collation)])
 }
 
-/// The number of a collation, as functions of a language's rules are passed it.
+/// The number of a collation, an argument of functions with a language's rules.
 pub(super) fn number_of(collation: NamedCollation) -> Expr {
     Expr::Literal(Value::Int(collation.number().into()))
 }
 
-/// Two texts that are compared once are compared as far as they are equal, and not by their keys, which are whole.
+/// A single comparison of two texts reads them as far as they are equal. Their keys would be computed whole.
 pub(super) fn by_order((left, right): (Expr, Expr)) -> (Expr, Expr) {
     let is_key = |function: &Function| *function == Function(&COLLATION_KEY);
     match (left, right) {
@@ -318,7 +318,7 @@ fn by_value(typed: Typed) -> Expr {
     }
 }
 
-/// [`ordered`] of a value by which rows are sorted.
+/// [`ordered`] for a sort of rows.
 ///
 /// # Errors
 /// `42883` for a type without an order.
@@ -349,7 +349,7 @@ fn is_type_number(tree: &Tree) -> bool {
     }
 }
 
-/// True if a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
+/// True if a type is a number of an object with a name: `regproc` of a function, `regtype` of a type.
 fn is_named(of: &DataType, known: &str) -> bool {
     let DataType::Custom(name, _) = of else {
         return false;
@@ -357,7 +357,7 @@ fn is_named(of: &DataType, known: &str) -> bool {
     parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == known))
 }
 
-/// A value of a type with the length, or the digits, of it.
+/// Truncates or rounds a value to the length or the digits of its type.
 pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
     match needs_shape(to) {
         true => folded(Expr::Cast(
@@ -370,7 +370,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
     }
 }
 
-/// True if values of a type are cut or rounded to its length, or precision.
+/// True if values of a type are truncated or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
     to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
@@ -378,7 +378,7 @@ fn needs_shape(to: TypeSpec) -> bool {
         || to.fraction_digits().is_some()
 }
 
-/// The value of a literal in quotes, where one of this type is wanted to be stored.
+/// Reads a literal in quotes as a value to store, of a type.
 ///
 /// # Errors
 /// `22P02` if the text is no value of the type, `22003`, `22008` if it is out of range, `22001` if it is too long.
@@ -425,7 +425,7 @@ fn is_itself(value: &Value) -> bool {
     !matches!(value, Value::Null) && !matches!(value, Value::Float(value) if value.is_nan())
 }
 
-/// The number of a function, by its name alone.
+/// The number of a function by its name only.
 ///
 /// # Errors
 /// `42883` if there is none, `42725` if there are several.

@@ -480,7 +480,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A word that is a function without parentheses.
+    /// A word that means a function without parentheses.
     fn word(
         &mut self,
         table: Option<&str>,
@@ -500,7 +500,7 @@ impl<'a> Compiler<'a> {
     fn compound(&mut self, names: &[ast::Ident]) -> Result<Typed, SqlError> {
         match names {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
-            // With the schema before the table.
+            // The schema precedes the table.
             [schema, table, column] => {
                 let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
                 let found = self.scope.table_in(&schema, &table)?;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The inputs of a statement besides its parameters.
 #[derive(Debug)]
 pub(crate) struct StatementContext {
-    /// None where no database is asked: in conditions of tables.
+    /// `None` if no database is used: in conditions of tables.
     pub database: Option<Arc<Database>>,
     pub catalogue: &'static dyn Catalogue,
     /// When the transaction began, in microseconds since 1970.
@@ -33,12 +33,12 @@ pub(crate) struct StatementContext {
     pub settings: RefCell<Settings>,
     /// The seed of random values.
     pub seed: [u64; 2],
-    /// Random values that were made.
+    /// The number of random values made.
     pub made: std::cell::Cell<u64>,
     pub draws: RefCell<Draws>,
-    /// Regular expressions that were compiled.
+    /// The compiled regular expressions.
     pub patterns: Patterns,
-    /// Says when the statement is to end.
+    /// Ends the statement, at its time limit or on request.
     pub interrupt: Arc<Interrupt>,
     /// Rows that were looked at.
     pub looked_at: std::cell::Cell<u32>,
@@ -52,7 +52,7 @@ impl StatementContext {
     /// The database.
     ///
     /// # Errors
-    /// `0A000` where none is asked.
+    /// `0A000` without one.
     pub fn database(&self) -> Result<&Arc<Database>, SqlError> {
         let database = self.database.as_ref();
         database
@@ -64,7 +64,7 @@ impl StatementContext {
         self.settings.borrow().zone().cloned()
     }
 
-    /// The number of the session, or else of the process.
+    /// The number of the session, or of the process without one.
     pub fn process(&self) -> u32 {
         let process = self.inbox.as_ref().map_or(0, |inbox| inbox.process());
         match process {
@@ -113,7 +113,7 @@ impl StatementContext {
         database.map_or_else(Arc::default, |database| database.memory().clone())
     }
 
-    /// The number of rows that are looked at before the statement asks again if it is to end, and lets others run.
+    /// The number of rows between two checks if the statement has to end, at which others may run.
     const ROWS_BETWEEN: u32 = 256;
 
     /// Counts a row: each walk over many rows calls this for each of them.
@@ -162,11 +162,11 @@ pub(crate) struct Environment<'a> {
     pub context: &'a StatementContext,
     /// The tables that subqueries read.
     pub reading: Option<Reading<'a>>,
-    /// The values that the query asks for of the rows around it.
+    /// The values of the rows around that the query asked for.
     pub outer: &'a [Value],
     /// The row to which another one is joined.
     pub before: &'a [Value],
-    /// The sets of lists that were made for the statement.
+    /// The sets of the statement's lists.
     pub lists: Option<&'a Lists>,
 }
 

@@ -160,7 +160,7 @@ impl Expr {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Option<bool>, SqlError> {
-        // The first that decides ends it; a null leaves it open.
+        // The first deciding part ends the evaluation; a null does not decide.
         let until = |parts: &[Expr], decides: bool| {
             let mut all = Some(!decides);
             for part in parts {
@@ -207,7 +207,7 @@ impl Expr {
         Ok(self.truth(row, with)? == Some(true))
     }
 
-    /// Its value where no row is read.
+    /// Its value without a row.
     ///
     /// # Errors
     /// As [`Expr::evaluate`].
@@ -216,7 +216,7 @@ impl Expr {
     }
 }
 
-/// True if two values are the same, nulls, too.
+/// True if two values are the same; nulls are, too.
 pub(crate) fn are_same(left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
     match (left, right) {
         (ValueRef::Null, ValueRef::Null) => true,

@@ -42,15 +42,15 @@ pub(crate) enum Answer {
     Rows(Found),
 }
 
-/// The values of the rows that others are compared with.
+/// The values with which others are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub count: usize,
-    /// Rows without nulls, each once, where equality is asked for.
+    /// Rows without nulls, each once, for tests of equality.
     pub table: HashTable,
-    /// The same in their order; all, where a hash does not do.
+    /// The same in their order; all rows, if a hash does not suffice.
     pub values: Vec<Value>,
-    /// Rows of several values with nulls, where equality is asked for.
+    /// Rows of several values with nulls, for tests of equality.
     pub with_nulls: Vec<Value>,
     pub has_null: bool,
     pub bytes: usize,
@@ -69,7 +69,7 @@ pub(crate) struct SemiRows {
     pub all: OnceCell<HashTable>,
 }
 
-/// The values of a subquery, each behind those that it is found by.
+/// The values of a subquery, each after its keys.
 #[derive(Debug, Default)]
 pub(crate) struct KeyedAnswers {
     pub values: Vec<Value>,

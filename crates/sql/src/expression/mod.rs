@@ -92,7 +92,7 @@ pub(crate) enum Expr {
     Parameter(usize),
     /// A column of the row, by its place there.
     Column(usize),
-    /// A value of the rows of the queries around this one, by its number among those that the query asks for.
+    /// A value of the rows around this query's, by its number among those that the query asks for.
     Outer(usize),
     /// A column of the row to which another one is joined, by its place in the whole row.
     Before(usize),
@@ -198,7 +198,7 @@ impl Expr {
         }
     }
 
-    /// Puts something else in the place of every column.
+    /// Replaces every column by another expression.
     pub fn replace_columns(&mut self, with: &dyn Fn(usize) -> Expr) {
         match self {
             Expr::Column(place) => *self = with(*place),
@@ -252,7 +252,7 @@ impl Expr {
         })
     }
 
-    /// True if evaluating it once more may give another value, or have an effect.
+    /// True if another evaluation may give another value, or have an effect.
     pub fn is_volatile(&self) -> bool {
         self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),
@@ -261,14 +261,14 @@ impl Expr {
         })
     }
 
-    /// True if some part of it is so.
+    /// True if a part of it meets a condition.
     pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
         let mut any = false;
         self.walk(&mut |part| any |= is_so(part));
         any
     }
 
-    /// True if it is a value of each row only: neither volatile, nor a subquery.
+    /// True if it depends on each row only: neither volatile, nor a subquery.
     pub fn is_plain(&self) -> bool {
         !self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),

@@ -47,7 +47,7 @@ impl Moments {
     }
 }
 
-/// An expression as a session means it, compiled, and its text as it can be kept.
+/// An expression with a session's meaning, compiled, and its text to keep.
 ///
 /// # Errors
 /// An error of `compile`; `0A000` if a literal of a moment cannot be kept.

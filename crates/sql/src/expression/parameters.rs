@@ -18,7 +18,7 @@ pub(crate) struct Parameters {
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
-    /// The literals of moments, if they are wanted: of a text that is kept.
+    /// The literals of moments, if they are noted for a kept text.
     moments: Option<Moments>,
 }
 
@@ -32,13 +32,13 @@ impl Parameters {
         }
     }
 
-    /// With the types that the statement may name.
+    /// Adds the types that the statement may name.
     pub fn naming(mut self, types: TypeNames) -> Self {
         self.type_names = types;
         self
     }
 
-    /// With the literals of moments noted.
+    /// Notes the literals of moments.
     pub fn noting_moments(mut self) -> Self {
         self.moments = Some(Moments::default());
         self
@@ -54,7 +54,7 @@ impl Parameters {
         self.moments.unwrap_or_default()
     }
 
-    /// The types that the statement may name from now on.
+    /// Sets the types that the statement may name.
     pub fn set_types(&mut self, types: TypeNames) {
         self.type_names = types;
     }

@@ -7,7 +7,7 @@ use crate::error::{SqlError, code};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 
-/// The most bytes that a pattern takes when it is compiled.
+/// The most bytes of a compiled pattern.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// The most compiled patterns that a statement keeps.
 const KEPT_MAX: usize = 16;
@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// Patterns that a statement compiled.
+/// The compiled patterns of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns(RefCell<Vec<(String, Options, Regex)>>);
 

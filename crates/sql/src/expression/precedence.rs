@@ -7,11 +7,11 @@ use crate::error::SqlError;
 use sqlparser::ast::{BinaryOperator, Expr as Tree, UnaryOperator};
 
 impl Compiler<'_> {
-    /// An operation whose parts belong together otherwise than the parser has them; `None` if it is right.
+    /// Regroups an operation whose parts the parser groups in another way than PostgreSQL; `None` if it is right.
     ///
-    /// Regroups operators. A sum behind a prefix operator belongs to it: `~a + b` is `~(a + b)`. Operators of regular
-    /// expressions group from the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied,
-    /// since trees may be deep, and there is no recursion along a chain.
+    /// A sum behind a prefix operator belongs to it: `~a + b` is `~(a + b)`. Operators of regular expressions group
+    /// from the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied, since trees may be
+    /// deep, and there is no recursion along a chain.
     pub(super) fn regrouped(
         &mut self,
         left: &Tree,
@@ -105,7 +105,7 @@ fn chain(tree: &Tree, is_of: fn(&BinaryOperator) -> bool) -> (&Tree, Vec<Part<'_
     (first, parts)
 }
 
-/// True if something follows a prefix operator.
+/// True if other operands follow a prefix operator.
 fn has_prefix(first: &Tree, parts: &[Part<'_>]) -> bool {
     let operands = std::iter::once(first).chain(parts.iter().map(|(_, part)| *part));
     operands.take(parts.len()).any(ends_with_prefix)
@@ -169,7 +169,7 @@ pub(super) fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)
     }
 }
 
-/// True of a comparison, which cannot be compared without parentheses.
+/// True for a comparison, which cannot be compared without parentheses.
 pub(super) fn is_comparison(tree: &Tree) -> bool {
     use BinaryOperator::*;
     let Tree::BinaryOp { op, .. } = tree else {

@@ -15,7 +15,7 @@ use crate::types::SqlType;
 /// functions begin at [`FIRST`].
 pub(crate) const SETS: usize = FIRST >> 1;
 
-/// The number of a call, if a place is that of its value while expressions are compiled.
+/// The number of a call, if a place is provisional, from before the query was planned.
 pub(crate) fn number_of(place: usize) -> Option<usize> {
     (SETS..FIRST).contains(&place).then(|| place - SETS)
 }
@@ -25,7 +25,7 @@ pub(crate) fn number_of(place: usize) -> Option<usize> {
 pub(crate) struct RowCall {
     pub expr: Expr,
     pub kind: SqlType,
-    /// The number of calls within each other that its arguments have.
+    /// The depth of nested calls in its arguments.
     pub level: usize,
 }
 

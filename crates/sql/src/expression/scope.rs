@@ -46,10 +46,10 @@ impl ScopeColumn {
 #[derive(Clone, Debug)]
 pub(crate) struct ScopeTable {
     pub alias: String,
-    /// The schema of a table that has no other name here.
+    /// The schema of a table without an alias.
     pub schema: Option<String>,
     pub columns: Vec<ScopeColumn>,
-    /// Its columns are named with the table's name only, and are no part of `*`.
+    /// True if its columns are named with the table's name only, and are no part of `*`.
     pub is_aside: bool,
     /// The places of its primary key, if it has one.
     pub key: Vec<usize>,
@@ -110,7 +110,7 @@ impl Scope {
         if tables.peek().is_none() {
             return Ok(None);
         }
-        // Tables of other sessions' temporary schemas are in no query.
+        // No query reads tables of other sessions' temporary schemas.
         let found = tables.find(|of| match of.schema.as_deref() {
             Some(of) => of == schema || schema == TEMPORARY && is_temporary(of),
             None => false,

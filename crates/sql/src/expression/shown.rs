@@ -10,7 +10,7 @@ use sqlparser::ast::{Expr as Tree, Ident};
 use sqlparser::tokenizer::Span;
 use std::ops::Range;
 
-/// A condition as people read it, with the names that its columns have now.
+/// A condition for people, with the present names of its columns.
 pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
     let Ok(Some(check)) = SqlCheck::parse(text) else {
         return text.to_string();
@@ -63,7 +63,7 @@ pub(super) fn changes_of(
     changes
 }
 
-/// A text with changes, which are in their order.
+/// A text with changes, which are in ascending order.
 pub(super) fn with_changes(text: &str, changes: &[Change]) -> String {
     let (mut changed, mut at) = (String::new(), 0);
     let mut characters = text.chars();

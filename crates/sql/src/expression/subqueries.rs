@@ -24,7 +24,7 @@ struct Asked {
 }
 
 impl Compiler<'_> {
-    /// A query whose only value is asked for.
+    /// A query as a value: that of its only row.
     pub(super) fn scalar(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
         let [spec] = asked.columns[..] else {
@@ -82,7 +82,7 @@ impl Compiler<'_> {
             };
         };
         match (comparison, is_all) {
-            // Different from all is equal to none.
+            // "Different from all" means equal to none.
             (Comparison::Unequal, true) => self.in_query(left, query, true),
             _ => Ok(boolean(
                 self.compared(left, comparison, query, is_all)?,
@@ -160,7 +160,7 @@ impl Compiler<'_> {
         if let (Tree::Identifier(table), [AccessExpr::Dot(Tree::Identifier(column)), rest @ ..]) =
             (root, chain)
         {
-            // A column with its table's name before it.
+            // A column after its table's name.
             let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
             return self.element(&name, rest);
         }
@@ -281,7 +281,7 @@ impl Compiler<'_> {
         }))))
     }
 
-    /// Plans a query inside of the one that is compiled.
+    /// Plans a query inside the one that is compiled.
     fn planned(&mut self, query: &Query) -> Result<Asked, SqlError> {
         let Some(nested) = self.nested.as_mut().filter(|_| !self.is_trying) else {
             return Err(SqlError::unsupported("subqueries are not supported here"));

@@ -38,7 +38,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
     /// An expression that cannot be computed.
     fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError>;
 
-    /// True if running it once more may give another answer, or have an effect.
+    /// True if another run may give another answer, or have an effect.
     fn is_volatile(&self) -> bool;
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Compared {
     pub comparison: Comparison,
     pub is_all: bool,
     pub left: Vec<Expr>,
-    /// Over the rows of the subquery.
+    /// The values of the subquery's rows.
     pub right: Vec<Expr>,
 }
 
@@ -110,7 +110,8 @@ impl Subquery {
         self.query.value(self, row, with)
     }
 
-    /// The column that is to equal one of its values, if it is asked for that and is the same for all rows.
+    /// The column that must equal one of its values, if the question is equality and the values are the same for all
+    /// rows.
     pub fn equal_column(&self) -> Option<usize> {
         let Question::Compared(compared) = &self.question else {
             return None;

@@ -111,13 +111,13 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FrameUnit {
     Rows,
-    /// Distances of the key. Rows that are equal in order go together.
+    /// Distances of the key. Rows that are equal in order belong together.
     Range,
     /// Groups of rows that are equal in order.
     Groups,
 }
 
-/// The key by whose distance rows belong to a frame.
+/// The key whose distance decides which rows belong to a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct RangeKey {
     pub expr: Expr,
@@ -137,12 +137,12 @@ impl Frame {
     };
 }
 
-/// `OVER (…)`: which rows belong together, and in which order.
+/// `OVER (…)`: the partition, and its order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Window {
     pub partition: Vec<Expr>,
     pub order: Vec<SortKey>,
-    /// The keys of the order as they are written, while the window is compiled.
+    /// The keys of the order as they are written, until the window is compiled.
     pub values: Vec<Typed>,
     /// The frame, if one is given.
     pub frame: Option<Frame>,
@@ -192,7 +192,7 @@ impl Windows {
         !self.calls.is_empty()
     }
 
-    /// The place of a call's value; the call may be there already.
+    /// The place of a call's value, which may be a known one.
     pub fn add(&mut self, call: WindowCall, spec: TypeSpec) -> Typed {
         let found = self.calls.iter().position(|there| *there == call);
         let number = found.unwrap_or_else(|| {

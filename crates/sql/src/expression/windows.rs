@@ -28,7 +28,7 @@ fn wrong(message: impl Into<String>) -> SqlError {
 }
 
 impl<'a> Compiler<'a> {
-    /// With the window functions of the query.
+    /// Adds the window functions of the query.
     pub fn windowed(mut self, windows: &'a mut Windows) -> Self {
         self.windows = Some(windows);
         self
@@ -347,14 +347,14 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The offset of a bound; `of` is the type of the key by whose distance rows are counted.
+    /// The offset of a bound; `of` is the type of the key whose distance counts.
     fn offset(
         &mut self,
         tree: &Tree,
         unit: WindowFrameUnits,
         of: Option<SqlType>,
     ) -> Result<Expr, SqlError> {
-        // The parser takes a text here for an interval.
+        // The parser takes such a text for an interval.
         let offset = match tree {
             Tree::Interval(interval) if interval.leading_field.is_none() => {
                 self.compile(&interval.value)?

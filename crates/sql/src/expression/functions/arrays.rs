@@ -118,10 +118,10 @@ fn split(a: Arguments<'_>) -> Answer {
     Ok(a.given_text(0).map_or(Value::Null, of))
 }
 
-/// The most bytes of a series that is kept before its rows are given.
+/// The most bytes of a series, which is kept before its rows are given.
 const SERIES_BYTES_MAX: usize = 16 << 20;
 
-/// Appends a number to those of a series.
+/// Appends a number to a series.
 ///
 /// # Errors
 /// `53200` if it takes too much memory.
@@ -171,7 +171,7 @@ fn series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer
 fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
     let of = |at| decimal_of(a.value(at)).unwrap_or((1, 0));
     let (from, to, step) = (of(0), of(1), of(2));
-    // All are written with as many digits as the one that has the most; the first is as it is given.
+    // All numbers have the most digits of the three; the first is given unchanged.
     let scale = from.1.max(to.1).max(step.1);
     let units = |(units, digits): (i128, u8)| {
         let more = 10_i128.checked_pow(u32::from(scale - digits));

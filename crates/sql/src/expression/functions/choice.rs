@@ -14,7 +14,7 @@ use crate::values::arrays::array_kind;
 use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::Value;
 
-/// The call of the function of a name for arguments of these types.
+/// The call of a named function for arguments of these types.
 ///
 /// # Errors
 /// `42883` if there is none, `42725` if several are as good.
@@ -71,7 +71,7 @@ fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
     if left.len() > 1
         && let Some(known) = kinds.iter().find(|kind| **kind != SqlType::Unknown)
     {
-        // A literal is taken to have the type of the others.
+        // A literal counts as one of the others' type.
         let alike: Vec<SqlType> = kinds
             .iter()
             .map(|kind| match kind {
@@ -125,7 +125,7 @@ fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     }
 }
 
-/// Keeps the functions most of whose arguments are so, beside the known types that are given.
+/// Keeps the functions with the most arguments that fit the known types.
 fn keep_most(left: &mut Vec<Function>, kinds: &[SqlType], is_so: impl Fn(Kind, SqlType) -> bool) {
     if left.len() < 2 {
         return;
@@ -322,7 +322,7 @@ fn as_argument(
     let how = way(typed.kind(), to, Coercion::Assignment);
     let expr = compiler.coerce(typed, TypeSpec::plain(to), how)?;
     Ok(match expr {
-        // Sequences are found by their names.
+        // Sequences are named by texts.
         Expr::Call(cast, mut name) if function.0.is_of_session && cast.is("regclassin") => {
             name.remove(0)
         }
@@ -330,7 +330,7 @@ fn as_argument(
     })
 }
 
-/// A type's number, as functions are passed it.
+/// A type's number, as an argument of functions.
 pub(in crate::expression) fn element_number(kind: SqlType) -> Expr {
     Expr::Literal(Value::Int(kind.number().into()))
 }
@@ -399,7 +399,7 @@ fn of_two_arrays(
     Some(sides())
 }
 
-/// `||` of which a side is an array; `None` if the other one is neither an array nor an element of the same type.
+/// `||` with an array on one side; `None` if the other one is neither an array nor an element of the same type.
 pub(in crate::expression) fn concatenated(
     compiler: &mut Compiler<'_>,
     left: Typed,

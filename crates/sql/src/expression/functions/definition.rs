@@ -101,9 +101,9 @@ impl Kind {
 pub(crate) enum Volatility {
     /// Always, in every session.
     Immutable,
-    /// For the length of a statement.
+    /// The same during a statement.
     Stable,
-    /// Each call may give another one, or has an effect.
+    /// Each call may give another value, or has an effect.
     Volatile,
 }
 
@@ -158,13 +158,13 @@ impl<'v> Arguments<'v> {
         u32::try_from(self.given_int(at)?).ok()
     }
 
-    /// The type whose number was passed.
+    /// The type of a number that is an argument.
     pub fn kind(self, at: usize) -> SqlType {
         let kind = self.oid(at).and_then(SqlType::from_number);
         kind.unwrap_or(SqlType::Text)
     }
 
-    /// The values behind the first ones that are passed with their types' numbers.
+    /// The values behind the first ones, each of which follows its type's number.
     pub fn typed(self, from: usize) -> impl ExactSizeIterator<Item = (SqlType, ValueRef<'v>)> {
         let count = self.len().saturating_sub(from) / 2;
         (0..count).map(move |number| {
@@ -184,11 +184,11 @@ pub(crate) struct Definition {
     /// For people.
     pub about: &'static str,
     pub volatility: Volatility,
-    /// True if it is null where an argument is, and is not called.
+    /// True if it is null without a call when an argument is.
     pub is_strict: bool,
     /// True if the last argument may be given several times.
     pub is_variadic: bool,
-    /// True if an array is passed with its type's number before it, as a value of any type is.
+    /// True if an array follows its type's number, as a value of any type does.
     pub is_typed: bool,
     /// True if it gives a row for each element of the array that it returns.
     pub gives_rows: bool,
@@ -288,7 +288,7 @@ impl Function {
         self.0.gives_rows
     }
 
-    /// True if it gives the same value for the same arguments, always and in every session.
+    /// True if its value depends on its arguments only, in every session.
     pub fn is_immutable(self) -> bool {
         self.0.volatility == Volatility::Immutable
     }
@@ -316,7 +316,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// A table of functions, an entry a line: name, types, code, a line for people, and how it differs from an immutable,
+/// A table of functions, one entry a line: name, types, code, a line for people, and the differences from an immutable,
 /// strict function.
 macro_rules! functions {
     ($($name:ident($($argument:ident),*) -> $result:ident, $code:expr, $about:literal

@@ -166,7 +166,7 @@ fn quoted(of: &str) -> String {
 fn translated(a: Arguments<'_>) -> String {
     let mut to = a.text(2).chars();
     let mut instead = HashMap::new();
-    // The first place of a character counts.
+    // The first place of a character in the list counts.
     for from in a.text(1).chars() {
         let to = to.next();
         instead.entry(from).or_insert(to);

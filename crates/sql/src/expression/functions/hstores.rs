@@ -133,7 +133,7 @@ fn pairs(a: Arguments<'_>) -> Answer {
     Ok(Hstore::of_arrays(array(a, 0), values)?.value())
 }
 
-/// The values of keys, in an array of the form that the keys have.
+/// The values of keys, in an array with the form of the keys' array.
 fn sliced(a: Arguments<'_>) -> Answer {
     let (hstore, mut keys) = (of(a, 0)?, array(a, 1));
     for element in &mut keys.elements {

@@ -122,7 +122,7 @@ fn today(with: &Environment<'_>) -> i64 {
     local_now(with).div_euclid(DAY) * DAY
 }
 
-/// The local time at a moment that is an argument, in the session's time zone.
+/// An argument that is a moment, as local time in the session's time zone.
 fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueRef<'v> {
     match a.value(at) {
         value if is_infinite(value) => value,
@@ -131,7 +131,7 @@ fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueR
     }
 }
 
-/// Years, months and days from the second time to the first, as a calendar has them.
+/// Years, months and days from the second time to the first, by the calendar.
 fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
     if is_infinite(to) || is_infinite(from) {
         let text = "timestamp out of range";

@@ -259,7 +259,7 @@ fn without_element(a: Arguments<'_>) -> Answer {
     }
 }
 
-/// The number that a step into an array is.
+/// The number in a step into an array.
 fn number(step: &str, position: usize) -> Result<i64, SqlError> {
     step.parse().map_err(|_| {
         SqlError::new(

@@ -97,7 +97,7 @@ fn named(name: &str) -> &'static [Function] {
     NAMED.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// The number that the function at a place has in the catalogue. PostgreSQL's own, and tables, have others.
+/// The catalogue's number for the function at a place. It differs from PostgreSQL's own numbers, and those of tables.
 pub(crate) fn function_number(place: usize) -> u32 {
     14_000 + place as u32
 }

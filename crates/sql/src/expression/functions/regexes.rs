@@ -81,7 +81,7 @@ fn wrong_value(name: &str, value: i64) -> SqlError {
     )
 }
 
-/// The character, from 1, from which matches are searched: where it is in the text.
+/// The place in the text of the character, from 1, at which the search begins.
 fn search_from(a: Arguments<'_>, at: usize) -> Result<usize, SqlError> {
     let start = a.given_int(at).unwrap_or(1);
     if start <= 0 {
@@ -156,7 +156,7 @@ fn count(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     int(count)
 }
 
-/// The most bytes of matches that are kept before their rows are given.
+/// The most bytes of matches, which are kept before their rows are given.
 const MATCHES_BYTES_MAX: usize = 16 << 20;
 
 fn all(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -207,7 +207,7 @@ fn replaced(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     replace(a, with, options, 0, if is_global { 0 } else { 1 })
 }
 
-/// With a character from which matches are replaced, and the number of the match, which is given or the fifth argument.
+/// Replaces from a character on. The number of the match is given, or the fifth argument.
 fn replaced_from(a: Arguments<'_>, with: &Environment<'_>, number: Option<i64>) -> Answer {
     let from = search_from(a, 3)?;
     let number = number.unwrap_or(a.int(4));
@@ -249,7 +249,7 @@ fn replace(
     text(result)
 }
 
-/// Puts a replacement, in which `\1` to `\9` are groups and `\&` is the match.
+/// Appends a replacement, in which `\1` to `\9` are groups and `\&` is the match.
 ///
 /// # Errors
 /// `54000` if the result is too long.
@@ -289,7 +289,7 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
     for found in Matches::of(&regex, whole) {
         with.context.look_at_row()?;
         let of_all = found.get(0).map_or(0..0, |all| all.range());
-        // One of no length at an end, or right behind another, divides nothing.
+        // An empty match at an end, or right behind another, divides nothing.
         if of_all.start < whole.len() && of_all.end > behind {
             let part = whole.get(behind..of_all.start);
             parts.push(Some(part.unwrap_or_default().to_string()));

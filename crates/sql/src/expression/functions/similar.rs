@@ -13,7 +13,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     substring(TEXT, TEXT, TEXT) -> TEXT, part, "the part that matches a regular expression of the SQL standard, or what it has between `#\"` where `#` is the third text";
 };
 
-/// The character that takes the meaning from the next one.
+/// The character that escapes the next one.
 fn escape(text: &str) -> Result<Option<char>, SqlError> {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
