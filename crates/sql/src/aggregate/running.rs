@@ -18,7 +18,7 @@ use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// The most bytes of texts that `string_agg` puts together, and the like.
+/// The most bytes of texts that `string_agg` and similar aggregates collect.
 const STATE_BYTES_MAX: usize = 16 << 20;
 
 /// An aggregate on its way.
@@ -26,7 +26,7 @@ const STATE_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Accumulator {
     count: i64,
     value: Value,
-    /// Boxed: most aggregates have none of it, and there may be many groups.
+    /// It is boxed: most aggregates do not need it, and there may be many groups.
     more: Option<Box<More>>,
 }
 
@@ -63,7 +63,7 @@ impl Accumulator {
         }
     }
 
-    /// About how many bytes it keeps of the rows.
+    /// The bytes that it keeps of the rows, about.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.more.as_ref().map_or(0, |more| more.bytes)
@@ -263,7 +263,7 @@ impl Accumulator {
             }
             (None, ValueRef::Text(value), Value::Text(best)) if of.of == SqlType::Interval => {
                 let length = |text: &str| Interval::known(text).length();
-                // The last one of those that are as long.
+                // The last of several intervals of one length counts.
                 let kind = of.kind == AggregateKind::Minimum;
                 let last = if kind {
                     Ordering::Less
@@ -430,7 +430,7 @@ pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
     key
 }
 
-/// Bytes that are the same for values that are equal, for sets and groups.
+/// Bytes that are the same for equal values, for sets and groups.
 pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
     let mut tagged = |tag: u8, bytes: &[u8]| {
         key.push(tag);
@@ -443,7 +443,7 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
         ValueRef::Int(value) => tagged(2, &value.to_le_bytes()),
         ValueRef::Decimal(units, scale) => {
             match crate::values::arithmetic::without_zeros(units, scale) {
-                // A whole number is the same as one of another type.
+                // Whole numbers of all types are alike.
                 (units, 0) => tagged(2, &units.to_le_bytes()),
                 (units, scale) => {
                     let mut bytes = units.to_le_bytes().to_vec();
@@ -453,7 +453,7 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
             }
         }
         ValueRef::Float(value) => {
-            // Both zeros are equal, and so are all that are no numbers.
+            // Both zeros are equal, and so are all NaNs.
             let bits = if value == 0.0 {
                 0
             } else if value.is_nan() {

@@ -11,8 +11,8 @@ use crate::source::Source;
 use crate::views::views;
 
 impl Writing<'_> {
-    /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
-    /// of any name.
+    /// The comments. The comment of the database is a remark: its statement would name the database, and this text is
+    /// for one of any name.
     pub(super) fn comments(
         &mut self,
         source: &dyn Source,

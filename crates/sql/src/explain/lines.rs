@@ -57,7 +57,7 @@ fn target_lines(what: &str, target: &Target, source: &dyn Source) -> Vec<String>
     lines
 }
 
-/// The lines of a query that is asked with some values.
+/// The lines of a query with these outer values.
 fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> Vec<String> {
     let shown = Shown {
         names: Names::of(&select.scope, outer),
@@ -131,7 +131,7 @@ fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
     (semi_joins, all_of(rest))
 }
 
-/// True if a subquery is asked by a hash of its rows.
+/// True if a hash of its rows answers a subquery.
 fn is_semi_join(subquery: &Subquery) -> bool {
     match &subquery.question {
         Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
@@ -139,7 +139,7 @@ fn is_semi_join(subquery: &Subquery) -> bool {
     }
 }
 
-/// The names and tables that lines are written with.
+/// The names and tables for lines.
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     names: Names<'s>,
@@ -225,7 +225,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// The values that a subquery is asked with.
+    /// The outer values of a subquery.
     fn asked(&self, subquery: &Subquery) -> Vec<String> {
         let names = Names {
             is_qualified: true,

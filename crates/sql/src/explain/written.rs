@@ -14,7 +14,7 @@ pub(super) struct Names<'n> {
     pub scope: &'n Scope,
     /// The place in the whole row of the first column that the expression sees.
     pub shift: usize,
-    /// The values that the query is asked with.
+    /// The query's outer values.
     pub outer: &'n [String],
     /// The groups, if rows are groups.
     pub grouping: Option<&'n Grouping>,
@@ -65,7 +65,7 @@ impl<'n> Names<'n> {
         format!("column{}", place + 1)
     }
 
-    /// An expression as it is written.
+    /// The text of an expression.
     pub fn written(&self, expr: &Expr) -> String {
         match expr {
             Expr::Literal(value) => literal(value),
@@ -257,7 +257,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The type that a literal's value shows.
+/// The type of a literal's value.
 fn type_of(value: &Value) -> Option<SqlType> {
     Some(match value {
         Value::Int(value) if i32::try_from(*value).is_ok() => SqlType::Int4,

@@ -34,11 +34,11 @@ pub(crate) struct Handler {
 pub(crate) enum Line {
     /// A statement.
     Sql(String),
-    /// A query whose rows nothing reads.
+    /// A query whose rows are dropped.
     Perform(String),
-    /// A statement that an expression gives.
+    /// A statement in the text of an expression.
     Execute(String),
-    /// The first branch whose condition is true runs, or else the last one.
+    /// The first branch with a true condition runs, or else the last one.
     If {
         branches: Vec<(String, Vec<Line>)>,
         otherwise: Vec<Line>,
@@ -48,7 +48,7 @@ pub(crate) enum Line {
     Block(Block),
 }
 
-/// A message or an error. Without a message it is the error that is handled, once more.
+/// A message or an error. Without a message it raises the handled error again.
 #[derive(Debug, Default)]
 pub(crate) struct Raise {
     /// `NOTICE`, `WARNING`, `EXCEPTION`, …

@@ -7,7 +7,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// The rows of a cursor that are fetched, beside the row at which it is.
+/// The rows of a cursor to fetch, relative to its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// The given number of next rows, at least one; `None` for all.
@@ -27,7 +27,7 @@ pub(crate) struct Fetch {
     pub name: String,
     /// The rows.
     pub direction: Direction,
-    /// True if they are passed over (`MOVE`).
+    /// True if they are skipped (`MOVE`).
     pub is_move: bool,
 }
 

@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The name of such a function.
 const EXCLUDED: &str = "sql.excluded";
-/// The most tokens of a frame, blanks between them too: a text of many exclusions is read in linear time.
+/// The most tokens of a frame, with the blanks between them: so a text of many exclusions is read in linear time.
 const FRAME_TOKENS_MAX: usize = 512;
 
 /// Rows that a frame leaves out.
@@ -140,7 +140,7 @@ pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan
     written
 }
 
-/// Writes frames with exclusions so.
+/// Rewrites frames with exclusions.
 pub(super) fn with_exclusions(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| is_word(token, "exclude")) {
         return tokens;
@@ -219,7 +219,7 @@ fn with_end(
     Some(frame)
 }
 
-/// A frame's end as it was written, and the rows that the frame excludes.
+/// The original end of a frame, and the rows that the frame excludes.
 pub(crate) fn excluded(end: &WindowFrameBound) -> Option<(WindowFrameBound, Excluded)> {
     let WindowFrameBound::Following(Some(call)) = end else {
         return None;

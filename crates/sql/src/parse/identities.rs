@@ -13,7 +13,7 @@ const IDENTITY: &str = "sql.identity";
 const IDENTITY_IF_EXISTS: &str = "sql.identity.if_exists";
 /// The name of the option that names an identity's sequence.
 const SEQUENCE_NAME: &str = "sql.identity.sequence";
-/// The most tokens of options, blanks between them too, so that a text of many is read in linear time.
+/// The most tokens of options, with the blanks between them: so a text of many is read in linear time.
 const OPTION_TOKENS_MAX: usize = 256;
 
 /// Writes it so.
@@ -71,7 +71,7 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     written
 }
 
-/// Takes the names of sequences out of the options of new identities.
+/// Removes the names of sequences from the options of new identities.
 fn with_sequence_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut at = 0;

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// The name of such a function.
 const WITH_TIES: &str = "sql.with_ties";
 
-/// The expression of a limit that was written with `WITH TIES`.
+/// The expression of a limit with `WITH TIES`.
 pub(crate) fn count_with_ties(limit: &Expr) -> Option<&Expr> {
     let Expr::Function(function) = limit else {
         return None;

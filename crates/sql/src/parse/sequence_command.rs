@@ -81,7 +81,7 @@ fn command(parser: &mut Parser<'_>) -> Result<SequenceCommand, ParserError> {
     })
 }
 
-/// Reads the options: `RESTART` here, the others as those of `CREATE SEQUENCE`, of which the parser knows all.
+/// Reads the options: `RESTART` here, the others as those of `CREATE SEQUENCE`, which the parser knows.
 fn options(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     let mut restart = None;
     let word = |word: &str| Token::make_keyword(word);
@@ -128,7 +128,7 @@ fn options(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     }
 }
 
-/// A name in the place of the sequence's.
+/// A name in place of the sequence's.
 fn marked() -> Token {
     let name = Ident::with_quote('"', "sql.sequence");
     Token::Word(Word {

@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The name of the column that is written for `LIKE`: its type is the table, with the options.
+/// The name of the column that is written for `LIKE`. Its type is the table, with the options.
 pub(crate) const LIKE: &str = "sql.like";
 /// The type of a column that is written without one.
 pub(crate) const UNSAID: &str = "sql.unsaid";
@@ -27,14 +27,14 @@ pub(crate) fn is_without_data(view: &CreateView) -> bool {
     view.materialized && view.with_no_schema_binding
 }
 
-/// The tokens of a text, those that are no blanks, by their places.
+/// The tokens of a text without blanks, by their places.
 struct Words<'t> {
     tokens: &'t [TokenWithSpan],
     at: usize,
 }
 
 impl Words<'_> {
-    /// Goes to the next token that is no blank.
+    /// Moves to the next token that is no blank.
     fn here(&mut self) -> Option<&Token> {
         while let Some(token) = self.tokens.get(self.at) {
             match &token.token {
@@ -234,7 +234,7 @@ fn quoted(name: &str) -> Token {
     })
 }
 
-/// `SELECT … INTO t` as `CREATE TABLE t AS SELECT …`; other statements as they are.
+/// `SELECT … INTO t` as `CREATE TABLE t AS SELECT …`; other statements unchanged.
 pub(super) fn without_into(mut statement: Statement) -> Statement {
     // Trees may be too deep for a copy.
     let Statement::Query(query) = &mut statement else {

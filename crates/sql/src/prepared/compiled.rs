@@ -33,7 +33,7 @@ impl Prepared {
         self.is_told.store(true, Ordering::Relaxed);
     }
 
-    /// The parameters' types as they are now known.
+    /// The types of the parameters that are known now.
     pub(crate) fn known_parameters(&self) -> Vec<Option<SqlType>> {
         match self.parameters.get() {
             Some(types) => types.iter().map(|kind| Some(*kind)).collect(),
@@ -41,7 +41,7 @@ impl Prepared {
         }
     }
 
-    /// True if it has a plan of this version of the catalogue, and that asks nothing of the session.
+    /// True if it has a plan of this version of the catalogue that reads nothing of the session.
     pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
@@ -105,7 +105,7 @@ impl Prepared {
         }
     }
 
-    /// Places in the text as numbers of characters.
+    /// Converts places in the text to numbers of characters.
     pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
         error.position = error
             .position
@@ -134,7 +134,7 @@ impl Prepared {
         let _ = self.columns.set(columns);
     }
 
-    /// Notes how many columns a `COPY` has.
+    /// Notes the number of columns of a `COPY`.
     pub(crate) fn describe_copy(&self, columns: usize) {
         let _ = self.copy_columns.set(columns);
         self.describe(Vec::new(), None);

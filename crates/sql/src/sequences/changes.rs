@@ -27,9 +27,9 @@ pub(crate) struct SequenceChanges {
     pub made: HashMap<String, Counter>,
     /// The sequences of others that it dropped; one of the same name may have been made since.
     pub dropped: BTreeSet<String>,
-    /// Sequences that it made of one of others: they draw of that one until it commits.
+    /// Sequences made from others' sequences: until the commit they draw of those.
     continued: HashMap<String, Continued>,
-    /// The next numbers of those that are stored, and not yet made here.
+    /// The next numbers of stored sequences that are not made here yet.
     next: HashMap<String, i128>,
 }
 
@@ -109,7 +109,7 @@ impl SequenceChanges {
         self.next.insert(name.to_string(), next + step);
         let (of, before) = match self.continued.remove(from) {
             Some(before) => (before.of, before.step),
-            // The transaction made it: no other one draws of it.
+            // The transaction made it: no other transaction draws of it.
             None if self.made.contains_key(from) => return Ok(()),
             None => (from.to_string(), 0),
         };
@@ -125,7 +125,7 @@ impl SequenceChanges {
         self.next.remove(name);
     }
 
-    /// Sequences that are stored now were made or dropped by the transaction, where others know another state.
+    /// Notes the stored sequences that the transaction made or dropped, which others see in another state.
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
@@ -193,7 +193,7 @@ impl SequenceChanges {
                         false => number > usable_to,
                     };
                     if !is_usable(usable_to) {
-                        // Rows that a program inserted may have raised it.
+                        // A program's inserted rows may have raised it.
                         let raised = number + increment * AHEAD;
                         let to = |stored| (!is_usable(stored)).then_some(raised);
                         self.raise(objects, name, to)?;
@@ -212,7 +212,7 @@ impl SequenceChanges {
     ) -> Result<(), SqlError> {
         let key = [Value::from(kind::SEQUENCE), Value::from(name)];
         let body = objects.text(OBJECTS, &key, BODY).map_err(Error::from)?;
-        // One that a transaction made which was undone, or that is dropped.
+        // The sequence was made by an undone transaction, or is dropped.
         let body = body.ok_or_else(|| SqlError::unknown_table(name))?;
         let mut sequence: Sequence = parsed(&body)?;
         let Some(usable_to) = to(sequence.usable_to) else {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// One draw from a sequence, or one setting of it; neither is undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Draw {
-    /// The number of the sequence's counter then.
+    /// The number of the sequence's counter at that time.
     pub counter: u64,
     pub what: Drew,
 }
@@ -21,7 +21,7 @@ pub(super) enum Drew {
     Set(i128),
 }
 
-/// Something that was done with a sequence, and numbers that were drawn behind it.
+/// A draw or a set of a sequence, and the numbers drawn after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     first: Draw,
@@ -30,7 +30,7 @@ struct Run {
 }
 
 impl Run {
-    /// Takes a number that was drawn behind the others, if it is the next one.
+    /// Adds a number drawn after the others, if it is the next one.
     fn takes(&mut self, draw: Draw) -> bool {
         let (Drew::Next(first), Drew::Next(number)) = (self.first.what, draw.what) else {
             return false;
@@ -49,7 +49,7 @@ impl Run {
         is_next
     }
 
-    /// Without the first; `None` if there are no more.
+    /// The run without its first draw; `None` if it has no more.
     fn rest(mut self) -> Option<Run> {
         let (Drew::Next(first), Some((last, step))) = (self.first.what, self.more) else {
             return None;
@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-/// The draws of a statement, by the names of sequences: numbers that follow each other take no more memory than one.
+/// The draws of a statement, by the names of sequences. Consecutive numbers take no more memory than one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done(BTreeMap<String, VecDeque<Run>>);
 
@@ -78,7 +78,7 @@ impl Done {
             .sum()
     }
 
-    /// The first that was done with a sequence.
+    /// The first draw or set of a sequence.
     pub(super) fn first(&self, name: &str) -> Option<Draw> {
         Some(self.0.get(name)?.front()?.first)
     }
@@ -93,7 +93,7 @@ impl Done {
         }
     }
 
-    /// Forgets all that was done with a sequence.
+    /// Forgets all draws of a sequence.
     pub(super) fn forget(&mut self, name: &str) {
         self.0.remove(name);
     }
@@ -123,7 +123,7 @@ impl Done {
         self
     }
 
-    /// All of it, but for numbers between two others.
+    /// All draws, without numbers between two others.
     pub(super) fn ends(&self) -> impl Iterator<Item = (&str, Drew)> {
         let of_each = self.0.iter();
         let runs = of_each.flat_map(|(name, runs)| runs.iter().map(|run| (&**name, run)));

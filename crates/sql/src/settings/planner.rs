@@ -5,7 +5,7 @@
 
 use super::values::{Value, truth};
 
-/// The values that a parameter takes.
+/// The valid values of a parameter.
 enum Form {
     /// On or off.
     Truth,
@@ -21,7 +21,7 @@ enum Form {
 
 /// A parameter.
 pub(super) struct Parameter {
-    /// Its name, and the value that it has at the beginning.
+    /// Its name, and its value at the beginning.
     pub known: (&'static str, &'static str),
     form: Form,
 }
@@ -146,7 +146,7 @@ pub(super) static PARAMETERS: [Parameter; 58] = [
     of("work_mem", "4MB", Form::Size(1, 64, KILOBYTES_MAX)),
 ];
 
-/// The value of a parameter as it is kept; `None` if it is no parameter of the planner.
+/// The kept value of a parameter; `None` if it is none of the planner's.
 pub(super) fn value(name: &str, lower: &str) -> Option<Value> {
     let parameter = PARAMETERS.iter().find(|one| one.known.0 == name)?;
     Some(match parameter.form {
@@ -190,7 +190,7 @@ const UNITS: [(&str, i64); 5] = [
     ("B", 1),
 ];
 
-/// Memory with a unit, or else in the parameter's own; it is shown in the largest unit in which it is a whole number.
+/// Memory with a unit, or in the parameter's own. It is shown in the largest unit in which it is a whole number.
 fn size(text: &str, kilobytes: i64, least: i64, most: i64) -> Value {
     const WRONG: &str =
         "memory that PostgreSQL 15 takes for it, with one of the units B, kB, MB, GB and TB";

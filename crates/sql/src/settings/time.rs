@@ -9,7 +9,7 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// The milliseconds that a text means; without a unit it is of milliseconds. Parts of a millisecond are rounded.
+/// The milliseconds of a text. Without a unit it is in milliseconds; fractions of a millisecond are rounded.
 pub fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|one: char| !matches!(one, '0'..='9' | '.' | '+'));

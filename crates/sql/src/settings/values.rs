@@ -5,10 +5,10 @@
 
 use super::time;
 
-/// A parameter's value as it is kept, or why it cannot be.
+/// A parameter's kept value, or the reason for which it is invalid.
 pub(super) type Value = Result<String, &'static str>;
 
-/// The value of a parameter as it is kept; `None` if nothing is known of the parameter's values.
+/// The kept value of a parameter; `None` if the parameter's values are unknown.
 pub(super) fn of(name: &str, value: &str) -> Option<Value> {
     let bare = value.trim().trim_matches('\'');
     let lower = bare.to_ascii_lowercase();
@@ -30,7 +30,7 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
             Ok(1..=3) => Ok(lower),
             _ => Err("floats are written with all digits that they need: 1, 2 or 3"),
         },
-        // Nothing waits for a lock, so no wait is too long; the others are acted upon.
+        // Nothing waits for a lock, so no wait is too long. The other parameters have an effect.
         "lock_timeout"
         | "idle_in_transaction_session_timeout"
         | "idle_session_timeout"
@@ -79,7 +79,7 @@ pub(super) fn truth(lower: &str) -> Value {
     }
 }
 
-/// The output is ISO's; the input has an order, which stays as it is if the value has none.
+/// The output is ISO's; the input has an order, which is kept if the value has none.
 fn date_style(lower: &str) -> Value {
     const WRONG: &str =
         "dates are written as ISO has them: ISO, with one of the orders MDY, DMY and YMD";

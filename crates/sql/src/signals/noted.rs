@@ -26,7 +26,7 @@ pub(crate) struct SignalsMark {
 pub(super) struct Noted {
     /// The inbox of the session.
     inbox: Option<Arc<Inbox>>,
-    /// Each with the number of channels that the session listens to behind it.
+    /// The changes, each with the number of channels to which the session listens after it.
     changes: Vec<(Listening, usize)>,
     /// The places of the changes of each channel.
     of_channels: HashMap<Arc<[u8]>, Vec<usize>>,
@@ -49,7 +49,7 @@ impl Noted {
         }
     }
 
-    /// Forgets the entries behind a mark.
+    /// Forgets the entries after a mark.
     pub fn return_to(&mut self, mark: SignalsMark) {
         for message in self
             .messages
@@ -118,7 +118,7 @@ impl Noted {
         }
     }
 
-    /// Notes a change, unless it is the last one of its channel already.
+    /// Notes a change, unless it is already the last one of its channel.
     ///
     /// # Errors
     /// `54000` beyond the bounds; `53200` if there is no memory for it.
@@ -167,7 +167,7 @@ impl Noted {
         self.changes.push((change, count));
     }
 
-    /// The last change that concerns the channel of another one, or all channels.
+    /// The last change of the same channel as another one, or of all channels.
     fn last_of(&self, change: &Listening) -> Option<&Listening> {
         let of_channel = match change {
             Listening::To(channel) | Listening::NoMore(channel) => self.of_channels.get(channel),
@@ -185,7 +185,7 @@ impl Noted {
         }
     }
 
-    /// True if the session listens to the channel of a change before it.
+    /// True if the session listens to the channel before a change.
     fn listens(&self, inbox: &Inbox, change: &Listening) -> bool {
         match (self.last_of(change), change) {
             (Some(last), _) => matches!(last, Listening::To(_)),
@@ -220,7 +220,7 @@ impl Noted {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// Commits the signals: the session listens, and the notifications are posted. Returns the post, if they have
     /// listeners.
     pub fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
         if let Some(inbox) = &self.inbox {

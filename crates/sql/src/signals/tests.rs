@@ -156,7 +156,7 @@ fn what_is_lost_with_its_log_is_given_to_no_listener() {
         database.effects_committed(effects).unwrap()
     };
     let (lost, later) = (post("lost"), post("later"));
-    // A closed log answers as one whose end is not known.
+    // A closed log answers that the fate is unknown.
     tables.close().unwrap();
     later.durable_alone();
     drop(lost);

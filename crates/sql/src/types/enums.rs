@@ -24,7 +24,7 @@ pub(crate) const LABELS_MAX: usize = 10_000;
 pub(crate) const LABEL_BYTES_MAX: usize = 63;
 /// The distance of two labels that are declared one after the other, as room for new labels between them.
 const GAP: i64 = 1 << 40;
-/// The first of the numbers by which functions are passed user-defined types: none of the catalogue is as large.
+/// The first number by which functions get user-defined types: the catalogue's are smaller.
 const FIRST_NUMBER: u32 = 0xC000_0000;
 
 /// A label of an enum type.
@@ -38,7 +38,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// Its place as `pg_enum` has it: 1, 2, 3, and fractions for labels that were added between.
+    /// Its place in `pg_enum`: 1, 2, 3, and fractions for labels that were added between.
     pub fn sort_order(&self) -> f64 {
         self.position as f64 / GAP as f64 + 1.0
     }
@@ -147,7 +147,7 @@ impl Known {
     }
 }
 
-/// About how many bytes an entry takes.
+/// The bytes of an entry, about.
 fn bytes_of(kept: &str, labels: &[Label]) -> usize {
     let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
     512 + 4 * kept.len() + label_bytes.sum::<usize>()
@@ -164,7 +164,7 @@ impl EnumType {
         EnumType(known().keep(oid, kept, labels))
     }
 
-    /// Checks that such a type may be created, or be made of another one. It takes room as soon as it is read.
+    /// Checks that such a type may be created, or be changed. It takes room once it is read.
     ///
     /// # Errors
     /// `54000` if the process has read too many.
@@ -177,7 +177,7 @@ impl EnumType {
         self.0
     }
 
-    /// The number by which functions are passed it, or its arrays: it is of this process, not of the database.
+    /// The number by which functions get the type, or its arrays. It belongs to this process, not to the database.
     pub(super) fn number(self, of_array: bool) -> u32 {
         FIRST_NUMBER + 2 * self.0.number + u32::from(of_array)
     }
@@ -190,7 +190,7 @@ impl EnumType {
         Some((EnumType(found), number % 2 == 1))
     }
 
-    /// The number that is stored of a label.
+    /// The stored number of a label.
     pub(crate) fn position(self, label: &str) -> Option<i64> {
         let place = self.0.places.get(label)?;
         self.0.labels.get(*place).map(|label| label.position)
@@ -204,7 +204,7 @@ impl EnumType {
     }
 }
 
-/// The number of a label that is declared behind all others.
+/// The number of a new label after all others.
 ///
 /// # Errors
 /// `54000` if there is no greater one.
@@ -213,7 +213,7 @@ pub(crate) fn position_behind(last: Option<i64>) -> Result<i64, SqlError> {
     next.ok_or_else(no_room)
 }
 
-/// The number of a label before another one, or between two.
+/// The number of a new label before another one, or between two.
 ///
 /// # Errors
 /// `54000` if there is none.

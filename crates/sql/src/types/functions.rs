@@ -20,7 +20,7 @@ pub(crate) struct TypeFunction {
     pub is_stable: bool,
 }
 
-/// The numbers of a type's functions in `pg_type`; 0 for those that it has not.
+/// The numbers of a type's functions in `pg_type`; 0 for absent ones.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Numbers {
     pub input: u32,
@@ -209,7 +209,7 @@ fn has_modifier(number: u32) -> bool {
     WITH_MODIFIERS.iter().any(|(of, ..)| of.oid() == number)
 }
 
-/// The number of one with a name.
+/// The number of a named function.
 pub(crate) fn named(name: &str) -> Option<u32> {
     let mut all = all().into_iter();
     all.find(|one| one.name == name).map(|one| one.number)
@@ -236,7 +236,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     (matches!(kind.size(), 1 | 2 | 4 | 8), align, storage)
 }
 
-/// The number of a type's collation: without another one the database's own of texts, C of names.
+/// The number of a type's collation: by default the database's own for texts, C for names.
 pub(crate) fn collation(spec: TypeSpec) -> u32 {
     let (kind, name) = (spec.kind, spec.collation.name());
     if name != NamedCollation::default() {

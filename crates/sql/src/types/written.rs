@@ -9,9 +9,9 @@ use sqlparser::ast::{
     TypeModifier,
 };
 
-/// The types that users defined, as far as a statement may name them.
+/// The user-defined types that a statement may name.
 pub(crate) trait NamedTypes {
-    /// The type of a name; of a domain, that of its values.
+    /// The type of a name; for a domain, that of its values.
     ///
     /// # Errors
     /// `42704` if there is none.

@@ -46,7 +46,7 @@ impl EnumLabels {
         self.0.keys().copied()
     }
 
-    /// A value of a column as it is to be written: the label, if it is a label's number.
+    /// A value of a column for output: the label, if it is a label's number.
     pub fn shown<'v>(&self, column: usize, value: ValueRef<'v>) -> ValueRef<'v> {
         match (self.0.get(&column), value) {
             (Some(of), ValueRef::Int(position)) => of.label(position).map_or(value, ValueRef::Text),

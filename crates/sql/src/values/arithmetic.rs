@@ -13,7 +13,7 @@ use sardonyx_rows::value_text::{add_months, rescale};
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
-/// True for a date that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
+/// True for a valid date of PostgreSQL: from 4714-11-24 BC, the first day of the Julian calendar, to 5874897-12-31.
 pub(crate) fn is_date(date: &Value) -> bool {
     const FIRST: i32 = -2_440_588;
     const LAST: i32 = 2_145_042_905;
@@ -35,7 +35,7 @@ pub(crate) enum Arithmetic {
     ShiftLeft,
     ShiftRight,
     Concatenate,
-    /// Days between two dates, a date and days.
+    /// The days between two dates, or a date and days.
     DateDifference,
     DateAdd,
     DateSubtract,
@@ -73,7 +73,7 @@ pub(crate) fn decimal_of(value: ValueRef<'_>) -> Option<(i128, u8)> {
     }
 }
 
-/// Checks that a whole number is one of a type.
+/// Checks that a whole number is in the range of a type.
 pub(crate) fn within(value: i128, kind: SqlType) -> Result<Value, SqlError> {
     match kind.integer_range() {
         Some((low, high)) if !(low..=high).contains(&value) => Err(overflow(kind)),
@@ -81,7 +81,7 @@ pub(crate) fn within(value: i128, kind: SqlType) -> Result<Value, SqlError> {
     }
 }
 
-/// Computes; null if one side is.
+/// Computes an operation; null if one side is.
 pub(crate) fn calculate(
     operation: Arithmetic,
     kind: SqlType,
@@ -325,7 +325,7 @@ fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     }
 }
 
-/// Without zeros behind the point.
+/// Removes zeros behind the point.
 pub(crate) fn without_zeros(mut units: i128, mut scale: u8) -> (i128, u8) {
     if let Ok(mut short) = i64::try_from(units) {
         while scale > 0 && short % 10 == 0 {
@@ -359,14 +359,13 @@ fn first_group(units: i128, scale: u8) -> (i32, i128) {
     (weight, first)
 }
 
-/// Digits behind the point of a quotient, by the first groups of its parts and the most digits that these show.
+/// The scale of a quotient, by the first groups of its parts and the most digits that these show.
 pub(crate) fn quotient_scale(of: (i32, i128), by: (i32, i128), shown: i32) -> i32 {
     let weight = of.0 - by.0 - i32::from(of.1 <= by.1);
     (16 - weight * 4).max(shown)
 }
 
-/// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or as many as there is room
-/// for.
+/// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or with as many as fit.
 fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let (of_a, of_b) = (first_group(a, x), first_group(b, y));
     let wanted = quotient_scale(of_a, of_b, x.max(y).into());
@@ -395,7 +394,7 @@ fn quotient(a: i128, b: i128, shift: i32) -> Option<i128> {
     }
 }
 
-/// The rest of a quotient, at the greater scale.
+/// The remainder of a quotient, at the greater scale.
 fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let units = match 10_i128.checked_pow(x.abs_diff(y).into()) {
         Some(power) if x < y => rest_of_product(a, power, b)?,

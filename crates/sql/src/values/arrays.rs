@@ -48,7 +48,7 @@ impl Array {
         Array { bounds, elements }
     }
 
-    /// The array of a text that was written here, or a vector.
+    /// The array of a text in our own form, or of a vector.
     pub fn known(text: &str) -> Array {
         match text.starts_with(['{', '[']) {
             true => Array::read(text).unwrap_or_default(),
@@ -173,7 +173,7 @@ pub(crate) fn decode_in(
     })
 }
 
-/// An array of moments, or of ranges of them, as it is shown in a session's time zone.
+/// An array of moments, or of ranges of them, for output in a session's time zone.
 pub(crate) fn encoded_in(text: &str, kind: SqlType, zone: Option<&SessionZone>) -> String {
     let shown = of_elements(Array::known(text), |element| {
         let mut shown = String::new();
@@ -235,7 +235,7 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
         .collect()
 }
 
-/// The elements as they are compared.
+/// The elements as values for comparisons.
 ///
 /// # Errors
 /// As [`values`]; `54001` for JSON that is nested too deep.
@@ -244,7 +244,7 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
     values.map(|value| compared_as(value, kind)).collect()
 }
 
-/// A value of a type that no array is, as an expression compares it.
+/// A value of another type than arrays, as expressions compare it.
 ///
 /// # Errors
 /// `54001` for JSON that is nested too deep.
@@ -265,7 +265,7 @@ pub(crate) struct Against {
 }
 
 impl Against {
-    /// True if it holds; null if that is not known.
+    /// True if it holds; null if that is unknown.
     ///
     /// # Errors
     /// As [`keys`].
@@ -289,7 +289,7 @@ impl Against {
     }
 }
 
-/// The elements with a separator between them; nulls are left out, or written as something else.
+/// The elements with a separator between them. Nulls are left out, or replaced.
 pub(crate) fn joined(array: &str, separator: &str, null: Option<&str>) -> Value {
     let elements = elements(array).into_iter();
     let shown = elements.filter_map(|element| element.or_else(|| null.map(String::from)));

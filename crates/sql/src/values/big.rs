@@ -18,7 +18,7 @@ const FRACTION_DIGITS: u32 = FRACTION as u32 * LIMB_DIGITS;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Big {
     negative: bool,
-    /// Without zeros at the upper end.
+    /// The limbs have no zeros at the upper end.
     limbs: Vec<u64>,
 }
 
@@ -88,7 +88,8 @@ fn divide_small(a: &[u64], by: u64) -> (Vec<u64>, u64) {
     (trimmed(quotient), rest)
 }
 
-/// The truncated quotient, by long division: each limb is first found too small from the upper limbs, by at most a few.
+/// The truncated quotient, by long division. Each limb is first estimated from the upper limbs, too small by at most a
+/// few.
 fn divide(a: &[u64], b: &[u64]) -> Vec<u64> {
     let limb_at = |limbs: &[u64], at: Option<usize>| {
         let limb = at.and_then(|at| limbs.get(at));
@@ -157,7 +158,7 @@ impl Big {
         self.with_sign(&divide(&add(&self.limbs, &half), &divisor))
     }
 
-    /// The same, as a number; a scale above that of all numbers changes nothing.
+    /// The same, as a number. A scale above that of all numbers changes nothing.
     pub fn to_scale(&self, scale: u32) -> Big {
         let divisor = power_of_ten(FRACTION_DIGITS.saturating_sub(scale));
         let half = divide_small(&divisor, 2).0;
@@ -180,7 +181,7 @@ impl Big {
         Some(if self.negative { -value } else { value })
     }
 
-    /// The nearest float, or almost.
+    /// The nearest float, or the next to it.
     pub fn to_float(&self) -> f64 {
         let limbs = self.limbs.iter().rev().take(4);
         let value = limbs.fold(0.0, |value, limb| value * BASE as f64 + *limb as f64);

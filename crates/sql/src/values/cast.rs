@@ -60,7 +60,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
             how >= Coercion::Assignment
         }
-        // An assignment of an array to it is none in PostgreSQL.
+        // PostgreSQL has no such assignment.
         (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
         | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
@@ -320,7 +320,7 @@ fn not_of_json(json: &Json, to: SqlType) -> SqlError {
     )
 }
 
-/// A moment with as many digits of a second's fraction as its type has.
+/// Rounds a moment to the fraction digits of its type.
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
     if is_infinite(value.as_ref()) {
         return value;
@@ -342,7 +342,7 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
         },
         ValueRef::Float(value) => match value.is_nan() {
             true => i128::MAX,
-            // Halves to the even number, as the processors do.
+            // Halves are rounded to the even number, as on processors.
             false => value.round_ties_even() as i128,
         },
         _ => return None,
@@ -417,7 +417,7 @@ fn to_text(
         };
         text.truncate(end);
     }
-    // The blanks of a `char(n)` are added where it is shown.
+    // The blanks of a `char(n)` are added for output.
     let has_length = to.kind == SqlType::Char && to.length().is_some();
     if has_length || from == SqlType::Char && to.kind != SqlType::Char {
         text.truncate(text.trim_end_matches(' ').len());

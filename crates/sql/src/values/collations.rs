@@ -34,7 +34,7 @@ pub enum Collation {
     Implicit(NamedCollation),
     /// `COLLATE` names it.
     Explicit(NamedCollation),
-    /// Columns of different ones: a comparison needs `COLLATE`.
+    /// The columns have different ones: a comparison needs `COLLATE`.
     Undecided,
     /// `COLLATE` names two.
     Contradicted(NamedCollation, NamedCollation),
@@ -90,12 +90,12 @@ impl NamedCollation {
         }
     }
 
-    /// The locale of ICU, as `pg_collation` has it.
+    /// The locale of ICU in `pg_collation`.
     pub(crate) fn locale(self) -> Option<&'static str> {
         self.icu()?.strip_suffix("-x-icu")
     }
 
-    /// True if the language's letters change their case otherwise than Unicode's own table has it.
+    /// True if the language changes the case of letters in another way than Unicode's own table.
     pub(crate) fn has_own_cases(self) -> bool {
         let language = self.locale().and_then(|locale| locale.split('-').next());
         language.is_some_and(|language| ["az", "el", "hy", "lt", "tr"].contains(&language))
@@ -120,7 +120,7 @@ impl NamedCollation {
         (0..count).filter_map(|number| u16::try_from(number).ok().map(NamedCollation))
     }
 
-    /// The number by which functions are passed it.
+    /// The number by which functions get it.
     pub(crate) fn number(self) -> u16 {
         self.0
     }
@@ -142,7 +142,7 @@ impl Collation {
         }
     }
 
-    /// The same where a column has it, or a query gives it, instead of `COLLATE`.
+    /// The same as a column's or a query's, instead of by `COLLATE`.
     pub(crate) fn implicit(self) -> Collation {
         match self {
             Collation::Explicit(name) => Collation::of_column(name),
@@ -205,7 +205,7 @@ impl Collation {
         (name != NamedCollation::DATABASE).then(|| name.name().to_string())
     }
 
-    /// The one that a column, or a result, has: that of the database if it is not decided.
+    /// The collation of a column, or a result: the database's if it is undecided.
     pub(crate) fn name(self) -> NamedCollation {
         self.decided().unwrap_or_default()
     }
@@ -226,7 +226,7 @@ pub(crate) fn key(text: &str, collation: NamedCollation) -> Result<Vec<u8>, SqlE
     Ok(key)
 }
 
-/// Compares two texts, as their keys are ordered, up to the place where they differ.
+/// Compares two texts in the order of their keys, up to the place where they differ.
 ///
 /// # Errors
 /// The errors of [`key`].
@@ -242,10 +242,10 @@ pub(crate) fn compare(
     Ok(by_rules.then_with(|| one.cmp(other)))
 }
 
-/// The rules by which these texts are ordered; `None`: by their bytes.
+/// The rules that order these texts; `None` for the order of their bytes.
 ///
 /// # Errors
-/// `0A000` for a character that they order otherwise than PostgreSQL.
+/// `0A000` for a character that they order in another way than PostgreSQL.
 fn rules(
     collation: NamedCollation,
     texts: &[&str],
@@ -269,12 +269,12 @@ fn rules(
     collator(collation).map(Some).ok_or_else(missing)
 }
 
-/// True of Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
+/// True for Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
 fn is_han(character: char) -> bool {
     matches!(u32::from(character), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
-/// The rules of a collation. Those that were asked for are kept: making them costs more than a comparison.
+/// The rules of a collation. They are kept, since making them costs more than a comparison.
 fn collator(collation: NamedCollation) -> Option<&'static CollatorBorrowed<'static>> {
     static KEPT: LazyLock<Vec<OnceLock<Option<CollatorBorrowed<'static>>>>> =
         LazyLock::new(|| NAMES.iter().map(|_| OnceLock::new()).collect());

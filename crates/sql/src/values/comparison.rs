@@ -25,7 +25,7 @@ impl Comparison {
         }
     }
 
-    /// True if it asks which value is less.
+    /// True if it compares the order of values.
     pub fn orders(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::Unequal)
     }

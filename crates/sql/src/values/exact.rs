@@ -13,7 +13,7 @@ use std::f64::consts::LOG10_E;
 /// A decimal: units, and digits behind the point.
 pub(crate) type Decimal = (i128, u8);
 
-/// Significant digits that a result has at least.
+/// The least significant digits of a result.
 const DIGITS_MIN: i32 = 16;
 /// The most digits behind the point.
 const SCALE_MAX: i32 = 38;

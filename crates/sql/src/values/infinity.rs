@@ -3,7 +3,7 @@
 
 use sardonyx::schema::{Value, ValueRef};
 
-/// True for a day or a moment behind all others, or before them.
+/// True for an infinite day or moment.
 pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     matches!(
         value,
@@ -11,12 +11,12 @@ pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     )
 }
 
-/// A moment that was computed or read: not the last or the first number, which mean infinities.
+/// A computed or read moment, without the last and the first number, which mean infinities.
 pub(crate) fn finite(micros: i64) -> Option<i64> {
     (micros != i64::MAX && micros != i64::MIN).then_some(micros)
 }
 
-/// The moment behind all others, or before them, of a day or a moment that is so.
+/// The infinite moment for an infinite day or moment.
 pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
     match of {
         ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX) => Value::Timestamp(i64::MAX),

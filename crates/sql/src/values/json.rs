@@ -34,7 +34,7 @@ pub(crate) fn too_deep() -> SqlError {
     ))
 }
 
-/// Checks how deep a text is, without recursion.
+/// Checks the depth of a text, without recursion.
 fn check_depth(text: &str) -> Result<(), SqlError> {
     let (mut depth, mut is_quoted) = (0_usize, false);
     let mut bytes = text.bytes();
@@ -53,7 +53,7 @@ fn check_depth(text: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Checks that the escapes of a text that is JSON are characters which a text can have.
+/// Checks that the escapes of a JSON text are valid characters of a text.
 ///
 /// # Errors
 /// `22P02` for half of a surrogate pair; `22P05` for the character zero.

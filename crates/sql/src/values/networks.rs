@@ -51,7 +51,7 @@ pub(crate) fn with_mask(bytes: &[u8]) -> String {
     network.map(Network::with_mask).unwrap_or_default()
 }
 
-/// An address of one of the two types as the other: a `cidr` has no host.
+/// Converts an address between the two types: a `cidr` has no host.
 pub(crate) fn cast(bytes: &[u8], to: SqlType) -> Value {
     match (Network::decode(bytes), to) {
         (Some(network), SqlType::Cidr) => value(network.network()),

@@ -18,7 +18,7 @@ const HAS_UPPER: u8 = 4;
 const NO_LOWER: u8 = 8;
 const NO_UPPER: u8 = 16;
 
-/// The range of a value of a type; the empty one if it is none.
+/// The range of a value of a type; the empty one for an invalid value.
 pub(crate) fn range<'v>(kind: SqlType, value: ValueRef<'v>) -> Range<'v> {
     let of = kind.range();
     let found = match (of, value) {
@@ -55,7 +55,7 @@ pub(crate) fn made(kind: SqlType, lower: Given, upper: Given) -> Result<Value, S
     bytes.map(Value::Bytes).map_err(|error| failed(of, error))
 }
 
-/// An error as PostgreSQL has it.
+/// The error in PostgreSQL's words.
 #[cold]
 pub(crate) fn failed(of: RangeOf, error: NotARange) -> SqlError {
     match (error, of) {

@@ -19,7 +19,7 @@ pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 const STEPS_BETWEEN: usize = 1 << 13;
 /// The most bytes of a text whose words are compared in their order.
 const ORDERED_BYTES_MAX: usize = 1 << 20;
-/// The most steps of a comparison that looks at parts of a text, whose number grows with the square of its length.
+/// The most steps of a comparison with parts of a text. Their number grows with the square of the text's length.
 const STEPS_MAX: usize = 1 << 24;
 /// Longer texts have their trigrams in a set of bits.
 const SORTED_BYTES_MAX: usize = 1 << 16;
@@ -27,7 +27,7 @@ const SORTED_BYTES_MAX: usize = 1 << 16;
 /// Calls a function with each trigram of a text in the order of its words, and with its place in its word.
 fn each(text: &str, look: Look<'_>, mut of: impl FnMut(Trigram, Bound)) -> Result<(), SqlError> {
     let mut three = [' '; 3];
-    // The characters of the word before this one; its last trigram waits until it is known if the word ends.
+    // The word's characters before this one. Its last trigram waits until the end of the word is known.
     let (mut length, mut count) = (0, 0);
     let mut waiting: Option<(Trigram, Bound)> = None;
     for character in text.chars().chain([' ']) {
@@ -76,10 +76,10 @@ fn in_order(text: &str, look: Look<'_>) -> Result<Vec<(Trigram, Bound)>, SqlErro
     Ok(found)
 }
 
-/// The lower case of a character, which is one character, as PostgreSQL's is.
+/// The lower case of a character, which is one character, as in PostgreSQL.
 fn lower(of: char) -> char {
     let mut lower = of.to_lowercase();
-    // The only one of two characters is that of U+0130: i, and a point above it.
+    // Only U+0130 has two characters: i, and a point above it.
     lower.next().unwrap_or(of)
 }
 
@@ -104,7 +104,7 @@ fn trigram(three: &[char; 3]) -> Trigram {
     }
 }
 
-/// PostgreSQL's `COMP_LEGACY_CRC32`: the table of a reflected checksum, with the shifts of one that is not.
+/// PostgreSQL's `COMP_LEGACY_CRC32`: the table of a reflected checksum, with the shifts of one that is not reflected.
 fn legacy_checksum(bytes: &[u8]) -> u32 {
     static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
         std::array::from_fn(|byte| {

@@ -74,7 +74,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
 pub(crate) struct Constraint {
     oid: u32,
     pub name: String,
-    /// `p`, `u`, `f`, `c`, as the catalogue has them.
+    /// `p`, `u`, `f`, `c`, as in the catalogue.
     pub letter: &'static str,
     table: u16,
     index: u32,
@@ -107,7 +107,7 @@ fn names_of(relation: &Relation, columns: &[usize]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The columns' numbers as the catalogue counts them, from 1.
+/// The columns' numbers in the catalogue, from 1.
 fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
     let numbers = columns.iter().map(|column| {
         let mut columns = relation.columns.iter();
@@ -263,7 +263,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 letter(if constraint.notes.full { "f" } else { "s" }),
                 Value::Bool(true),
                 Value::Int(0),
-                // Tables that inherit would have conditions alone.
+                // Inheriting tables would have conditions only.
                 Value::Bool(constraint.letter != "c"),
                 numbers_of(&relation, &constraint.columns),
                 other.map_or(Value::Null, |other| {

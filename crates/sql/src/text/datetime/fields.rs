@@ -9,7 +9,7 @@ const FIELDS_MAX: usize = 25;
 /// The longest text of fields, without the blanks between them.
 const TEXT_MAX: usize = 150;
 
-/// The kind of a field, as far as its characters give it.
+/// The kind of a field, as far as its characters determine it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Digits, perhaps with a point.

@@ -113,7 +113,7 @@ impl Parts {
                 *part = rest.get(..end);
             }
             count += 1;
-            // The character behind a part is its delimiter, whichever it is.
+            // The character behind a part is its delimiter, in any case.
             rest = rest.get(end + 1..).unwrap_or_default();
         }
         let is_word = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -144,7 +144,7 @@ impl Parts {
         }
     }
 
-    /// Takes a number as the part that those before it give. Returns which it is.
+    /// Takes a number as the part that earlier ones determine. Returns the part.
     ///
     /// # Errors
     /// If it can be none.
@@ -200,7 +200,7 @@ impl Parts {
         Ok(part)
     }
 
-    /// Takes digits that are a date or a time without delimiters. Returns which they are.
+    /// Takes digits that are a date or a time without delimiters. Returns the parts.
     ///
     /// # Errors
     /// If they are none.

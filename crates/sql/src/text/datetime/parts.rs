@@ -31,7 +31,7 @@ pub(super) enum Decoded {
     Parts(Parts, Option<Zone>),
     /// The first moment of 1970.
     Epoch,
-    /// Behind all moments, or before them.
+    /// Infinity, positive or negative.
     Infinity { is_negative: bool },
 }
 
@@ -96,7 +96,7 @@ impl Parts {
         (minutes * 60 + i64::from(self.second)) * super::SECOND + self.micros
     }
 
-    /// True if the time is none of a day.
+    /// True if the time is beyond a day.
     pub fn is_time_beyond_day(&self) -> bool {
         !(0..=24).contains(&self.hour)
             || !(0..60).contains(&self.minute)
@@ -130,7 +130,7 @@ impl Parts {
         if found & mask::DAY != 0 && !(1..=31).contains(&self.day) {
             return Err(Bad::MonthOrDay);
         }
-        // The same in any 400 years; the year itself may be beyond all days.
+        // The calendar repeats every 400 years; the year itself may be beyond all days.
         let year = 2000 + self.year.rem_euclid(400);
         let has_day = || days_of(year, self.month as u32, self.day as u32).is_some();
         match found & mask::DATE == mask::DATE && !has_day() {
@@ -139,7 +139,7 @@ impl Parts {
         }
     }
 
-    /// Makes an hour of the morning or the afternoon one of the day.
+    /// Converts an hour of the morning or the afternoon to one of the day.
     ///
     /// # Errors
     /// For an hour beyond 12.

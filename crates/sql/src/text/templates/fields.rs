@@ -14,7 +14,7 @@ pub(super) enum Calendar {
     Weeks,
 }
 
-/// Fields that were read; 0 is none.
+/// The fields that were read; 0 is none.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub calendar: Option<Calendar>,
@@ -139,7 +139,7 @@ impl Fields {
                     } else {
                         self.pattern(pattern, &upper, is_free, skipped, &mut reader)?;
                         if modifiers.ordinal != Ordinal::None && is_of_digits(&upper) {
-                            // The end of an ordinal has two characters, whichever they are.
+                            // The suffix of an ordinal has any two characters.
                             reader.pass();
                             reader.pass();
                         }
@@ -239,7 +239,7 @@ impl Fields {
                         reader.pass();
                         if sign == '-' { -1 } else { 1 }
                     }
-                    // The minus may have been taken for a separator.
+                    // The minus may have been read as a separator.
                     _ if skipped > 0 && reader.before().ends_with('-') => -1,
                     _ => 1,
                 };
@@ -331,7 +331,7 @@ impl Fields {
     }
 }
 
-/// A year of at most three digits: the one that is nearest to 2020.
+/// A year of at most three digits: the year nearest to 2020.
 fn near_2020(year: i32) -> i32 {
     match year {
         ..70 => year + 2000,

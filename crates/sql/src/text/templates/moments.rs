@@ -178,7 +178,7 @@ impl Shown {
         let is_of_week = upper.starts_with('I');
         let year = self.counted(if is_of_week { self.iso_year } else { self.year });
         let is_bare = modifiers.is_bare;
-        // A number of a width, in which the sign of a negative one has a place more.
+        // A number with a width, in which a negative sign takes one more place.
         let filled = |value: i64, width: usize| match is_bare {
             true => value.to_string(),
             false => {
@@ -363,7 +363,7 @@ fn is_of_moments(upper: &str) -> bool {
     )
 }
 
-/// The word for a half of the day or an era, as its pattern is written.
+/// The word for a half of the day or an era, in the case of its pattern.
 fn in_case_of(pattern: &'static str, of: char) -> &'static str {
     const WORDS: [(char, [&str; 4]); 4] = [
         ('A', ["A.M.", "AM", "a.m.", "am"]),

@@ -10,7 +10,7 @@ pub(super) fn bad(message: String) -> SqlError {
     SqlError::new(code::INVALID_DATETIME, message)
 }
 
-/// A text, and where it is read.
+/// A text, and the position in it.
 pub(super) struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -42,7 +42,7 @@ impl<'t> Reader<'t> {
         self.at += self.here().map_or(0, char::len_utf8);
     }
 
-    /// Passes over blanks, and returns how many.
+    /// Skips blanks, and returns their number.
     pub(super) fn blanks(&mut self) -> i32 {
         let from = self.at;
         while self.here().is_some_and(is_space) {
@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
         (self.at - from) as i32
     }
 
-    /// The name at this place, of some; its number.
+    /// The number of the name at this place, among these.
     pub(super) fn name(&mut self, names: &[&str], pattern: &str) -> Result<i32, SqlError> {
         let rest = self.rest().as_bytes();
         let found = names.iter().position(|name| {

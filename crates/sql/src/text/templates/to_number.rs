@@ -27,7 +27,7 @@ impl Reader<'_> {
         self.text.get(self.at).copied()
     }
 
-    /// Passes over characters that are no part of a number.
+    /// Skips characters that are no part of a number.
     fn skip_others(&mut self, count: usize) {
         for _ in 0..count {
             match self.here() {
@@ -37,7 +37,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes over a character, of however many bytes.
+    /// Skips a character of any number of bytes.
     fn pass(&mut self) {
         self.at += 1;
         while self.here().is_some_and(|byte| byte & 0xc0 == 0x80) {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a sign of `MI`, `PL` and `SG`, which is the next character; false if it is none.
+    /// Takes the next character as the sign of `MI`, `PL` and `SG`; false if it is no sign.
     fn take_sign(&mut self, signs: &[u8]) -> bool {
         let found = self.here().filter(|byte| signs.contains(byte));
         self.sign = found.or(self.sign);
@@ -196,7 +196,7 @@ pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, Sql
     }))
 }
 
-/// Divided by a power of ten, as `numeric` multiplies it by `10 ^ -shift`, which has 16 digits behind the point.
+/// Divides by a power of ten, as `numeric` multiplies by `10 ^ -shift`, which has 16 digits behind the point.
 fn shifted_back(number: Value, shift: usize) -> Result<Value, SqlError> {
     let by = format!("1e-{shift}");
     let by = decode_numeric(&by).and_then(Result::ok);

@@ -62,7 +62,7 @@ pub(crate) fn nested<'v>(
     Ok(whole.value())
 }
 
-/// One array behind the other; of different numbers of dimensions, one as a part of the other.
+/// Concatenates two arrays. If their numbers of dimensions differ, one becomes a part of the other.
 ///
 /// # Errors
 /// `2202E` if they do not fit.
@@ -113,7 +113,7 @@ fn of_one_dimension(array: Option<&str>) -> Result<Array, SqlError> {
     }
 }
 
-/// With an element behind the last.
+/// Appends an element.
 ///
 /// # Errors
 /// `22000` if it has several dimensions.
@@ -131,7 +131,7 @@ pub(crate) fn appended(
     Ok(array.value())
 }
 
-/// With an element before the first, whose number it gets.
+/// Prepends an element, which gets the first one's number.
 ///
 /// # Errors
 /// As [`appended`].
@@ -149,7 +149,7 @@ pub(crate) fn prepended(
     Ok(array.value())
 }
 
-/// Without the elements that are a value.
+/// Removes the elements that are equal to a value.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
@@ -173,7 +173,7 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
     Ok(Array::of(array.elements).value())
 }
 
-/// The number of the first element that is a value; null if none is.
+/// The number of the first element that equals a value; null without one.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
@@ -184,7 +184,7 @@ pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Resul
         .map_or(Value::Null, |place| Value::Int((*place).into())))
 }
 
-/// The numbers of all elements that are a value, as an array.
+/// The numbers of all elements that equal a value, as an array.
 ///
 /// # Errors
 /// As [`position`].

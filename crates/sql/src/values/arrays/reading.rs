@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Blanks at its end are no part of it, but for those behind a backslash.
+    /// Blanks at its end do not belong to it, except those behind a backslash.
     fn unquoted(&mut self) -> Result<Option<String>, SqlError> {
         let (mut element, mut kept, mut is_escaped) = (String::new(), 0, false);
         loop {

@@ -12,7 +12,7 @@ const MICROS_OF_SECOND: i64 = 1_000_000;
 const MICROS_OF_MINUTE: i64 = 60 * MICROS_OF_SECOND;
 const MICROS_OF_HOUR: i64 = 60 * MICROS_OF_MINUTE;
 
-/// A text in which a number without a unit, or a clock without hours, is of the fields of a modifier.
+/// A text whose numbers without a unit, or clocks without hours, get the units of a modifier.
 fn with_units(text: &str, modifier: i32) -> String {
     let range = modifier >> 16 & ALL_FIELDS;
     if modifier < 0 || range == ALL_FIELDS {

@@ -24,7 +24,7 @@ pub(crate) struct Operand {
     pub word: String,
     /// The weights that a place may have, a bit each, from `D`; 0 for any.
     pub weights: u8,
-    /// True if a lexeme may go on behind the word.
+    /// True if a lexeme may be longer than the word.
     pub is_prefix: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Item {
     Phrase(u16),
 }
 
-/// A question; without items the empty one, to which no document is an answer.
+/// A question; the empty one has no items, and no document matches it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Query {
     items: Vec<Item>,
@@ -84,7 +84,7 @@ impl Operand {
     }
 }
 
-/// A step of writing a question.
+/// A step of the output of a question.
 enum Step {
     /// The part whose last item is at a place, as an operand of an operator with a rank.
     Part {
@@ -97,7 +97,7 @@ enum Step {
 }
 
 impl Query {
-    /// The question of items, of which several are one part.
+    /// The question of items, which must form one part.
     ///
     /// # Errors
     /// `54000` if it has too many items, or words that are too long; `XX000` if they are no question.
@@ -139,7 +139,7 @@ impl Query {
         }
     }
 
-    /// The question of a text that was written here.
+    /// The question of a text in our own form.
     ///
     /// # Errors
     /// `XX001` if it is damaged, or not in the form in which it is written: it would be unequal to its own value.
@@ -151,7 +151,7 @@ impl Query {
         }
     }
 
-    /// The words and operators, each operator behind its parts.
+    /// The words and operators, each operator after its parts.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -245,7 +245,7 @@ impl Query {
         Value::Text(self.text())
     }
 
-    /// A question of two; if one is empty, the other one.
+    /// Combines two questions; if one is empty, returns the other one.
     ///
     /// # Errors
     /// `54000` if it is too long.
@@ -402,7 +402,7 @@ fn no_question() -> SqlError {
     SqlError::new(code::INTERNAL, "these items are no tsquery")
 }
 
-/// A distance of words that cannot be.
+/// The error of an invalid distance of words.
 pub(crate) fn wrong_distance() -> SqlError {
     let text = format!(
         "distance in phrase operator must be an integer value between zero and {DISTANCE_MAX} inclusive"
@@ -422,7 +422,7 @@ impl Reader<'_> {
         let mut items = Vec::new();
         let mut waiting: Vec<Waiting> = Vec::new();
         loop {
-            // Refused before it takes more memory than a question may.
+            // It is refused before it takes more memory than a question may.
             if items.len() + waiting.len() > 2 * ITEMS_MAX {
                 let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
                 return Err(SqlError::new(code::PROGRAM_LIMIT, text));

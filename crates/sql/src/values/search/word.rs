@@ -6,7 +6,7 @@ use crate::error::{SqlError, code};
 /// The most bytes of a word.
 const BYTES_MAX: usize = 2046;
 
-/// Checks a word of a value that is made.
+/// Checks a word of a new value.
 ///
 /// # Errors
 /// `54000` if it is too long, `2200F` if it is empty, `22021` if it has a zero.
@@ -111,7 +111,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a character, or the one behind a backslash.
+    /// Takes a character, or an escaped one.
     fn push(&mut self, mut next: char, word: &mut String) -> Result<(), SqlError> {
         if next == '\\' {
             self.step();
