@@ -90,7 +90,7 @@ pub(crate) trait DefineTarget: WriteTarget {
         value: RowValue<'_>,
     ) -> Result<(), Error>;
 
-    /// Makes a column nullable that always had a value.
+    /// Has a column be null that has always a value.
     ///
     /// # Errors
     /// An error of the engine.

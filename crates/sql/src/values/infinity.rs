@@ -11,7 +11,7 @@ pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     )
 }
 
-/// A computed or read moment, without the last and the first number, which mean infinities.
+/// A moment that was computed or read: not the last or the first number, which mean infinities.
 pub(crate) fn finite(micros: i64) -> Option<i64> {
     (micros != i64::MAX && micros != i64::MIN).then_some(micros)
 }

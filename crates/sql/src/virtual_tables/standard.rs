@@ -98,7 +98,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("ordinal_position", Int4),
             ("position_in_unique_constraint", Int4),
         ],
-        // References refer to an index whose columns are in their order.
+        // An index whose columns are in the order of the references is what they refer to.
         "select 'sardonyx', n.nspname, k.conname, 'sardonyx', n.nspname, c.relname, a.attname, k.place,
             case when k.contype = 'f' then k.place end
         from (select conname, contype, conrelid, conkey, generate_subscripts(conkey, 1) as place

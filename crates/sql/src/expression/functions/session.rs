@@ -55,7 +55,7 @@ pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(&*with.context.user)
 }
 
-/// The existing schemas of the session's path.
+/// The schemas of the session's path that are there.
 fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
     let settings = with.context.settings.borrow();
     match with.reading {

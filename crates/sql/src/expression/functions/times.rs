@@ -278,7 +278,7 @@ fn extract_infinite(part: &str, value: ValueRef<'_>) -> Option<f64> {
 
 fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     if is_infinite(value) {
-        // The part must be valid for the type, as for any other value.
+        // The part is one of the type's, as of any other value.
         let zero = match value {
             ValueRef::Date(_) => ValueRef::Date(0),
             _ => ValueRef::Timestamp(0),

@@ -69,7 +69,7 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     }
     let local = zone.local(moment).ok_or_else(out_of_range)?;
     let begins = date_trunc(part, ValueRef::Timestamp(local))?;
-    // Units within a day keep the distance from UTC, also when the clock is set back.
+    // Within a day the distance from UTC stays, also where the clock is set back.
     let unit = part.to_ascii_lowercase();
     let within_day = ["microsecond", "millisecond", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {

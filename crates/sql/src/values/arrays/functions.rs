@@ -173,7 +173,7 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
     Ok(Array::of(array.elements).value())
 }
 
-/// The number of the first element that equals a value; null without one.
+/// The number of the first element that is a value; null if none is.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
