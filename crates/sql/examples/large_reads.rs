@@ -1,12 +1,13 @@
-//! What queries of many rows cost: loads tables from files and runs queries one after the other, each some times, in one
-//! session. Prints the median of the milliseconds that each takes; with a directory for them, writes the rows of each there.
+//! The time of queries of many rows: loads tables from files and runs queries one after the other, each some times, in
+//! one session. Prints the median time of each in milliseconds; with a directory for them, writes the rows of each
+//! there.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sql --example large_reads -- SCHEMA.sql DATA QUERIES.sql [ROUNDS [ANSWERS [NUMBER ...]]]
 //! ```
 //!
-//! `SCHEMA.sql` has a `create table` for each file `DATA/<table>.tbl`, whose lines have a `|` behind each column; in
-//! `QUERIES.sql` a line `-- <number>` stands before each query. `bench/tpch` has such files, and a program that makes the
+//! `SCHEMA.sql` has a `create table` for each file `DATA/<table>.tbl`, whose lines have a `|` behind each column. In
+//! `QUERIES.sql` a line `-- <number>` precedes each query. `bench/tpch` has such files, and a program that makes the
 //! data.
 
 use sardonyx::Tables;
@@ -43,7 +44,7 @@ fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Runs the statements of a text, the first one with data. Returns the values of the last one's rows, and how many these are.
+/// Runs the statements of a text, the first one with data. Returns the values of the last one's rows, and their number.
 fn run(
     session: &mut Session,
     text: &str,

@@ -1,5 +1,5 @@
-//! What a statement costs: prepared updates and selects by key, in flights of one and of many, on a database whose log is
-//! on the disk. Prints microseconds for each statement.
+//! The time of statements: prepared updates and selects by key, in flights of one and of many, on a database whose log
+//! is on the disk. Prints microseconds for each statement.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-sql --example statement_cost -- [DIRECTORY]
@@ -49,7 +49,7 @@ fn execute(statement: &Arc<Prepared>, parameters: Vec<Value>) -> [Step; 2] {
     [step, Step::Sync]
 }
 
-/// Runs flights of so many statements for some time; prints what one takes.
+/// Runs flights of the given number of statements for some time; prints the time of one.
 fn measure(
     session: &mut Session,
     what: &str,

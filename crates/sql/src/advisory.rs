@@ -1,10 +1,11 @@
-//! Advisory locks: numbers that sessions lock for each other. The database looks at none of them.
+//! Advisory locks: numbers that sessions lock for each other. The database itself ignores them.
 //!
-//! A lock is of a session or of its transaction, shared or exclusive. A session may have it several times. Who waits is in
-//! a queue, so that shared locks do not overtake an exclusive one for ever. Nothing here is stored.
+//! A lock belongs to a session or to its transaction, and is shared or exclusive. A session may hold it several times.
+//! Waiting sessions form a queue, so that shared locks cannot overtake an exclusive one for ever. Nothing here is
+//! stored.
 //!
-//! Invariants: no two sessions have a lock unless both have it shared. No circle of sessions waits: the one that would
-//! close it is refused.
+//! Invariants: two sessions hold the same lock only if both hold it shared. No circle of sessions waits: the request
+//! that would close it is refused.
 
 use crate::error::{SqlError, code};
 use sardonyx_base::waiting::BETWEEN_LOOKS;
@@ -61,18 +62,18 @@ impl Held {
 #[derive(Default, Debug)]
 struct Lock {
     held: BTreeMap<u64, Held>,
-    /// In the order in which they came: true if shared.
+    /// In the order of arrival: true if shared.
     waiting: Vec<(u64, bool)>,
 }
 
 impl Lock {
-    /// True if a session that does not have it so already must wait for another's lock.
+    /// True if a session without such a hold must wait for another's lock.
     fn is_held_against(&self, session: u64, is_shared: bool) -> bool {
         let mut others = self.held.iter().filter(|(other, _)| **other != session);
         others.any(|(_, held)| !is_shared || held.is_exclusive())
     }
 
-    /// True if another waits before it for what it would be in the way of.
+    /// True if another session waits in the queue before it, and the two locks exclude each other.
     fn is_awaited_against(&self, session: u64, is_shared: bool) -> bool {
         let before = self
             .waiting
@@ -88,7 +89,7 @@ struct State {
     locks: BTreeMap<Key, Lock>,
     /// The keys of the locks that a session has.
     keys: BTreeMap<u64, BTreeSet<Key>>,
-    /// The lock that a session waits for, and whether it waits for a shared one.
+    /// The lock that a session waits for, and true if it waits for a shared one.
     waits: BTreeMap<u64, (Key, bool)>,
     sessions: u64,
 }
@@ -121,7 +122,7 @@ impl State {
         }
     }
 
-    /// True if a session that waits for a lock waits for itself: each that is in its way waits in turn.
+    /// True if a session that waits for a lock would wait for itself: each session in its way waits in turn.
     fn is_circle(&self, session: u64) -> bool {
         let (mut open, mut seen) = (vec![session], BTreeSet::new());
         while let Some(waits) = open.pop() {
@@ -152,14 +153,14 @@ impl State {
         false
     }
 
-    /// Changes what a session has of each lock.
+    /// Changes a session's holds of each lock.
     fn change(&mut self, session: u64, change: impl Fn(&mut Held)) {
         for key in self.keys.get(&session).cloned().unwrap_or_default() {
             self.change_one(session, key, &change);
         }
     }
 
-    /// Changes what a session has of a lock that it has.
+    /// Changes a session's hold of a lock.
     fn change_one(&mut self, session: u64, key: Key, change: impl FnOnce(&mut Held)) {
         let Some(lock) = self.locks.get_mut(&key) else {
             return;
@@ -218,7 +219,7 @@ impl AdvisoryLocks {
     }
 }
 
-/// A session's way to the locks.
+/// A session's access to the locks.
 #[derive(Clone, Debug)]
 pub(crate) struct Locker {
     locks: Arc<AdvisoryLocks>,
@@ -226,7 +227,7 @@ pub(crate) struct Locker {
 }
 
 impl Locker {
-    /// Takes a lock if nothing is in its way.
+    /// Takes a lock if no other session is in its way.
     ///
     /// # Errors
     /// `53200` beyond the bound.
@@ -237,7 +238,7 @@ impl Locker {
     /// Takes a lock, and waits for it until `look` has an error.
     ///
     /// # Errors
-    /// As [`Locker::try_take`]; `40P01` if others wait for what this session has; that of `look`.
+    /// As [`Locker::try_take`]; `40P01` if others wait for locks of this session; the error of `look`.
     pub fn take(
         &self,
         key: Key,
@@ -272,7 +273,7 @@ impl Locker {
         taken
     }
 
-    /// Gives a lock of the session back, once. False if it does not have it.
+    /// Releases one hold of the session on a lock. False if it does not have it.
     pub fn release(&self, key: Key, is_shared: bool) -> bool {
         let mut has = false;
         self.locks.state().change_one(self.session, key, |held| {
@@ -287,7 +288,7 @@ impl Locker {
         has
     }
 
-    /// Gives back what the session has; that of its transaction stays.
+    /// Releases the session's locks; those of its transaction stay.
     pub fn release_session(&self) {
         self.locks.state().change(self.session, |held| {
             (held.exclusive, held.shared) = (0, 0);

@@ -1,4 +1,4 @@
-//! Aggregates: what is computed of the rows of a group.
+//! Aggregates: their functions and types, and the grouping of rows.
 
 mod moments;
 mod ordered_set;
@@ -18,7 +18,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
 use std::mem::{Discriminant, discriminant};
 
-/// What is computed.
+/// The function of an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AggregateKind {
     Count,
@@ -31,7 +31,7 @@ pub(crate) enum AggregateKind {
     BitAnd,
     BitOr,
     BitXor,
-    /// Variances and standard deviations.
+    /// Variance or standard deviation.
     Spread(Spread),
     /// `string_agg`: texts with a separator between them.
     Texts,
@@ -39,9 +39,9 @@ pub(crate) enum AggregateKind {
     Array,
     /// `json_agg`
     JsonArray,
-    /// `json_object_agg`: names stand where separators do.
+    /// `json_object_agg`: the names take the place of separators.
     JsonObject,
-    /// Covariance and the like of two floats: the second one is where separators are.
+    /// Covariance and similar of two floats: the second one takes the place of the separator.
     Pair(Pair),
     /// With `WITHIN GROUP`.
     OrderedSet {
@@ -180,7 +180,7 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 35] = {
     ]
 };
 
-/// An aggregate and the name by which it is called.
+/// An aggregate, and its name in the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub name: &'static str,
@@ -198,24 +198,24 @@ impl Named {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Aggregate {
     pub kind: AggregateKind,
-    /// As it was called.
+    /// The name in the call.
     pub name: &'static str,
     /// `None` for `count(*)`.
     pub argument: Option<Expr>,
     /// The argument's type.
     pub of: SqlType,
     pub result: SqlType,
-    /// Of the argument, which `min` and `max` keep.
+    /// The modifier of the argument, which `min` and `max` keep.
     modifier: i32,
-    /// Of the argument.
+    /// The collation of the argument.
     collation: Collation,
     pub is_distinct: bool,
     pub filter: Option<Expr>,
-    /// Of [`AggregateKind::Texts`].
+    /// The separator of [`AggregateKind::Texts`].
     pub separator: Option<Expr>,
-    /// The order in which values are put together.
+    /// The order in which values are combined.
     pub order: Vec<SortKey>,
-    /// Of [`AggregateKind::OrderedSet`]: the arguments before `WITHIN GROUP`.
+    /// The arguments of [`AggregateKind::OrderedSet`] before `WITHIN GROUP`.
     pub direct: Vec<Expr>,
 }
 
@@ -226,7 +226,7 @@ impl Aggregate {
         found.map(|(name, kind, _)| Named { name, kind: *kind })
     }
 
-    /// The aggregate that a function is.
+    /// The aggregate of a function's name.
     pub fn called(function: &ast::Function, name: &str) -> Option<Named> {
         match OrderedSet::of(function, name) {
             Some((name, set)) => Some(Named {
@@ -387,13 +387,13 @@ impl Aggregate {
         !(self.is_distinct || self.collects() || spreads || adds && is_float)
     }
 
-    /// True of the sum or the average of numbers, each as often as it comes.
+    /// True for the sum or the average of numbers without `DISTINCT`.
     fn sums_numbers(&self) -> bool {
         let is_sum = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         is_sum && self.of == SqlType::Numeric && !self.is_distinct
     }
 
-    /// True if values are put together, so that nulls and their order matter.
+    /// True if values are combined, so that nulls and their order matter.
     fn collects(&self) -> bool {
         matches!(
             self.kind,
@@ -415,13 +415,13 @@ impl Aggregate {
     }
 }
 
-/// How rows are grouped: by keys, with aggregates. A group's row has the keys first.
+/// A grouping of rows by keys, with aggregates. A group's row has the keys first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
-    /// As they stand in the statement.
+    /// The keys as the statement writes them.
     trees: Vec<TreeText>,
-    /// Of the first keys those that tell groups apart; the others are the same in all rows of a group.
+    /// The keys that distinguish groups, which come first; the others are equal in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
     /// `GROUPING SETS` and their kin.
@@ -437,7 +437,7 @@ pub(crate) struct KeySets {
     pub place: usize,
 }
 
-/// An expression of a statement as text. Trees are the same if they are written the same: `==` of the parser's compiles
+/// An expression of a statement as text. Trees are equal if their texts are: `==` of the parser's trees would compile
 /// that of all its structures.
 #[derive(Clone, PartialEq, Debug)]
 struct TreeText {
@@ -453,7 +453,7 @@ impl TreeText {
         }
     }
 
-    /// Writes no text of a tree of another kind.
+    /// Writes no text for a tree of another kind.
     fn is_of(&self, tree: &Tree) -> bool {
         self.kind == discriminant(tree) && self.text == tree.to_string()
     }
@@ -466,7 +466,7 @@ impl Grouping {
         self.trees.push(TreeText::of(tree));
     }
 
-    /// Groups by values that tell them apart, whatever names they have.
+    /// Groups by values, without the keys' names.
     pub fn by_values(values: Vec<Expr>, aggregates: Vec<Aggregate>) -> Grouping {
         let keys = values.iter().cloned();
         Grouping {
@@ -506,7 +506,7 @@ impl Grouping {
         })
     }
 
-    /// The place of a key, as it stands in the statement.
+    /// The key of an expression, compared as the statement writes it.
     pub fn key_of_tree(&self, tree: &Tree) -> Option<Typed> {
         let place = self.trees.iter().position(|key| key.is_of(tree))?;
         Some(Typed {
@@ -515,7 +515,7 @@ impl Grouping {
         })
     }
 
-    /// The value of `grouping` of some keys, by their places: a bit for each, the last one's is the lowest. It is set where
+    /// The value of `grouping` of some keys, by their places: a bit for each, the lowest for the last. A bit is set if
     /// the row's group is not by the key.
     pub fn bits_of(&self, places: &[usize]) -> Expr {
         let number = |value: i128| Expr::Literal(Value::Int(value));
@@ -539,7 +539,7 @@ impl Grouping {
         }))
     }
 
-    /// The place of an aggregate, which may be there already.
+    /// The place of an aggregate, which may be a known one.
     pub fn add(&mut self, aggregate: Aggregate) -> Typed {
         let spec = aggregate.result_spec();
         let found = self.aggregates.iter().position(|there| *there == aggregate);

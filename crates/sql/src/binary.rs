@@ -1,7 +1,7 @@
-//! Values in PostgreSQL's binary format: what its `send` and `recv` functions write and read.
+//! Values in PostgreSQL's binary format, as its `send` and `recv` functions write and read them.
 //!
-//! Numbers have the most significant byte first, dates and times are counted from 2000-01-01, `numeric` has digits to the
-//! base of 10,000, arrays have a header and a length before each element. Bytes from a client may be anything: a decoder
+//! Numbers have the most significant byte first. Dates and times are counted from 2000-01-01. `numeric` has digits to
+//! the base of 10,000. Arrays have a header, and a length before each element. A client may send any bytes: a decoder
 //! here returns a value or an error.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/` (`date.c`, `timestamp.c`, `numeric.c`, `arrayfuncs.c`).
@@ -33,8 +33,8 @@ const DAYS: std::ops::Range<i32> = -2_440_588..2_145_042_906;
 /// The first microsecond of PostgreSQL's timestamps, from 1970-01-01.
 const FIRST_MICROSECOND: i64 = DAYS.start as i64 * DAY;
 
-/// Appends a value in its type's binary format. A null writes nothing: the format around says how it is told. The scratch
-/// is memory that is used again.
+/// Appends a value in its type's binary format. A null appends nothing: the caller's format marks it. `scratch` is a
+/// buffer that the caller reuses.
 ///
 /// # Errors
 /// `22P02` if an array has an element that is no value of its type.
@@ -137,8 +137,8 @@ pub(crate) fn encode_field(
 /// Reads a value of a type, which is not null, from its binary format.
 ///
 /// # Errors
-/// `22P03` if the bytes are no such value, `22021` if a text is not UTF-8, `22003` and `22008` if it is out of the type's
-/// range, `42804` if an array has elements of another type.
+/// `22P03` if the bytes are no such value, `22021` if a text is not UTF-8. `22003` and `22008` if the value is out of
+/// the type's range. `42804` if an array has elements of another type.
 pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
     let wrong = || malformed(format!("{} bytes are no {}", bytes.len(), kind.name()));
     if let Some(element) = kind.element() {
@@ -215,7 +215,7 @@ fn exactly<const BYTES: usize>(bytes: &[u8]) -> Option<[u8; BYTES]> {
     bytes.try_into().ok()
 }
 
-/// That bytes are no value of a type, and why.
+/// The error of bytes that are no value of a type, with the reason.
 #[cold]
 pub(crate) fn malformed(why: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)

@@ -1,12 +1,13 @@
-//! Work that takes long or waits, on threads of its own, awaited by a task of any runtime: whoever serves others on the
-//! thread that awaits it goes on meanwhile.
+//! Threads for long or waiting work, awaited by a task of any runtime. The awaiting thread serves other tasks
+//! meanwhile.
 //!
-//! Threads of low priority are for reads of many rows, which compete for processors with the stage, the log and short
-//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10); it always goes on. A thread
-//! cannot raise its priority again, so these are threads of their own, and none of them runs anything that others wait for.
+//! Threads of low priority read many rows. Those reads compete for processors with the stage, the log and short
+//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10), so it always makes
+//! progress. A thread cannot raise its priority again. So these threads are separate, and run nothing that others wait
+//! for.
 //!
-//! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
-//! order in which it came.
+//! Invariant: at most the number of threads of [`Threads`] run at once, however many clients ask. Further work waits in
+//! the order of its arrival.
 
 use crate::error::{SqlError, code};
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// How long a thread without work stays for the next.
+/// The time for which an idle thread waits for work.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -38,11 +39,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The result, once it is there.
+/// The result, once it exists.
 #[derive(Debug)]
 pub(crate) struct Unblocked<T>(Arc<Shared<T>>);
 
-/// Says that the work has ended, also if it unwinds.
+/// Marks the work as ended, also if it unwinds.
 struct Ending<T>(Arc<Shared<T>>);
 
 impl<T> Drop for Ending<T> {
@@ -58,7 +59,7 @@ impl<T> Drop for Ending<T> {
     }
 }
 
-/// What is to be done, and where its result will be.
+/// Pairs the work with the future of its result.
 fn awaited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Work, Unblocked<T>) {
     let shared = Arc::new(Shared {
         state: Mutex::new(State {
@@ -75,12 +76,12 @@ fn awaited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Wor
     (Box::new(work), Unblocked(shared))
 }
 
-/// Runs something that waits without holding up the task that awaits it.
+/// Runs a function that waits, without delaying the task that awaits it.
 pub(crate) fn unblocked<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Unblocked<T> {
     let (work, unblocked) = awaited(work);
-    // If there is no thread the work is dropped, and so it has ended.
+    // Without a thread the work is dropped, and so it has ended.
     let _ = std::thread::Builder::new().spawn(work);
     unblocked
 }
@@ -109,7 +110,7 @@ impl<T> Future for Unblocked<T> {
 /// The priority of threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Priority {
-    /// That of the thread that starts them.
+    /// The priority of the thread that starts them.
     Same,
     Low,
 }
@@ -118,16 +119,17 @@ pub(crate) enum Priority {
 const LOW: i32 = 10;
 
 impl Priority {
-    /// Gives it to the calling thread.
+    /// Sets it for the calling thread.
     fn take(self) {
         if self == Priority::Low {
-            // Of no process: Linux keeps priorities by thread. A system that refuses leaves it as it is.
+            // The call names no process: Linux keeps priorities by thread. A system that refuses leaves the priority
+            // unchanged.
             let _ = rustix::process::setpriority_process(None, LOW);
         }
     }
 }
 
-/// Threads that are begun as they are needed, up to a bound, and end when there is nothing to do for them.
+/// Threads that are started when they are needed, up to a bound, and end when they have no work.
 #[derive(Debug)]
 pub(crate) struct Threads(Arc<Queue>);
 
@@ -152,7 +154,7 @@ impl std::fmt::Debug for Queue {
 }
 
 impl Threads {
-    /// At most so many at once.
+    /// Threads of a priority, at most `most` at once.
     pub fn new(most: usize, priority: Priority) -> Threads {
         Threads(Arc::new(Queue {
             most: most.max(1),
@@ -162,7 +164,7 @@ impl Threads {
         }))
     }
 
-    /// Runs something on one of them.
+    /// Runs a function on one of them.
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -183,7 +185,7 @@ impl Threads {
     }
 }
 
-/// Begins a thread, which is counted already.
+/// Starts a thread, which is counted already.
 fn begin(queue: &Arc<Queue>) {
     let own = queue.clone();
     if std::thread::Builder::new()
@@ -199,7 +201,7 @@ fn begin(queue: &Arc<Queue>) {
         let mut state = locked(&queue.state);
         state.running -= 1;
         match state.running {
-            // Nobody is there for what waits: it has ended, and says so.
+            // No thread is left to run the waiting work: dropping it makes each caller see that it ended.
             0 => std::mem::take(&mut state.waiting),
             _ => VecDeque::new(),
         }
@@ -207,7 +209,7 @@ fn begin(queue: &Arc<Queue>) {
     drop(dropped);
 }
 
-/// A thread, counted while it is there.
+/// A thread, counted while it runs.
 struct Running(Arc<Queue>);
 
 impl Running {
@@ -240,7 +242,7 @@ impl Drop for Running {
         let begins = {
             let mut state = locked(&self.0.state);
             state.running -= 1;
-            // Work may have come after this one looked, or it unwound.
+            // Work may have arrived after the thread's last look, or the work unwound.
             let begins = !state.waiting.is_empty() && state.idle == 0;
             state.running += usize::from(begins);
             begins

@@ -1,11 +1,11 @@
-//! Procedures that a program calls inside of its own transaction, by name and with texts: what `CALL` does with untyped
-//! literals, without a statement and a session.
+//! Procedures that a program calls inside its own transaction, by name and with texts: `CALL` with untyped literals,
+//! without a statement and a session.
 //!
-//! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
-//! has committed, which the program tells ([`CalledProcedure::committed`]).
+//! A number drawn from a sequence is used up at once, as everywhere. The bound up to which numbers may be used changes
+//! when the transaction commits; the program reports the commit by [`CalledProcedure::committed`].
 //!
-//! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the program's
-//! transaction is durable.
+//! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the
+//! transaction of the program is durable.
 
 use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;
@@ -30,7 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-/// Who calls procedures.
+/// The caller of procedures: a user with settings.
 #[derive(Clone, Debug)]
 pub struct Caller {
     user: Arc<str>,
@@ -39,7 +39,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A user, with what that one may do: calling goes by what is allowed with all tables.
+    /// A user with rights: the right to call depends on the access to all tables.
     pub fn new(user: &str, rights: &Rights) -> Caller {
         Caller {
             user: user.into(),
@@ -69,20 +69,20 @@ pub struct ProcedureCall<'c> {
     pub name: &'c str,
     /// The values of its parameters, as literals in quotes.
     pub arguments: &'c [&'c str],
-    /// Who calls.
+    /// The user, its settings and its rights.
     pub caller: &'c Caller,
-    /// It is to be refused if it may write.
+    /// True if a procedure that may write is refused.
     pub only_reads: bool,
-    /// What `now()` is, in microseconds since 1970.
+    /// The value of `now()`, in microseconds since 1970.
     pub now: i64,
-    /// What random values are made of.
+    /// The seed of random values.
     pub seed: [u64; 2],
 }
 
-/// What a procedure did.
+/// The result of a procedure.
 #[derive(Debug)]
 pub struct CalledProcedure {
-    /// What its last statement did.
+    /// The result of its last statement.
     pub complete: Complete,
     sequences: SequenceChanges,
 }
@@ -109,12 +109,13 @@ impl Database {
         Ok(procedures.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Calls a procedure as a part of a transaction, which is to be undone if it fails; `None` if there is none of this
-    /// name. One that the program registered is given texts.
+    /// Calls a procedure as a part of a transaction, which the caller undoes if it fails; `None` if there is none of
+    /// this name. A registered procedure gets texts.
     ///
     /// # Errors
     /// `42501` if the caller may not; `25006` if it may write, and is to read only; `42883` if it has another number of
-    /// parameters; what is wrong with a value; `0A000` if it listens or notifies; what the procedure returns. Of the first three nothing has been done.
+    /// parameters; an error in a value; `0A000` if it listens or notifies; the procedure's error. After the first three
+    /// nothing has been done.
     pub fn call_procedure(
         self: &Arc<Self>,
         tx: &mut Transaction<'_>,
@@ -145,7 +146,7 @@ impl Database {
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
-        // A call so has no statement of its own at whose end it would be checked.
+        // Such a call has no statement whose end would check them.
         let last = last.and_then(|last| at_commit(tx).map(|()| last));
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
@@ -195,7 +196,7 @@ impl Database {
         }))
     }
 
-    /// True if there is a procedure of this name in a state of the tables.
+    /// True if a state of the tables has a procedure of this name.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -229,7 +230,7 @@ impl Database {
 }
 
 impl StatementContext {
-    /// For what a program runs in its own transaction, without a session.
+    /// The context of calls in a program's own transaction, without a session.
     pub(crate) fn of_program(
         database: &Arc<Database>,
         caller: &Caller,

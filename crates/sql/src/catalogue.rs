@@ -1,4 +1,4 @@
-//! The catalogue as expressions ask for it: its tables and the planner answer.
+//! The catalogue's answers to expressions, from its tables and the planner.
 
 use crate::error::SqlError;
 use crate::expression::{Catalogue, Environment};

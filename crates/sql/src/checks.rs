@@ -1,7 +1,7 @@
-//! Conditions of SQL tested on rows that others have: CHECK for the store below, and the rows that someone looks for.
+//! Conditions of SQL on stored rows: CHECK for the store below, and the conditions of searches.
 //!
-//! The store tests a table's conditions in SQL by what is said here once for the process ([`enforce_checks`]). A condition
-//! asks for nothing but the row's values, so it is tested without a session and without a database.
+//! The store tests conditions in SQL by a function that the process registers once ([`enforce_checks`]). A condition
+//! reads only the row's values, so it is tested without a session and without a database.
 
 use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;
@@ -15,8 +15,8 @@ use sardonyx_rows::condition::{
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Has conditions of tables that are written in SQL tested by this crate, in the whole process. Opening a
-/// [`Database`](crate::Database) does so, too.
+/// Has this crate test conditions of tables in SQL, in the whole process. Opening a [`Database`](crate::Database) does
+/// so, too.
 pub fn enforce_checks() {
     speak_sql(CompileSql {
         check: |check| match RowCondition::of(check) {
@@ -40,7 +40,7 @@ fn failure(error: &SqlError) -> CheckFailure {
 }
 
 thread_local! {
-    /// With what conditions are tested on this thread. It keeps the regular expressions that were compiled.
+    /// The context of conditions on this thread. It keeps the compiled regular expressions.
     static CONTEXT: StatementContext = StatementContext {
         database: None,
         catalogue: &CATALOGUE,
@@ -96,7 +96,7 @@ impl RowExpression for ColumnValue {
     }
 }
 
-/// The value of an expression that asks for nothing but a row's values, by the columns' numbers.
+/// The value of an expression over a row's values only, by the columns' numbers.
 ///
 /// # Errors
 /// A value that cannot be computed.
@@ -111,7 +111,7 @@ fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError>
     CONTEXT.with(|context| expr.truth(&Given(values), &Environment::new(&[], context)))
 }
 
-/// A condition on the rows of a table, by which someone looks for some: an expression of SQL on the columns of a schema.
+/// A condition of a search for rows: an expression of SQL on the columns of a schema.
 #[derive(Debug)]
 pub struct RowFilter {
     expr: Expr,
@@ -138,7 +138,7 @@ impl RowFilter {
         columns.into_iter().collect()
     }
 
-    /// True if it is true of a row, of which these are the values by the columns' numbers.
+    /// True if the condition is true for a row with these values, by the columns' numbers.
     ///
     /// # Errors
     /// A value that cannot be computed.

@@ -1,15 +1,15 @@
-//! What a statement is, as far as transactions go: whether it reads, writes, changes tables, or is of the session.
+//! The class of a statement in a transaction: it reads, writes, changes tables, or belongs to the session.
 
 use sqlparser::ast::{CopySource, Query, SetExpr, Statement};
 
-/// What a statement is, as far as transactions go.
+/// The class of a statement in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     /// Nothing at all.
     Empty,
     /// It begins or ends a transaction, or a part of one.
     Control,
-    /// It is of the session: its parameters, its prepared statements.
+    /// It concerns the session: its parameters, its prepared statements.
     Session,
     /// It only reads.
     Read,
@@ -17,7 +17,7 @@ pub(crate) enum Class {
     Write,
     /// It changes tables.
     Define,
-    /// It is about the database's files.
+    /// It concerns the database's files.
     Maintenance,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Special {
 }
 
 impl Special {
-    /// The one that a text is, if it is one.
+    /// The statement of a text, if it is one.
     pub fn of_text(text: &str) -> Option<Special> {
         let text = text.trim().trim_end_matches(';').trim_end();
         if text.contains(';') {
@@ -75,7 +75,7 @@ pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")
 }
 
-/// What a statement is; its text in lower case says what it calls.
+/// Classifies a statement. Its text in lower case shows the functions that it calls.
 pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
     let draws = || draws(text);
     match statement {

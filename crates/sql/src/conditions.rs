@@ -1,5 +1,5 @@
-//! The names of errors, as PL/pgSQL's `EXCEPTION WHEN` and `RAISE` have them, and their codes. PostgreSQL 15's list has
-//! them; here are those that statements give, and those that programs raise.
+//! The names of errors for PL/pgSQL's `EXCEPTION WHEN` and `RAISE`, with their codes: those of PostgreSQL 15's list
+//! that statements give or programs raise.
 
 use crate::error::{SqlError, code};
 
@@ -8,7 +8,7 @@ use crate::error::{SqlError, code};
 pub(crate) enum Caught {
     /// All but cancellations.
     Others,
-    /// Of one code; of a class, if that ends with `000`.
+    /// One code; a class of codes, if it ends with `000`.
     Code(String),
 }
 

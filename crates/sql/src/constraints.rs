@@ -1,9 +1,10 @@
-//! When foreign keys and deferrable unique keys are checked: at the end of a statement, or of the transaction where they are deferred.
+//! The time at which foreign keys and deferrable unique keys are checked: the end of the statement, or of the
+//! transaction if they are deferred.
 //!
-//! A statement runs while the engine holds references and keys ([`in_statement`]); at its end those are checked that are not
-//! deferred. `SET CONSTRAINTS` says otherwise until the transaction ends; it stands in the session's parameters, so that a
-//! statement that is run again finds what held when it ran first. What is left is checked before the commit
-//! ([`at_commit`]).
+//! While a statement runs, the engine postpones checks of references and keys ([`in_statement`]). At its end those that
+//! are not deferred are checked; the others are checked before the commit ([`at_commit`]). `SET CONSTRAINTS` changes
+//! this until the transaction ends. The session's parameters keep it, so that a repeated statement finds the modes of
+//! its first run.
 
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
@@ -16,7 +17,7 @@ use crate::write_target::WriteTarget;
 use sardonyx::low_level::{Due, HeldReference};
 use sardonyx::schema::OnDelete;
 
-/// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
+/// Runs `SET CONSTRAINTS`: checks the constraints that are immediate from now on.
 ///
 /// # Errors
 /// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` or `23505` if one does not hold.
@@ -36,7 +37,7 @@ pub(crate) fn set_constraints(
     check(tx, &modes)
 }
 
-/// Checks that there is a constraint of a name that can be deferred.
+/// Checks that a constraint of a name exists and can be deferred.
 fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     let mut is_there = false;
     for number in 0..source.definitions().len() as u16 {
@@ -87,7 +88,7 @@ fn check(tx: &mut dyn WriteTarget, modes: &ConstraintModes) -> Result<(), SqlErr
     check_with(tx, |name, notes| !modes.is_deferred(name, notes))
 }
 
-/// Checks what was deferred to the end of the transaction.
+/// Runs the checks that were deferred to the end of the transaction.
 ///
 /// # Errors
 /// `23503` if a reference does not hold, `23505` of a key.
@@ -117,7 +118,7 @@ fn check_with(
                     strict_update: notes.update_restricts,
                 }
             }
-            // Its table is gone, and the reference with it.
+            // The table was dropped, and the reference with it.
             Err(_) => Due::NOW,
         };
         dues.push((reference, due));

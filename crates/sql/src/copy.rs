@@ -30,7 +30,7 @@ use sqlparser::ast::{CopySource, CopyTarget, Ident, ObjectName, Query, Statement
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// What a `COPY` is of.
+/// The source or target of a `COPY`.
 enum Of<'s> {
     Table(&'s ObjectName, &'s [Ident]),
     Query(&'s Query),
@@ -64,7 +64,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
     Ok((of, *to, options))
 }
 
-/// Checks a statement before it is run. Returns how many columns it has.
+/// Checks a statement before it runs. Returns its number of columns.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -127,10 +127,10 @@ pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, 
     }
 }
 
-/// Stores what a client sent. Returns how many rows.
+/// Stores the rows that a client sent. Returns their number.
 ///
 /// # Errors
-/// `22P04` if it cannot be read, with the line and the column; what cannot be stored.
+/// `22P04` if they cannot be read, with the line and the column; an error of storing a row.
 pub(crate) fn from_client(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,
@@ -195,10 +195,10 @@ pub(crate) fn from_client(
     stored.map_err(|error| error.within(place))
 }
 
-/// The rows of a table or query, as they are sent. Returns how many there are.
+/// The rows of a table or query, as they are sent. Returns their number.
 ///
 /// # Errors
-/// What is wrong with the query.
+/// An error of the query.
 pub(crate) fn to_client(
     prepared: &Prepared,
     _version: u64,

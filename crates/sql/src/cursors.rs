@@ -1,7 +1,7 @@
-//! Cursors, as statements have them: what `DECLARE`, `FETCH`, `MOVE` and `CLOSE` say.
+//! Cursors: the statements `DECLARE`, `FETCH`, `MOVE` and `CLOSE`.
 //!
-//! A cursor is what the protocol calls a portal. So who speaks the protocol keeps it, and runs its query as any other that
-//! is read in portions ([`Prepared::cursor`]); a session does not know it.
+//! A cursor is a portal of the protocol. So the server keeps it, and runs its query as any other that is read in
+//! portions ([`Prepared::cursor`]). A session does not know it.
 //!
 //! Source: PostgreSQL's documentation, *DECLARE*, *FETCH*, *MOVE*, *CLOSE*.
 
@@ -15,27 +15,27 @@ use crate::types::SqlType;
 use sqlparser::ast::{CloseCursor, Declare, Statement};
 use std::sync::Arc;
 
-/// What a statement does with a cursor.
+/// A command on a cursor.
 #[derive(Clone, Debug)]
 pub enum CursorCommand {
-    /// Runs a query, whose rows are given later.
+    /// Runs a query, whose rows are fetched later.
     Declare {
-        /// Of the cursor.
+        /// The cursor's name.
         name: String,
         /// The query.
         query: Arc<Prepared>,
-        /// True if it is there after the transaction (`WITH HOLD`).
+        /// True if it stays after the transaction (`WITH HOLD`).
         is_held: bool,
         /// True if its rows are fetched in any direction (`SCROLL`).
         scrolls: bool,
     },
-    /// Gives the next rows, or passes over them.
+    /// Gives the next rows, or skips them.
     Fetch {
-        /// Of the cursor.
+        /// The cursor's name.
         name: String,
-        /// Which rows.
+        /// The rows to fetch.
         direction: Direction,
-        /// True if they are passed over (`MOVE`).
+        /// True if they are skipped (`MOVE`).
         is_move: bool,
     },
     /// Forgets a cursor; `None` for all.
@@ -68,10 +68,10 @@ impl From<Fetch> for CursorCommand {
     }
 }
 
-/// What a statement that was parsed says of a cursor, if it says anything.
+/// The command on a cursor that a parsed statement is, if it is one.
 ///
 /// # Errors
-/// `0A000` for cursors that are not there.
+/// `0A000` for unsupported cursors.
 pub(crate) fn command_of(
     text: &Arc<str>,
     statement: &Statement,

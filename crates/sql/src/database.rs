@@ -1,5 +1,5 @@
-//! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
-//! the version of the catalogue, the procedures that a program registered.
+//! A database as SQL sees it, shared by all sessions: the tables, and the state beside them. That is the sequences'
+//! next numbers, the version of the catalogue, and the procedures that a program registered.
 
 use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};
@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
+/// A procedure of the program. It is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
 pub type ProcedureBody =
     Arc<dyn Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError> + Send + Sync>;
@@ -32,14 +32,14 @@ pub struct Database {
     store: Store,
     counters: Counters,
     procedures: Mutex<HashMap<String, ProcedureBody>>,
-    /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
+    /// Compiled procedures of the database ([`crate::procedures`]), with their version of the catalogue.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     readers: Threads,
     workers: Threads,
     memory: Arc<Budget>,
-    /// Redis' clients are served, too.
+    /// True if Redis clients are served, too.
     has_keyspace: AtomicBool,
-    /// With so many statements before it a flight of an open transaction runs aside.
+    /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
@@ -51,15 +51,16 @@ pub struct Database {
 /// The bounds of statements that change many rows.
 #[derive(Clone)]
 pub struct BesideLimits {
-    /// From so many rows of a table on, a statement that looks at all of them does so aside.
+    /// The rows of a table from which a statement that looks at all of them runs aside.
     pub from: u64,
-    /// So many rows are changed in one call. If they are more, and a good part of the table's, its next content is made.
+    /// The most rows that one call changes. If a statement changes more, and a good part of the table, its next content
+    /// is made.
     pub few: u64,
-    /// So many rows go into that in one call.
+    /// The most rows of a next content that one call makes.
     pub slice: usize,
     /// The most rows, and keys of rows, that the last call changes for those that others have changed.
     pub keys_max: usize,
-    /// Rows of which an index is built are sorted, and followed, in parts of so many bytes.
+    /// The bytes of a part in which the rows of an index to build are sorted, and others' changes are followed.
     pub run_bytes: usize,
     /// Called between two calls, for tests.
     pub between: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -93,8 +94,8 @@ impl Default for BesideLimits {
     }
 }
 
-/// With so many statements before it a flight runs aside, if the program says nothing else: to run a few of them again
-/// costs less than a snapshot.
+/// The number of statements of a transaction at which it moves aside by default: running fewer of them again costs less
+/// than a snapshot.
 const ASIDE_FROM: usize = 8;
 
 impl fmt::Debug for Database {
@@ -128,7 +129,7 @@ impl Database {
     /// The same over a node's tables.
     ///
     /// # Errors
-    /// What the node says.
+    /// An error of the node.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     pub(crate) fn over_node(node: Arc<dyn NodeStore>) -> Result<Arc<Database>, SqlError> {
         let mut tries = 0;
@@ -158,7 +159,7 @@ impl Database {
         Ok(Self::with(Store::Node(node, AtomicU64::new(0))))
     }
 
-    /// Over what keeps the tables, with no sequences yet.
+    /// A database over a store, with no sequences yet.
     pub(crate) fn with(store: Store) -> Arc<Database> {
         Arc::new_cyclic(|itself| Database {
             store,
@@ -177,7 +178,7 @@ impl Database {
         })
     }
 
-    /// Has flights of open transactions run aside from so many statements before them on.
+    /// Sets the number of statements of an open transaction at which its flights run aside.
     #[doc(hidden)]
     pub fn set_aside_from(&self, statements: usize) {
         self.aside_from.store(statements, Ordering::Relaxed);
@@ -197,13 +198,13 @@ impl Database {
         self.aside_from.load(Ordering::Relaxed)
     }
 
-    /// What keeps the tables.
+    /// The store of the tables.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Registers a procedure of the program's own, which `CALL name(…)` runs as a part of its transaction. One of this
-    /// name that was registered before is replaced; it goes before one that was created by SQL. One that takes long asks
+    /// Registers a procedure of the program, which `CALL name(…)` runs as a part of its transaction. It replaces an
+    /// earlier one of this name, and precedes one that SQL created. A procedure that takes long calls
     /// [`check_interrupted`](crate::check_interrupted) from time to time.
     pub fn register_procedure(
         &self,
@@ -217,13 +218,12 @@ impl Database {
         procedures.insert(name.to_string(), Arc::new(body));
     }
 
-    /// Says that the keys of Redis' clients are in use: the tables that have them are not dropped as long as the database
-    /// is open.
+    /// Notes that the keys of Redis clients are in use: their tables are not dropped as long as the database is open.
     pub fn keep_keyspace(&self) {
         self.has_keyspace.store(true, Ordering::Release);
     }
 
-    /// True if the keys of Redis' clients are in use.
+    /// True if the keys of Redis clients are in use.
     pub(crate) fn has_keyspace(&self) -> bool {
         self.has_keyspace.load(Ordering::Acquire)
     }
@@ -266,7 +266,7 @@ impl Database {
         compiled.insert(name.to_string(), (version, procedure));
     }
 
-    /// The version of what plans know, as far as sessions of this process change it.
+    /// The version of the catalogue that plans depend on, as far as sessions of this process change it.
     pub(crate) fn version(&self) -> u64 {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_version(),
@@ -275,7 +275,7 @@ impl Database {
         }
     }
 
-    /// Notes that what plans know has changed, or is about to, or has been undone.
+    /// Notes that the catalogue has changed, or is about to, or that a change was undone.
     pub(crate) fn catalogue_changed(&self) {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_changed(),
@@ -285,14 +285,14 @@ impl Database {
         }
     }
 
-    /// The name of the schema of a new session's temporary tables. The number is one of the process: those of an earlier one
-    /// were dropped, or are passed over.
+    /// The name of the schema of a new session's temporary tables, with a number of this process. Schemas of an earlier
+    /// process were dropped, or are passed over.
     pub(crate) fn next_temporary(&self) -> Arc<str> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         format!("pg_temp_{number}").into()
     }
 
-    /// Has new sessions be of greater numbers than one whose temporary tables are left.
+    /// Gives new sessions greater numbers than one whose temporary tables are left.
     pub(crate) fn sessions_begin_behind(&self, number: u64) {
         let next = number.saturating_add(1);
         self.next_session.fetch_max(next, Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl Database {
         &self.counters
     }
 
-    /// Has a counter for each sequence that is stored.
+    /// Makes a counter for each stored sequence.
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
@@ -326,7 +326,7 @@ impl Database {
         self.posting.hub()
     }
 
-    /// The same, with what becomes of notifications for whose transactions nothing waits.
+    /// The hub with the delivery of notifications of transactions that no session waits for.
     pub(crate) fn posting(&self) -> &Arc<Posting> {
         &self.posting
     }
@@ -337,7 +337,7 @@ fn posting(of: &Weak<Database>) -> Arc<Posting> {
     let (waits, runs) = (of.clone(), of.clone());
     let is_durable = move || {
         let database = waits.upgrade()?;
-        // With a turn of its own: the call that posted has ended then, and a state from before it does not count.
+        // This needs a turn of its own: the call that posted has ended then, and a state from before it does not count.
         let turn = database.tables()?.turn().ok()?;
         turn.all_durable().wait().ok()
     };
@@ -351,7 +351,7 @@ fn posting(of: &Weak<Database>) -> Arc<Posting> {
     )
 }
 
-/// Drops the next contents of tables that a process left which ended while it made them.
+/// Drops the next contents of tables that a process left when it ended while it made them.
 ///
 /// # Errors
 /// The engine's.
@@ -359,7 +359,7 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
     if tables.read(|view| Ok(view.has_next_contents()))? {
         let turn = tables.turn()?;
         match turn.run(Durability::Deferred, |tx| tx.forget_all_beside()) {
-            // A database whose log is full is to be read all the same. Then they are dropped later.
+            // A database whose log is full can still be read. They are dropped later.
             Ok(()) | Err(Error::Limit(_) | Error::Full(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -367,7 +367,7 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Gives the objects of a database that was made before their index, and notes the materialized views that it has.
+/// Adds the index of its objects to a database of an older version, and notes its materialized views.
 ///
 /// # Errors
 /// The engine's.
@@ -395,13 +395,13 @@ fn index_objects(tables: &Tables) -> Result<(), SqlError> {
         unnoted.try_for_each(|number| put_object(tx, kind::MATERIALIZED, number, ""))
     });
     match indexed {
-        // A full database is to be read all the same: objects are found one by one, and a later opening adds the index.
+        // A full database can still be read: objects are found one by one, and a later opening adds the index.
         Err(error) if error.code.starts_with("53") || error.code.starts_with("54") => Ok(()),
         indexed => indexed,
     }
 }
 
-/// The table of what the engine's schemas cannot say.
+/// The table for properties that the engine's schemas do not have.
 fn objects_schema() -> SchemaBuilder {
     Schema::new()
         .column("kind", Type::Text)
@@ -410,8 +410,8 @@ fn objects_schema() -> SchemaBuilder {
         .primary_key(["kind", "name"])
 }
 
-/// How many statements read many rows at once: many more than there are processors, so that short ones do not wait for the
-/// end of long ones but share the processors with them; and not as many as there are clients.
+/// The most statements that read many rows at once. It is far above the number of processors, so that short reads share
+/// the processors with long ones and do not wait for their end. It is below the number of clients.
 fn readers_most() -> usize {
     const LEAST: usize = 64;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,9 +1,9 @@
 //! A database's tables, sequences, views and procedures as SQL that creates them again, here or in PostgreSQL.
 //!
-//! In an order in which it can be run: sequences that no column has, tables, their indexes, references (which may go in
-//! circles), views behind those that they read, procedures, comments, and the numbers at which sequences go on.
+//! The statements are in an order that can be run: sequences without a column, tables, their indexes, references (which
+//! may form circles). Then views behind those that they read, procedures, comments, and the positions of sequences.
 //!
-//! Invariant: a database that is created by it declares itself by the same text.
+//! Invariant: a database that is created by this text declares itself by the same text.
 
 mod comments;
 
@@ -30,23 +30,24 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` (of a
+    /// sequence).
     pub kind: &'static str,
-    /// Its name; of an index, a reference or a comment the table's.
+    /// The name; for an index, a reference or a comment the table's.
     pub name: String,
     /// A statement that ends in `;`. The comment of the database, and a schema that SQL cannot create, is a remark
     /// instead.
     pub sql: String,
 }
 
-/// All that creates a database's schema again, in its order.
+/// All statements that create a database's schema again, in their order.
 ///
 /// # Errors
-/// The engine's; `XX001` if what stands in the database cannot be read.
+/// The engine's; `XX001` if an object in the database cannot be read.
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
     let mut relations = relations(source)?;
-    // Temporary tables go with their sessions.
+    // Temporary tables are dropped with their sessions.
     relations.retain(|relation| !is_temporary(relation.schema_name()));
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(source, kind::SEQUENCE)? {
@@ -105,7 +106,7 @@ impl Writing<'_> {
             }
             let sql = match check_schema_name(&name) {
                 Ok(()) => format!("CREATE SCHEMA {};", quoted(&name)),
-                // It is there since a program named a table so.
+                // The schema exists because a program named a table so.
                 Err(error) => format!(
                     "-- Schema {} cannot be created by SQL: {}.",
                     quoted(&name).replace(['\n', '\r'], " "),
@@ -168,7 +169,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The sequences that are no column's.
+    /// The sequences without a column.
     fn sequences(&mut self, relations: &[Relation]) {
         let owned = owners(relations, &self.sequences);
         let free = self.sequences.iter();
@@ -375,7 +376,7 @@ impl Writing<'_> {
         self.add("procedure", &procedure.name, sql);
     }
 
-    /// Where sequences go on that were drawn from.
+    /// Writes the positions of sequences from which numbers were drawn.
     fn positions(&mut self, relations: &[Relation]) {
         let owned = owners(relations, &self.sequences);
         let positions = self.sequences.iter().filter_map(|(name, sequence)| {
@@ -416,7 +417,7 @@ fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<St
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
     let (kept, name, query) = (name, written(name), &view.query);
-    // Its tables may have got columns since, which are none of the view's.
+    // Its tables may have new columns, which do not belong to the view.
     if query_width(source, view)? == view.columns.len() {
         return Ok(format!("CREATE VIEW {name} ({columns}) AS {query};"));
     }
@@ -452,7 +453,7 @@ fn usual_sequence(relation: &Relation, column: &RelationColumn) -> String {
     beside(&relation.name, &name)
 }
 
-/// Of the sequences that are made with columns, the table and the column.
+/// The table and the column of each sequence that is made with a column.
 fn owners<'r>(
     relations: &'r [Relation],
     sequences: &BTreeMap<String, Sequence>,
@@ -474,7 +475,7 @@ fn owners<'r>(
     owners
 }
 
-/// A sequence's next number, and whether it was drawn already; `None` if none was drawn.
+/// A sequence's next number, and true if it was drawn already; `None` if none was drawn.
 fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
     if sequence.usable_to == i128::from(sequence.start) {
         return None;

@@ -1,8 +1,8 @@
 //! Declarations of columns, stored in the engine's schema so that they are enforced for every program: lengths, digits,
 //! `NOT NULL` that was set later, defaults.
 //!
-//! The notes of a table ([`TableNotes`]) say it for SQL. Whatever changes them goes by [`put_notes`], so the engine's schema
-//! says the same. Tables of databases that were made before are told once, when SQL opens them ([`tell_all`]).
+//! The notes of a table ([`TableNotes`]) are SQL's form of them. All code changes them by [`put_notes`], so the
+//! engine's schema agrees. Databases of older versions get them in the schema once, when SQL opens them ([`tell_all`]).
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -17,7 +17,7 @@ use sardonyx::Tables;
 use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
 use std::sync::Arc;
 
-/// Stores the notes of a table, and tells the engine what they say of its columns.
+/// Stores the notes of a table, and declares its columns in the engine's schema by them.
 ///
 /// # Errors
 /// The engine's; errors of a default's expression.
@@ -37,7 +37,7 @@ pub(crate) fn put_notes(
     }
 }
 
-/// Tells the engine what the notes of all tables say, where it does not know it yet: of databases that were made before.
+/// Declares columns of all tables in the engine's schema by their notes, if an older version has not.
 ///
 /// # Errors
 /// The engine's.
@@ -102,7 +102,7 @@ fn declared_of(
                 ..of_column(number, column, noted, types)?
             },
             Some(noted) => of_column(number, column, noted, types)?,
-            // Of columns that nothing is noted of, programs may have declared something.
+            // A program may have declared a column without notes.
             None => {
                 let there = schema.declared(number);
                 there.cloned().unwrap_or_else(|| Declared::of(number))
@@ -155,7 +155,7 @@ fn of_column(
     })
 }
 
-/// A default's expression, compiled as what is stored into a column of a type.
+/// A default's expression, compiled as a value to store into a column of a type.
 ///
 /// # Errors
 /// Errors of the expression.

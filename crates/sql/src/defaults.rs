@@ -1,7 +1,8 @@
-//! Defaults of rows that programs insert without SQL, computed for the engine: it asks for the columns that a row does not
-//! say ([`ComputeDefaults`]), wherever the row comes from.
+//! Defaults of rows that programs insert without SQL. The engine asks for the columns that a row does not have
+//! ([`ComputeDefaults`]), whichever program inserts it.
 //!
-//! Numbers of sequences are drawn as everywhere, so they are gone at once, and those of sessions and of programs never meet.
+//! Numbers of sequences are drawn as everywhere: they are used up at once, so sessions and programs never get the same
+//! one.
 
 use crate::catalogue::CATALOGUE;
 use crate::database::Database;
@@ -20,9 +21,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Whose rows they are: those of the program itself.
+/// The user of such rows: the program itself.
 const USER: &str = "sardonyx";
-/// So many compiled expressions are kept.
+/// The most compiled expressions that are kept.
 const COMPILED_MAX: usize = 1000;
 
 /// A default by its text and type.
@@ -42,7 +43,7 @@ impl fmt::Debug for Computing {
 }
 
 impl Computing {
-    /// Of a database, for as long as it is open.
+    /// Computes the defaults of a database, as long as it is open.
     pub fn of(database: &Arc<Database>) -> Computing {
         Computing {
             database: Arc::downgrade(database),

@@ -1,4 +1,4 @@
-//! The transaction in which tables are made, changed and dropped: of any store that can. Definitions know no other.
+//! The transaction of data definition: creates, changes and drops tables, in any store that supports it.
 
 use crate::error::SqlError;
 use crate::source::Source;
@@ -13,7 +13,7 @@ use sardonyx_rows::TableError;
 /// Makes a value of a row's columns, by their numbers.
 pub(crate) type RowValue<'v> = &'v mut dyn FnMut(&[Value]) -> Result<Value, TableError>;
 
-/// A transaction in which tables are made, changed and dropped: of any store that can.
+/// A transaction in which tables are created, changed and dropped, in any store that supports it.
 pub(crate) trait DefineTarget: WriteTarget {
     /// The tables, to read.
     fn view(&self) -> &dyn Source;
@@ -78,7 +78,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error>;
 
-    /// Gives a column another type: each row gets what `value` makes of its columns.
+    /// Gives a column another type: `value` computes each row's new value.
     ///
     /// # Errors
     /// An error of the engine.
@@ -108,7 +108,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
-    /// Takes an index from a table that gets it again.
+    /// Takes an index from a table, which gets it again.
     ///
     /// # Errors
     /// An error of the engine.
@@ -150,7 +150,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn drop_check(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
-    /// Declares what columns have beside their types.
+    /// Declares properties of columns beside their types.
     ///
     /// # Errors
     /// An error of the engine.
@@ -184,7 +184,7 @@ pub(crate) trait DefineTarget: WriteTarget {
         Ok(())
     }
 
-    /// What stands beside the tables has changed, too.
+    /// Notes that objects of SQL beside the tables have changed, too.
     ///
     /// # Errors
     /// An error of the engine.

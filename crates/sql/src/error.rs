@@ -1,7 +1,7 @@
-//! What can be wrong with a statement: one error for all of SQL, with the code that clients act upon (SQLSTATE) and the
-//! fields that PostgreSQL's protocol has for it.
+//! The error of a statement: one type for all of SQL, with the code that clients act upon (SQLSTATE) and the fields of
+//! PostgreSQL's protocol.
 //!
-//! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
+//! An error of the engine gets PostgreSQL's code; its text stays the engine's.
 
 use crate::names::{
     DOMAIN_NOT_NULL, domain_of_check, is_full_match, name_of_primary, reference_of_full_match,
@@ -18,7 +18,7 @@ use sardonyx_storage::log::LogError;
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
-/// The codes that are used here, by their names in PostgreSQL's list.
+/// The codes in use, by their names in PostgreSQL's list.
 pub mod code {
     macro_rules! codes {
         ($($name:ident = $code:literal;)*) => {$(
@@ -110,13 +110,13 @@ pub mod code {
 /// A violated constraint, as the engine knows it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Violation {
-    /// A key is there already.
+    /// A key exists already.
     Key {
         table: String,
         /// `None` for the primary key.
         index: Option<String>,
         values: Vec<Value>,
-        /// The columns of an index that is to be built, but for one that is not seen: rows that are there have one key.
+        /// The columns of an index to build, `None` for a hidden one: existing rows have one key.
         built_of: Option<Vec<Option<KeyName>>>,
     },
     /// A reference does not hold.
@@ -124,23 +124,23 @@ pub(crate) enum Violation {
         table: String,
         name: String,
         values: Vec<Value>,
-        /// The row to which others refer was to go.
+        /// True if the row to which others refer was to be deleted.
         is_referenced: bool,
     },
-    /// A value is none of a domain: the numbers of the domain, and of its condition.
+    /// A value is outside a domain: the numbers of the domain, and of its condition.
     Domain { domain: u32, check: u32 },
 }
 
-/// Why a statement failed.
+/// The reason for which a statement failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .0.fields.message)]
 pub struct SqlError(Box<Raised>);
 
-/// An error as it goes through the statements.
+/// An error on its way through the statements.
 #[derive(Clone, Debug)]
 struct Raised {
     fields: ErrorFields,
-    /// The constraint of which the detail is still to be told.
+    /// The constraint whose detail [`crate::violations`] adds later.
     violation: Option<Violation>,
 }
 
@@ -149,13 +149,13 @@ struct Raised {
 pub struct ErrorFields {
     /// SQLSTATE: five characters.
     pub code: &'static str,
-    /// What happened, in a sentence.
+    /// The message, one sentence.
     pub message: String,
     /// More of it.
     pub detail: Option<String>,
-    /// What to do.
+    /// Advice to the user.
     pub hint: Option<String>,
-    /// Where in the statement's text: the character's number, from 1.
+    /// The place in the statement's text: the number of the character, from 1.
     pub position: Option<usize>,
     /// The schema of the table.
     pub schema: Option<String>,
@@ -165,7 +165,7 @@ pub struct ErrorFields {
     pub column: Option<String>,
     /// The constraint.
     pub constraint: Option<String>,
-    /// Which part of what the client sent it is about: a parameter, or a line and column of a copy.
+    /// The part of the client's message that the error is about: a parameter, or a line and column of a copy.
     pub context: Option<String>,
 }
 
@@ -197,13 +197,13 @@ impl SqlError {
         }))
     }
 
-    /// That something is not there: `0A000`.
+    /// The error of an unsupported feature: `0A000`.
     #[cold]
     pub(crate) fn unsupported(what: impl Display) -> Self {
         SqlError::new(code::FEATURE_NOT_SUPPORTED, format!("{what}"))
     }
 
-    /// That a transaction has failed, and nothing is run before its end: `25P02`.
+    /// The error of a failed transaction, in which no statement runs before its end: `25P02`.
     #[cold]
     pub fn in_failed_transaction() -> Self {
         SqlError::new(
@@ -212,7 +212,7 @@ impl SqlError {
         )
     }
 
-    /// That a transaction is to write where all only read: `0A000`, as a standby of PostgreSQL says it.
+    /// The error of a transaction that is to write where all only read: `0A000`, as on a standby of PostgreSQL.
     #[cold]
     pub(crate) fn no_read_write() -> Self {
         SqlError::unsupported(
@@ -220,7 +220,7 @@ impl SqlError {
         )
     }
 
-    /// That a statement was ended: `57014`, `57P01` by the end of the server, `08006` by that of the connection.
+    /// The error of an ended statement: `57014`, `57P01` at the end of the server, `08006` at that of the connection.
     #[cold]
     pub fn interrupted(reason: Reason) -> Self {
         let (code, text) = match reason {
@@ -242,7 +242,7 @@ impl SqlError {
         SqlError::new(code, text)
     }
 
-    /// True if it says that a statement was ended.
+    /// True if the statement was ended from outside: by a request, a timeout, or the end of connection or server.
     pub(crate) fn is_interruption(&self) -> bool {
         let codes = [
             code::QUERY_CANCELED,
@@ -288,7 +288,7 @@ impl SqlError {
         self
     }
 
-    /// With the part of what the client sent that it is about, unless that is known.
+    /// Adds the part of the client's message that the error is about, unless it has one.
     #[must_use]
     pub fn within(mut self, context: impl FnOnce() -> String) -> Self {
         self.context.get_or_insert_with(context);
@@ -303,14 +303,14 @@ impl SqlError {
         self
     }
 
-    /// The error of a constraint, whose detail is told later.
+    /// The error of a constraint, without its detail.
     #[must_use]
     fn of_violation(mut self, violation: Violation) -> Self {
         self.0.violation = Some(violation);
         self
     }
 
-    /// The constraint whose detail is still to be told.
+    /// The constraint whose detail is still missing.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.0.violation.as_ref()
     }
@@ -319,7 +319,7 @@ impl SqlError {
         self.0.violation.take()
     }
 
-    /// The same, where an index of these columns is built of rows that are there.
+    /// The same, for an index of these columns built of existing rows.
     #[must_use]
     pub(crate) fn of_index_build(mut self, columns: Vec<Option<KeyName>>) -> Self {
         if let Some(Violation::Key { built_of, .. }) = &mut self.0.violation {
@@ -400,7 +400,7 @@ fn is_full_log(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(LogError::Full { .. }))
 }
 
-/// What PostgreSQL would say of an error of tables.
+/// PostgreSQL's error for an error of tables.
 fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
     let sql = |code| SqlError::new(code, message);
     Some(match error {
@@ -583,7 +583,7 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
     })
 }
 
-/// That a column must have a value.
+/// The error of a null in a column that must have a value.
 pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     SqlError::new(
         code::NOT_NULL,

@@ -1,4 +1,4 @@
-//! `EXPLAIN`: how a statement is run, as rows of text.
+//! `EXPLAIN`: the plan of a statement, as rows of text.
 
 mod lines;
 mod written;
@@ -16,10 +16,10 @@ use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How the line begins that says how long the statement took.
+/// The beginning of the line with the time of the statement.
 const EXECUTION_TIME: &str = "Execution Time: ";
 
-/// The statement that is explained, and whether it is run.
+/// The statement to explain, and true if it is run, too.
 fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
     match prepared.statement() {
         Some(Statement::Explain {
@@ -51,7 +51,7 @@ fn planned(
     Ok((Planned::new(plan, version, queries), parameters))
 }
 
-/// Says what is known of it.
+/// Notes the parameters of the statement, and the column of its explanation.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -87,7 +87,7 @@ pub(crate) fn explain(
     Ok(lines)
 }
 
-/// The lines for a statement that writes, which is run.
+/// The lines for a statement that writes. It runs.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -106,7 +106,7 @@ pub(crate) fn analyze_write(
     Ok(lines)
 }
 
-/// Adds what was found out by running it.
+/// Adds the rows and the time of the run.
 pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     if let Some(first) = lines.first_mut() {
         first.push_str(&format!(" (actual rows={rows})"));
@@ -115,7 +115,7 @@ pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     lines.push(format!("{EXECUTION_TIME}{time:.3} ms"));
 }
 
-/// True if a line says how long something took.
+/// True if a line has a measured time.
 pub(crate) fn is_measured(line: &str) -> bool {
     line.starts_with(EXECUTION_TIME)
 }

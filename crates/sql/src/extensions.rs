@@ -1,5 +1,5 @@
-//! The extensions of PostgreSQL that `CREATE EXTENSION` knows. Their types and functions are known with and without it; the
-//! statement notes that an extension is created ([`crate::define`]), and the catalogue shows both.
+//! The extensions of PostgreSQL that `CREATE EXTENSION` knows. Their types and functions are known with and without it.
+//! The statement notes that an extension is created ([`crate::define`]), and the catalogue shows both.
 
 /// An extension.
 pub(crate) struct Extension {
@@ -8,7 +8,7 @@ pub(crate) struct Extension {
     pub version: &'static str,
     /// Its subject, for the catalogue.
     pub about: &'static str,
-    /// The parts of it that statements are refused for by name: said when it is created.
+    /// The parts that are refused by name: a notice lists them when it is created.
     pub lacks: Option<&'static str>,
 }
 

@@ -1,9 +1,9 @@
-//! Tables that another program has open, and this process follows: sessions read snapshots of what that program has
-//! committed, and change nothing.
+//! Tables that another program has open and this process follows: sessions read snapshots of that program's commits,
+//! and write nothing.
 //!
-//! There is no serial stage here and no catalogue that sessions of this process change. What plans know stands in the
-//! snapshot, so its version is counted here: it is another one whenever a snapshot has other definitions, or other objects
-//! of SQL, than the one before.
+//! This process has no serial stage, and its sessions change no catalogue. Plans depend on the snapshot's definitions.
+//! So its version is counted here: it changes if a snapshot has other definitions, or other objects of SQL, than the
+//! one before.
 //!
 //! Invariant: two snapshots with one version have the same definitions and objects.
 
@@ -23,7 +23,7 @@ use std::mem::discriminant;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// So long at most is waited for the follower to look at the log.
+/// The most time to wait for the follower's look at the log.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The way in which sessions read tables that are followed.
@@ -31,24 +31,24 @@ const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 pub struct FollowOptions {
     /// A read of an older state is refused (`57P03`); by default any state is read.
     pub bound: Option<AgeBound>,
-    /// Says in a sentence where changes are to be made, for those whose changes are refused.
+    /// Returns a sentence about the program in which changes are made, for refused statements.
     pub says_who_writes: Option<SaysWhoWrites>,
 }
 
-/// The bound on the age of what is read from a directory that follows something else, such as a store.
+/// The bound on the age of snapshots of a directory that itself follows another source, such as a store.
 #[derive(Clone)]
 pub struct AgeBound {
     /// The greatest age.
     pub age_max: Duration,
-    /// The last moment at which the directory had all that there was, and its age; `None` if there was none yet.
+    /// The last moment at which the directory had all changes of its source, and its age; `None` before the first.
     pub caught_up: CaughtUp,
 }
 
-/// Says when a directory had all that there was, and how long ago that was. The age counts while the machine sleeps, too:
-/// an [`Instant`] has no such age.
+/// Returns the time at which a directory had all changes of its source, and its age. The age counts while the machine
+/// sleeps, too: an [`Instant`] has no such age.
 pub type CaughtUp = Arc<dyn Fn() -> Option<(Instant, Duration)> + Send + Sync>;
 
-/// Says in a sentence where changes are to be made.
+/// Returns a sentence about the program in which changes are made.
 pub type SaysWhoWrites = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl fmt::Debug for FollowOptions {
@@ -87,18 +87,18 @@ fn told(behind: &Option<Duration>) -> String {
 struct Newest {
     /// No page is copied for it.
     space: Weak<SpaceSnapshot>,
-    /// A digest of what plans know of it.
+    /// A digest of the catalogue that plans depend on.
     catalogue: u64,
     version: u64,
 }
 
 /// The outcome of an attempt to take a snapshot.
 enum Attempt {
-    /// There is one, or an error.
+    /// A snapshot, or an error.
     Over(Result<Snapshot, Error>),
-    /// A group is being applied: afterwards there is one, without another look.
+    /// A group is being applied; afterwards a snapshot can be taken, without another look at the log.
     Busy,
-    /// The next look at the log finds what is missing.
+    /// The next look at the log finds the missing groups.
     Behind,
 }
 
@@ -111,20 +111,20 @@ impl Followed {
         }
     }
 
-    /// The newest state, which is durable, with the version of its catalogue. `interrupt` ends the wait for it; if none is
-    /// given, the one of the thread's waits.
+    /// The newest state, which is durable, with the version of its catalogue. `interrupt` ends the wait for it; without
+    /// one, that of the thread's waits.
     ///
     /// # Errors
-    /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read; that the wait was
-    /// interrupted.
+    /// `57P03` if it is further behind than is allowed; the reason for which following failed; `XX001` if it cannot be
+    /// read; an interruption of the wait.
     pub fn committed(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Committed, SqlError> {
-        // Not under the lock: it may be waited for.
+        // Not under the lock: this may wait.
         let snapshot = self.snapshot(interrupt)?;
         let space = snapshot.space();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
-            // The catalogue is digested once for each snapshot, whatever number of statements read it. If an older one
-            // comes behind a newer one, both get versions of their own.
+            // The catalogue is digested once for each snapshot, for all statements that read it. If an older snapshot
+            // comes after a newer one, both get versions of their own.
             let catalogue = digest(&&**space)?;
             if newest.version == 0 || newest.catalogue != catalogue {
                 newest.version += 1;
@@ -165,7 +165,7 @@ impl Followed {
             }
         };
         taken.map_err(|error| match error {
-            // The follower itself goes on.
+            // The follower itself continues.
             Error::Unavailable(_) if !self.follower.has_ended() => {
                 SqlError::new(code::CANNOT_CONNECT_NOW, error.to_string()).hint(self.who_writes())
             }
@@ -188,7 +188,7 @@ impl Followed {
             return Attempt::Over(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
         match self.follower.snapshot_as_of(caught_up) {
-            // All that had come by then is published, and is looked for in some milliseconds.
+            // The changes up to then are published; another look follows in some milliseconds.
             Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => Attempt::Behind,
             taken => Attempt::Over(taken),
         }
@@ -200,7 +200,7 @@ impl Followed {
         newest.version
     }
 
-    /// That something is refused since it may change the database.
+    /// The error of a statement that is refused since it may change the database.
     pub fn refused(&self, what: &str) -> SqlError {
         let text = format!(
             "cannot execute {what} here: this server follows the database and only reads it"
@@ -217,13 +217,13 @@ impl Followed {
 }
 
 impl Database {
-    /// Speaks SQL to tables that another program has open, to read them: every statement reads a snapshot of what that
-    /// program has committed, a transaction one snapshot. Writes are rejected (`25006`).
+    /// Speaks SQL to tables that another program has open, to read them. Every statement reads a snapshot of that
+    /// program's commits; a transaction reads one snapshot. Writes are rejected (`25006`).
     pub fn follow(follower: Arc<Follower>, options: FollowOptions) -> Arc<Database> {
         Self::with(Store::Followed(Followed::new(follower, options)))
     }
 
-    /// The version of what plans know, for tests.
+    /// The version of the catalogue that plans depend on, for tests.
     #[doc(hidden)]
     pub fn plans_version(&self) -> u64 {
         self.version()
@@ -246,8 +246,8 @@ impl Database {
     }
 }
 
-/// A digest of what plans know of a state: which tables there are, and the objects of SQL. The numbers that sequences have
-/// drawn change all the time, and no plan knows them. A plan compares the schemas of its tables itself.
+/// A digest of the catalogue that plans depend on: the tables, and the objects of SQL. It leaves out the numbers that
+/// sequences have drawn, which change all the time. A plan compares the schemas of its tables itself.
 fn digest(source: &dyn Source) -> Result<u64, SqlError> {
     let mut tables = DefaultHasher::new();
     for definition in source.definitions() {
@@ -266,7 +266,7 @@ fn digest(source: &dyn Source) -> Result<u64, SqlError> {
                     break;
                 }
             }
-            // They come in no particular order.
+            // Objects are read in no particular order, so their digests are added.
             digest = digest.wrapping_add(object.finish());
             Ok(true)
         })?;

@@ -1,8 +1,8 @@
-//! Hashes of values, and a table of places by them, for joins and sets. Values that compare as equal have one hash, numbers of
-//! different types, too; who looks something up compares the values themselves.
+//! Hashes of values, and a table of places by them, for joins and sets. Values that compare as equal have one hash,
+//! also numbers of different types. A lookup compares the values themselves.
 //!
-//! Source: multiply and fold: the mixing of wyhash (Wang Yi, 2019). The seed is drawn once for a process, so that nobody
-//! can choose values that collide.
+//! Source: multiply and fold: the mixing of wyhash (Wang Yi, 2019). The seed is drawn once for a process, so that a
+//! client cannot choose values that collide.
 
 use crate::values::arithmetic::without_zeros;
 use sardonyx::schema::{Value, ValueRef};
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0x5a_u8) | 1);
-/// Of texts, of which somebody may choose both sides of a product.
+/// The seed of texts: a client may choose both sides of a product.
 static OTHER_SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0xa5_u8) | 1);
 
 fn mixed(a: u64, b: u64) -> u64 {
@@ -70,7 +70,7 @@ pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
     }
 }
 
-/// The hash of values behind others.
+/// The hash of values after others.
 pub(crate) fn hashed(before: u64, hash: u64) -> u64 {
     mixed(before, hash)
 }
@@ -87,21 +87,21 @@ pub(crate) fn hash_of_row(values: &[Value]) -> Option<u64> {
     Some(hash)
 }
 
-/// That there is no place.
+/// The mark of no place.
 const NONE: u32 = u32::MAX;
 
 /// Places, from 0 in the order in which they were added, by hashes.
 #[derive(Debug, Default)]
 pub(crate) struct HashTable {
     hashes: Vec<u64>,
-    /// Of each place the next one in its bucket.
+    /// The next place in the bucket of each place.
     next: Vec<u32>,
-    /// Of each bucket the first and the last place.
+    /// The first and the last place of each bucket.
     buckets: Vec<(u32, u32)>,
 }
 
 impl HashTable {
-    /// How many places it has.
+    /// The number of places.
     pub fn count(&self) -> usize {
         self.hashes.len()
     }
@@ -194,7 +194,7 @@ mod tests {
             let mut table = HashTable::default();
             let mut model: HashMap<u64, Vec<usize>> = HashMap::new();
             for (place, hash) in hashes.iter().enumerate() {
-                // Some share a bucket, and not the hash.
+                // Some places share a bucket, and not the hash.
                 let hash = hash * 8;
                 table.push(hash);
                 model.entry(hash).or_default().push(place);

@@ -1,7 +1,7 @@
-//! Rows that come in as values of columns, without a statement for each: by `COPY`, or by a program that reads a file.
+//! Rows that arrive as values of columns, without a statement for each: by `COPY`, or by a program that reads a file.
 //!
-//! Both have their rows made whole and stored as `INSERT` does: texts are read as the columns' declared types, what is not
-//! given has its default, also a computed one or the next number of a sequence, and every condition is checked.
+//! Rows are completed and stored as `INSERT` does. Texts are read as the columns' declared types. Absent columns get
+//! their defaults, also computed ones and numbers of sequences. Every condition is checked.
 
 use crate::called::Caller;
 use crate::constraints::{at_commit, in_statement};
@@ -28,7 +28,7 @@ use sqlparser::ast::Statement;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The columns of a table that rows are given for.
+/// The columns of a table for which rows are given.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub plan: InsertPlan,
@@ -37,7 +37,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// For the columns of these names, or for all if there are none.
+    /// For the columns of these names, or for all without names.
     ///
     /// # Errors
     /// `42P01`, `42703` if there are none; `42501` if the rights do not suffice.
@@ -49,7 +49,7 @@ impl Incoming {
     ) -> Result<Incoming, SqlError> {
         let mut parameters = crate::expression::Parameters::default();
         let mut planning = Planning::new(source, &mut parameters, rights)?;
-        // What is not given has its default.
+        // Columns that are not given get their defaults.
         let text = format!("insert into {table} default values");
         let plan = match &crate::parse::parse_kept(&text)?.pop() {
             Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
@@ -71,7 +71,7 @@ impl Incoming {
         Ok(Incoming { plan, places })
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn width(&self) -> usize {
         self.places.len()
     }
@@ -79,7 +79,7 @@ impl Incoming {
     /// A row of fields, one for each column, which `decode` reads; `None` is a null.
     ///
     /// # Errors
-    /// `22P04` if there are more or fewer than columns; those of `decode`; of what cannot be stored.
+    /// `22P04` if there are more or fewer fields than columns; the errors of `decode`; an error of storing.
     pub fn row<F>(
         &self,
         fields: Vec<Option<F>>,
@@ -109,7 +109,7 @@ impl Incoming {
     }
 }
 
-/// The value of a column that a text says, in a session's time zone, which is UTC if there is none.
+/// The value of a text for a column, in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
 /// As [`decode_text_in`].
@@ -125,7 +125,7 @@ pub(crate) fn value_of(
     }
 }
 
-/// A moment that a file has with a signed year, as exports write years that have not four digits, as SQL says it.
+/// A moment with a signed year, as exports write years without four digits, in SQL's form.
 fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
     let is_moment = matches!(
         spec.kind,
@@ -144,17 +144,17 @@ fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
 pub struct IncomingTable {
     name: String,
     schema: Arc<Schema>,
-    /// By their numbers in the engine's schema; `None` where nobody sees them.
+    /// The columns by their numbers in the engine's schema; `None` for hidden ones.
     columns: Vec<Option<StoredColumn>>,
 }
 
 /// A row by the numbers of its columns; those that it leaves out get their defaults.
 pub type IncomingRow = Vec<(usize, Value)>;
 
-/// What a program's rows did, besides being inserted.
+/// The result of a program's insertions.
 #[derive(Debug)]
 pub struct InsertedRows {
-    /// How many were inserted.
+    /// The number of rows inserted.
     pub count: u64,
     sequences: SequenceChanges,
 }
@@ -186,7 +186,7 @@ impl IncomingTable {
         &self.schema
     }
 
-    /// The value of a column that a text says, as `COPY` reads it.
+    /// The value of a text for a column, as `COPY` reads it.
     ///
     /// # Errors
     /// The text is not a value of the column's type; `42703` if there is no such column.
@@ -231,11 +231,12 @@ impl Database {
         }
     }
 
-    /// Runs a transaction into which rows are put. In main memory it is durable when [`Tables::flush`] has returned, on a
-    /// node when this has.
+    /// Runs a transaction into which rows are put. In main memory it is durable when [`Tables::flush`] has returned, on
+    /// a node when this function has.
     ///
     /// # Errors
-    /// What `act` returns: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a deadlock.
+    /// The error of `act`: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a
+    /// deadlock.
     ///
     /// [`Tables::flush`]: sardonyx::Tables::flush
     pub fn put_rows<R: Send, E: From<Error> + Send>(
@@ -260,11 +261,11 @@ impl Database {
         }
     }
 
-    /// Creates a table of a schema of the engine's. Of the columns that are told, of which numbers, moments are without a
+    /// Creates a table with a schema of the engine. `without_zone` has the numbers of the columns whose moments have no
     /// zone.
     ///
     /// # Errors
-    /// `42P07` if the name is taken; what is wrong with the schema.
+    /// `42P07` if the name is taken; an error in the schema.
     pub fn create_incoming_table(
         &self,
         tx: &mut RowsTransaction<'_>,
@@ -296,11 +297,12 @@ impl Database {
         Ok(())
     }
 
-    /// Inserts rows as a part of a transaction. `failed` is told which row cannot be stored, counted from 0, and why: it
-    /// may pass over the row, or return the error, which ends the insertion; the transaction is to be undone then.
+    /// Inserts rows as a part of a transaction. Calls `failed` with the number of a row that cannot be stored, from 0,
+    /// and the error. `failed` skips the row by `Ok`, or ends the insertion by an error; the caller then undoes the
+    /// transaction.
     ///
     /// # Errors
-    /// What `failed` returns; `42P01` if there is no such table any more.
+    /// The error of `failed`; `42P01` if the table was dropped.
     pub fn insert_incoming(
         self: &Arc<Self>,
         tx: &mut RowsTransaction<'_>,
@@ -330,7 +332,7 @@ impl Database {
             }
             plan.complete(given, &with)
         });
-        // As COPY: references are checked when all rows are there.
+        // References are checked when all rows are inserted, as in COPY.
         let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
         let count = in_statement(tx, &with, insert)?;
         at_commit(tx)?;

@@ -1,6 +1,7 @@
-//! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in errors.
+//! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in
+//! errors.
 //!
-//! What is compiled of them is in [`crate::indexed`].
+//! [`crate::indexed`] compiles them.
 
 use crate::error::{KeyName, SqlError, code};
 use crate::expression::shown::shown_check;
@@ -45,21 +46,21 @@ pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
     Ok(TypeSpec::new(kind, modifier))
 }
 
-/// The expression of a generated column, as it stands in the schema.
+/// The expression of a generated column, as the schema has it.
 pub(crate) fn generated(schema: &Schema, column: usize) -> Option<(&Declared, SqlCheck)> {
     let declared = schema.declared(column)?;
     let expression = SqlCheck::parse(declared.generated()?).ok()??;
     Some((declared, expression))
 }
 
-/// True if a column tells of which rows a partial index has entries.
+/// True if a column marks the rows of which a partial index has entries.
 pub(crate) fn is_where(schema: &Schema, column: usize) -> bool {
     let name = schema.columns.get(column).map(|column| &column.name);
     schema.is_index_column(column)
         && name.is_some_and(|name| name.starts_with(sardonyx::schema::INDEX_WHERE))
 }
 
-/// The columns of an index's key as SQL has them: without the one that tells where a partial index has entries.
+/// The columns of an index's key as SQL has them: without the one that marks a partial index's rows.
 pub(crate) fn seen_key<'i>(
     schema: &'i Schema,
     index: &'i IndexDefinition,
@@ -70,14 +71,14 @@ pub(crate) fn seen_key<'i>(
         .filter(|part| !is_where(schema, part.column))
 }
 
-/// The expression of an index's column as people read it, as SQL writes it in the index; `None` for columns of the table.
+/// The expression of an index's column, as SQL writes it in the index; `None` for columns of the table.
 pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
     let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
     let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
     Some(if is_call { text } else { format!("({text})") })
 }
 
-/// The expression of a generated column as people read it.
+/// The expression of a generated column for people.
 pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
     let text = schema.declared(column)?.generated()?;
     Some(shown_check(text, schema))
@@ -91,14 +92,14 @@ pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(Strin
     Some((name, spec_of(declared).ok()?))
 }
 
-/// The condition of a partial index as people read it.
+/// The condition of a partial index for people.
 pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
     let first = index.key.first().filter(|_| schema.is_partial(index))?;
     let text = shown_generated(schema, first.column)?;
     Some(unwrapped(&text).to_string())
 }
 
-/// The name of an index's column in errors; `None` of the one that is not seen.
+/// The name of an index's column in errors; `None` for the hidden one.
 pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
     if let Some(column) = relation.numbered_column(column) {
         return Some(KeyName {
@@ -123,7 +124,7 @@ pub(crate) fn key_names(relation: &Relation, index: &IndexDefinition) -> Vec<Opt
     key.map(|part| key_name(relation, part.column)).collect()
 }
 
-/// The columns whose values change with some: themselves, and what is generated of them.
+/// The columns whose values change with the given ones: themselves, and those generated of them.
 pub(crate) fn changed_with(schema: &Schema, set: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     let mut changed: BTreeSet<usize> = set.collect();
     let mut rest: Vec<usize> = changed.iter().copied().collect();

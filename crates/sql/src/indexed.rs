@@ -1,8 +1,8 @@
 //! Expressions and conditions of indexes, and generated columns, as SQL sees them.
 //!
-//! The engine has an index on an expression as one on a column that is generated for it, and a partial index as one that
-//! begins with a column that is true where the condition is (`sardonyx_rows::schema::Schema::is_index_column`). SQL shows
-//! neither column: here is what they stand for.
+//! The engine keeps an index on an expression as one on a column that is generated for it. A partial index begins with
+//! a column that is true where the condition is (`sardonyx_rows::schema::Schema::is_index_column`). SQL shows neither
+//! column: this module has their expressions.
 
 use crate::error::{SqlError, code};
 use crate::expression::{
@@ -21,7 +21,7 @@ use sardonyx::schema::{Declared, Schema, Value};
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::Expr as Tree;
 
-/// The columns of a table as its expressions may name them.
+/// The columns of a table for its expressions.
 pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
     let columns = relation.columns.iter().map(|column| NamedColumn {
         number: column.number,
@@ -37,7 +37,7 @@ pub(crate) struct ColumnValue {
     pub column: usize,
     expr: Expr,
     spec: TypeSpec,
-    /// A value that is rounded when it is stored is an error.
+    /// True if a value that would be rounded when it is stored is an error.
     is_exact: bool,
 }
 
@@ -63,7 +63,7 @@ impl ColumnValue {
     /// The generated columns of a table, those of its indexes, too, each behind those that it is computed of.
     ///
     /// # Errors
-    /// What is wrong with one.
+    /// An error in one of the expressions.
     pub fn all(schema: &Schema) -> Result<Vec<ColumnValue>, SqlError> {
         let columns = schema.declared.iter().map(|declared| declared.column);
         let generated = columns.filter_map(|column| generated(schema, column));
@@ -124,13 +124,14 @@ impl ColumnValue {
 /// The expressions and conditions of a table's indexes, compiled, by which a query is matched with them.
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
-    /// By the columns that the engine has for them.
+    /// The expressions by the numbers of the engine's columns.
     expressions: Vec<(usize, Expr)>,
     conditions: Vec<(usize, Vec<Expr>)>,
 }
 
 impl Indexed {
-    /// Those of a table. One that cannot be compiled is left out: no query is matched with it.
+    /// The indexed expressions of a table. An expression that cannot be compiled is left out: no query is matched with
+    /// it.
     pub fn of(schema: &Schema) -> Indexed {
         let mut indexed = Indexed::default();
         for declared in &schema.declared {
@@ -167,8 +168,9 @@ impl Indexed {
         found.map(|(column, _)| *column)
     }
 
-    /// The columns of partial indexes whose condition follows of these, which are all to hold; each with the one of them
-    /// that it is, if it is one. `is_sought` says of a column whether a condition is not true where it is null.
+    /// The columns of partial indexes whose condition follows from the parts, all of which are to hold. Each has the
+    /// place of the part that is its condition, if one is. `is_sought` is true for a column if a condition is not true
+    /// where the column is null.
     pub fn implied(
         &self,
         parts: &[Expr],
@@ -214,7 +216,7 @@ pub(crate) fn index_expression(
         (of, None),
         &TypeNames::in_zone(zone),
     )?;
-    // A type's modifier limits values, and these are to be found whole.
+    // A type's modifier limits values, and searches need whole ones.
     let kind = match typed.kind() {
         SqlType::Unknown => SqlType::Text,
         kind => kind,

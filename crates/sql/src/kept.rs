@@ -1,8 +1,8 @@
 //! Clauses of statements: kept, or refused by name.
 //!
-//! The parser knows the clauses of many systems. Its structures are taken apart whole here, without a rest, so that a
-//! clause that a newer parser reads does not compile before somebody decides of it. What has to do with columns and
-//! constraints is taken apart where tables are defined.
+//! The parser knows the clauses of many systems. Its structures are destructured completely here. So a clause of a
+//! newer parser does not compile before it is handled. Clauses of columns and constraints are destructured where tables
+//! are defined.
 
 use crate::error::{SqlError, code};
 use sqlparser::ast::{
@@ -12,7 +12,7 @@ use sqlparser::ast::{
 
 const OTHER: &str = "a clause of another database system";
 
-/// Refuses the first of some clauses that is asked for.
+/// Refuses the first clause that the statement has.
 fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
@@ -22,10 +22,10 @@ fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that all that a statement says is kept. Options of `EXPLAIN` become what they mean.
+/// Checks that all clauses of a statement are kept. Options of `EXPLAIN` are reduced to their meaning.
 ///
 /// # Errors
-/// `0A000` with the clause that is not; `42601` for options that there are not.
+/// `0A000` with the clause that is not; `42601` for unknown options.
 pub(crate) fn keep(statement: &mut Statement) -> Result<(), SqlError> {
     match statement {
         Statement::Explain { .. } => explain(statement)?,
@@ -98,7 +98,7 @@ fn check(statement: &Statement) -> Result<(), SqlError> {
             source: _,
             to: _,
             target: _,
-            // Taken one by one where COPY is run.
+            // They are handled one by one where COPY runs.
             options: _,
             legacy_options: _,
             payload,
@@ -314,7 +314,7 @@ pub(crate) fn select(select: &Select) -> Result<(), SqlError> {
     refuse("SELECT", &[(into.is_some(), "INTO"), (other, OTHER)])
 }
 
-/// Checks what is said of one thing of `FROM` besides its name.
+/// Checks the clauses of an item of `FROM` besides its name.
 ///
 /// # Errors
 /// `0A000` with the clause that is not kept.
@@ -347,12 +347,12 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
             alias: _,
             sample,
         } => refuse("FROM", &[(sample.is_some(), "TABLESAMPLE")]),
-        // Taken apart where they are planned, or refused there.
+        // They are handled where they are planned, or refused there.
         _ => Ok(()),
     }
 }
 
-/// `EXPLAIN` with its options as the fields that they are.
+/// Converts the options of `EXPLAIN` to its fields.
 fn explain(statement: &mut Statement) -> Result<(), SqlError> {
     let Statement::Explain {
         describe_alias: _,

@@ -1,8 +1,8 @@
-//! The tables of the keys of Redis' clients: SQL reads them, and changes neither their rows nor what they are.
+//! The tables that hold the keys of Redis clients: SQL reads them, and changes neither their rows nor their schemas.
 //!
-//! Their rows go together in ways that no constraint says (a hash's length is in `kv`, its fields are in `kv_hash`), and the
-//! keyspace is opened only if they are as it makes them. What was added to one of them before can be dropped here, and a
-//! database that is not served to Redis' clients can drop whole tables: those are the ways back.
+//! Their rows depend on each other in ways that no constraint says: a hash's length is in `kv`, its fields are in
+//! `kv_hash`. The keyspace opens only tables with its own schemas. So an index or column that was added to one earlier
+//! can be dropped here. A database that does not serve Redis clients can drop whole tables.
 
 use crate::error::{SqlError, code};
 use crate::names::name_of_primary;
@@ -11,7 +11,7 @@ use crate::source::Source;
 use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
-/// The tables, each with the columns and indexes that it is made with.
+/// The tables, each with the columns and indexes of its creation.
 const TABLES: [(&str, &[&str], &[&str]); 11] = [
     (
         "kv",
@@ -45,10 +45,10 @@ const TABLES: [(&str, &[&str], &[&str]); 11] = [
     ),
 ];
 
-/// The tables of a database other than the first are named after its: `kv_db1`, `kv_db1_expiry`.
+/// The tables of another database than the first are named after its number: `kv_db1`, `kv_db1_expiry`.
 const OF_DATABASE: &str = "kv_db";
 
-/// The table that one of a name is, or is made like: those of the databases are like the first one's.
+/// The table of a name, or its model: those of other databases are like the first one's.
 fn own(
     name: &str,
 ) -> Option<&'static (
@@ -71,8 +71,8 @@ fn own(
     TABLES.iter().find(|(table, ..)| *table == like)
 }
 
-/// True if a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,
-/// but none by SQL with ids of this type.
+/// True if a table of a name is one of the keyspace's, or would be. A program may have tables of these names, but SQL
+/// makes none with ids of this type.
 fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     if own(name).is_none() {
         return false;
@@ -87,7 +87,7 @@ fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     })
 }
 
-/// Checks that a statement may change a table, or make one of the name.
+/// Checks that a statement may change a table, or create one of the name.
 ///
 /// # Errors
 /// `42501` if it is one of the keyspace's.
@@ -98,7 +98,8 @@ pub(crate) fn check(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that the operations of `ALTER TABLE` may be run on a table: of the keyspace's, those that drop what others added.
+/// Checks that the operations of `ALTER TABLE` may be run on a table. On one of the keyspace, only additions may be
+/// dropped.
 ///
 /// # Errors
 /// `42501` if they may not.

@@ -1,15 +1,15 @@
-//! SQL on Sardonyx's tables, without sockets: what PostgreSQL's clients say, parsed, planned and run in the engine's
-//! transactions. A server puts a wire protocol before it; a shell calls it as it is.
+//! SQL on Sardonyx's tables, without sockets: statements of PostgreSQL clients are parsed, planned and run in the
+//! engine's transactions. A server puts a wire protocol before it; a shell calls it directly.
 //!
 //! - [`Database`]: the tables and what SQL knows beyond them, shared by all sessions;
-//! - [`Session`]: one client: it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
-//! - [`Prepared`], [`Step`], [`Outcome`]: what goes in and comes out; [`SqlError`]: what went wrong;
+//! - [`Session`]: one client; it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
+//! - [`Prepared`], [`Step`], [`Outcome`]: input and output; [`SqlError`]: the errors;
 //! - [`ProcedureCall`]: a procedure called inside of a program's own transaction, without a session;
-//! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients write
-//!   and read them.
+//! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients
+//!   write and read them.
 //!
-//! Transactions are serializable, and an open one holds nobody up: see the module `session` in the sources. A reply means
-//! durable: [`Session::run`] returns when what it did, and what it saw, is on stable storage.
+//! Transactions are serializable, and an open one blocks no other: see the module `session` in the sources. A reply
+//! means durable: [`Session::run`] returns when its writes, and the writes that it read, are on stable storage.
 //!
 //! Source: PostgreSQL's documentation, version 15, parts "The SQL Language" and "SQL Commands".
 

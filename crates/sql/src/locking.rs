@@ -1,6 +1,7 @@
 //! `FOR UPDATE` and `FOR SHARE`: the queries that they may follow, and the tables that they name.
 //!
-//! No row is locked: a transaction whose answers have changed by its commit fails, which is what a lock would prevent.
+//! No row is locked: a transaction whose answers have changed by its commit fails. A lock would prevent the same
+//! change.
 
 use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of};
@@ -21,7 +22,8 @@ enum Named {
 /// Checks a lock of a query.
 ///
 /// # Errors
-/// `0A000` for queries whose rows are none of a table, and for `SKIP LOCKED`; `42P01` for names that `FROM` does not have.
+/// `0A000` for queries whose rows are not those of a table, and for `SKIP LOCKED`; `42P01` for names that are not in
+/// `FROM`.
 pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
     let LockClause {
         lock_type,

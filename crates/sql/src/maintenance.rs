@@ -1,6 +1,7 @@
 //! `VACUUM`, `ANALYZE` and `REINDEX`: their grammar, and the tables, columns and indexes that they name.
 //!
-//! They change nothing, since rows have no dead versions and plans no statistics. What they name must be there.
+//! They change nothing, since rows have no dead versions and plans no statistics. The objects that they name must
+//! exist.
 
 use crate::class::Special;
 use crate::error::{SqlError, code};
@@ -17,7 +18,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// What a statement names.
+/// The object that a statement names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Target {
     /// A table, and some of its columns.
@@ -42,7 +43,7 @@ impl Maintenance {
     /// Reads a statement.
     ///
     /// # Errors
-    /// `42601` for what is none.
+    /// `42601` for invalid syntax.
     pub fn parse(special: Special, text: &str) -> Result<Maintenance, SqlError> {
         let mut parser = parser_of(text)?;
         let read = Maintenance::read(special, &mut parser);
@@ -117,7 +118,7 @@ impl Maintenance {
         }
     }
 
-    /// What `REINDEX` names.
+    /// Reads the target of `REINDEX`.
     fn reindexed(&mut self, parser: &mut Parser<'_>) -> Result<(), Wrong> {
         let kinds = ["index", "table", "schema", "database", "system"];
         let found = kinds.into_iter().find(|word| take_word(parser, word));
@@ -162,10 +163,10 @@ impl Maintenance {
         }
     }
 
-    /// Checks that what it names is there.
+    /// Checks that the named objects exist.
     ///
     /// # Errors
-    /// `42P01`, `42703` and `3F000` for what is not; `42809` for an index that is a table.
+    /// `42P01`, `42703` and `3F000` for those that do not; `42809` for an index that is a table.
     pub fn check(&self, source: &dyn Source, path: &SearchPath) -> Result<(), SqlError> {
         let mut targets = self.targets.iter();
         targets.try_for_each(|target| self.check_target(target, source, path))
@@ -228,7 +229,7 @@ impl Maintenance {
     }
 }
 
-/// What is wrong with a text, whose place is not known yet.
+/// A parse error whose place in the text is not known yet.
 enum Wrong {
     Syntax(ParserError),
     Other(SqlError),
@@ -288,7 +289,7 @@ fn choices(parser: &mut Parser<'_>) -> Result<Option<Vec<Choice>>, Wrong> {
     }
 }
 
-/// Checks an option of a statement. Returns whether it is on.
+/// Checks an option of a statement. Returns true if it is on.
 fn check_choice(special: Special, name: &str, value: Option<&str>) -> Result<bool, SqlError> {
     let word = special.word();
     let known: &[&str] = match special {

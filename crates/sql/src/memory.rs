@@ -1,4 +1,4 @@
-//! The memory that rows take, against the bounds of the statement and of all sessions.
+//! The memory of rows, within the bounds of the statement and of all sessions.
 
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
@@ -6,7 +6,7 @@ use sardonyx_base::memory::{Budget, Share};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
+/// The most bytes of a statement's rows in memory: of a result, of groups, of sorted rows.
 pub(crate) const RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Checks the memory that rows take against the bound.
@@ -38,12 +38,12 @@ pub fn bytes_of(values: &[Value]) -> usize {
     size_of_val(values) + values.iter().map(outside).sum::<usize>()
 }
 
-/// Rows up to so many bytes are not counted among those of all sessions.
+/// Rows of up to this many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
-/// What is written takes, of its bytes: in a buffer that grows by doubling.
+/// The memory of written bytes, as a multiple of them: their buffer grows by doubling.
 pub(crate) const WRITTEN: usize = 2;
-/// What rows that are sent take: as values, and as they are written.
+/// The memory of rows on their way to a client, as a multiple of their bytes: the values, and the written bytes.
 const COPIES: usize = 1 + WRITTEN;
 
 /// Has a share cover a portion of rows on their way to a client.
@@ -57,7 +57,7 @@ pub fn cover_portion(share: &mut Share, values: &[Value]) -> Result<(), SqlError
     }
 }
 
-/// Has a share cover rows of so many bytes that stay, and those on their way to a client.
+/// Has a share cover rows of the given bytes that stay, and those on their way to a client.
 ///
 /// # Errors
 /// As [`cover_portion`].
@@ -68,25 +68,25 @@ pub fn cover_bytes(share: &mut Share, bytes: usize) -> Result<(), SqlError> {
     }
 }
 
-/// The memory that a statement has spent on rows that are there.
+/// The memory that a statement has spent on existing rows.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     pub bytes: Cell<usize>,
-    /// Of the memory of all sessions, for rows that are kept to the statement's end.
+    /// Shares of the memory of all sessions, for rows that are kept to the statement's end.
     pub shares: RefCell<Vec<Share>>,
 }
 
-/// Memory that rows take, counted against the bound of the statement while this is there.
+/// The memory of rows, counted against the bound of the statement until this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<'m> {
     bytes: usize,
     spent: Option<&'m Spent>,
-    /// Of the memory of all sessions.
+    /// The share of the memory of all sessions.
     share: Option<Share>,
 }
 
 impl<'m> Memory<'m> {
-    /// Of the statement that is run.
+    /// The memory of the statement that runs.
     pub fn of(spent: Option<&'m Spent>, budget: Arc<Budget>) -> Memory<'m> {
         Memory {
             bytes: 0,
@@ -103,7 +103,7 @@ impl<'m> Memory<'m> {
         self.take_bytes(bytes_of(values))
     }
 
-    /// Counts what a value has outside of itself.
+    /// Counts the bytes of a value outside itself.
     ///
     /// # Errors
     /// `53200` beyond the bound.
@@ -129,8 +129,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// Sees to it that there is memory for so many bytes besides those that are counted: for what is about to be made of
-    /// them.
+    /// Makes sure that there is memory for the given bytes besides those that are counted, before they are used.
     ///
     /// # Errors
     /// `53200` if there is none.
@@ -141,7 +140,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// Counts bytes no more that were counted.
+    /// Stops counting bytes.
     pub fn give_back(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
         if let Some(spent) = self.spent {
@@ -149,12 +148,12 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// How many bytes were counted.
+    /// The bytes counted.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Leaves what was counted to the statement, which keeps the rows to its end.
+    /// Leaves the counted bytes to the statement, which keeps the rows to its end.
     pub fn keep(mut self) {
         self.bytes = 0;
         if let (Some(spent), Some(share)) = (self.spent, self.share.take()) {

@@ -1,13 +1,13 @@
-//! Names as SQL has them: folded to lower case unless they are quoted.
+//! Names in SQL: folded to lower case unless they are quoted.
 
 use crate::error::{SqlError, code};
 use crate::types::NamedCollation;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
-/// The schema of names that say none.
+/// The schema of unqualified names.
 pub(crate) const PUBLIC: &str = "public";
 
-/// The name that a word says.
+/// The name of an identifier.
 pub(crate) fn name_of(word: &Ident) -> String {
     match word.quote_style {
         Some(_) => word.value.clone(),
@@ -36,7 +36,7 @@ pub(crate) fn is_this_database(parts: &[String]) -> bool {
     }
 }
 
-/// The schema, if one is said, and the name of something in the database.
+/// The schema, if one is given, and the name of an object in the database.
 ///
 /// # Errors
 /// `0A000` if it is of another database.
@@ -52,7 +52,7 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     }
 }
 
-/// The name of a procedure or the like, of which there are some only in `public`: with that schema, or with none.
+/// The name of a procedure or another kind of object that only `public` has: with that schema, or with none.
 ///
 /// # Errors
 /// `3F000` if it is of another schema.
@@ -89,7 +89,7 @@ const RESERVED: &[&str] = &[
     "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
 ];
 
-/// Those of them that are names of columns, and of channels, without quotes nevertheless, sorted.
+/// The keywords among them that are names of columns and channels without quotes, sorted.
 #[rustfmt::skip]
 const OF_COLUMNS: &[&str] = &[
     "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
@@ -142,7 +142,7 @@ pub(crate) fn collation_of(name: &ObjectName) -> Result<NamedCollation, SqlError
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
 
-/// The condition that goes with a foreign key with `MATCH FULL`.
+/// The condition that belongs to a foreign key with `MATCH FULL`.
 pub(crate) fn full_match_of(reference: &str) -> String {
     format!("{FULL}{reference}")
 }
@@ -157,7 +157,7 @@ pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
     condition.strip_prefix(FULL)
 }
 
-/// What begins the name of a condition that goes with a column of a domain.
+/// The beginning of the name of a condition that a column has by its domain.
 const DOMAIN: &str = "sql.domain.";
 /// The number of the condition of a domain that does not allow nulls; those of its other conditions are greater.
 pub(crate) const DOMAIN_NOT_NULL: u32 = 0;
@@ -174,14 +174,14 @@ pub(crate) fn domain_of_check(condition: &str) -> Option<(u32, u32)> {
     Some((domain, parts.next()?.parse().ok()?))
 }
 
-/// True if a condition goes with a column of a domain: this one.
+/// True if a condition belongs to a domain of the given column.
 pub(crate) fn is_domain_check_of(condition: &str, column: usize) -> bool {
     let rest = condition.strip_prefix(DOMAIN);
     let of = rest.and_then(|rest| rest.split('.').next());
     of.is_some_and(|of| of.parse() == Ok(column))
 }
 
-/// True if a condition is none that was declared for its table: it goes with a foreign key, or with a domain.
+/// True if a condition was not declared for its table: it belongs to a foreign key, or to a domain.
 pub(crate) fn is_hidden_check(condition: &str) -> bool {
     is_full_match(condition) || condition.starts_with(DOMAIN)
 }
@@ -204,12 +204,12 @@ pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String
 /// The longest name, in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 63;
 
-/// The name of a column's sequence.
+/// The usual name of a column's sequence.
 pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
     object_name(table, column, "seq")
 }
 
-/// The name of a primary key that was not given one.
+/// The usual name of a primary key.
 pub(crate) fn name_of_primary(table: &str) -> String {
     object_name(table, "", "pkey")
 }

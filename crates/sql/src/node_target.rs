@@ -98,14 +98,14 @@ impl WriteTarget for NodeTables<'_> {
 impl DefineTarget for NodeTables<'_> {
     defines!(NodeTables);
 
-    /// Each process draws from what it reserves in main memory.
+    /// Sequences are refused: each process draws from a reserve in its main memory.
     fn check_sequences(&self) -> Result<(), SqlError> {
         Err(SqlError::unsupported(
             "sequences, serial and identity columns are not supported on a nodes' database",
         ))
     }
 
-    /// Nodes check references before a row is there, and its keys with them.
+    /// Nodes check references, and keys, before they store a row.
     fn check_deferrable_keys(&self) -> Result<(), SqlError> {
         Err(SqlError::unsupported(
             "UNIQUE and PRIMARY KEY with DEFERRABLE are not supported on a nodes' database",

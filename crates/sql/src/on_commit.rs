@@ -1,19 +1,19 @@
-//! `ON COMMIT` of a temporary table, as it is declared and noted.
+//! `ON COMMIT` of a temporary table: the declared and stored action.
 
 use serde::{Deserialize, Serialize};
 use sqlparser::ast;
 
-/// What a commit does to a temporary table.
+/// The effect of a commit on a temporary table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum OnCommit {
-    /// It has no rows behind a commit.
+    /// It has no rows after a commit.
     DeleteRows,
     /// It is no more.
     Drop,
 }
 
 impl OnCommit {
-    /// As a statement says it; rows are preserved where nothing is said.
+    /// The action in a statement; rows are preserved by default.
     pub fn of(said: Option<&ast::OnCommit>) -> Option<OnCommit> {
         match said {
             None | Some(ast::OnCommit::PreserveRows) => None,

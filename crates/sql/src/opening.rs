@@ -1,4 +1,4 @@
-//! How programs open a database to speak SQL.
+//! Opening of a database for SQL by programs.
 
 use crate::checks::enforce_checks;
 use crate::database::Database;
@@ -9,11 +9,11 @@ use sardonyx::Tables;
 use std::sync::Arc;
 
 impl Database {
-    /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`. From then on conditions of
-    /// tables that are written in SQL are tested in this process, and defaults in SQL are computed, for rows of every program.
+    /// Speaks SQL to these tables. SQL's own table `sql.objects` is created if it does not exist. From then on this
+    /// process tests conditions in SQL, and computes defaults in SQL, for rows of every program.
     ///
-    /// Temporary tables that are there are of sessions that ended, and are dropped: so a program has one database over the
-    /// same tables at a time.
+    /// Existing temporary tables belong to sessions that ended, and are dropped. So a program may have only one
+    /// database over the same tables at a time.
     ///
     /// # Errors
     /// An error of the engine; `XX001` if that table cannot be read.
@@ -30,8 +30,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Speaks SQL to the tables of a node, closely or loosely coupled, as [`Database::new`] does to those in main memory.
-    /// Sessions of several nodes on one database, in whichever processes, are serializable together.
+    /// Speaks SQL to the tables of a node, closely or loosely coupled, as [`Database::new`] does to those in main
+    /// memory. Sessions of several nodes on one database, in any processes, are serializable together.
     ///
     /// # Errors
     /// The node's.

@@ -1,5 +1,5 @@
-//! Operator classes of indexes, as PostgreSQL's catalogue has them. All indexes order values as `<` does, and texts by their
-//! bytes, so a class changes no index: it is checked, noted and shown.
+//! Operator classes of indexes, as PostgreSQL's catalogue names them. All indexes order values as `<` does, and texts
+//! by their bytes. So a class changes no index: it is checked, noted and shown.
 
 use crate::types::SqlType;
 

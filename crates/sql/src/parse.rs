@@ -1,4 +1,4 @@
-//! From text to trees, within bounds: how long a text may be, how deep it may go.
+//! From text to syntax trees, with bounds on the length and the depth of a text.
 
 mod block;
 mod collations;
@@ -62,17 +62,17 @@ use type_command::{is_type_command, parse_type_command};
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
 /// The most statements in one text.
 pub(crate) const STATEMENTS_MAX: usize = 10_000;
-/// How deep parentheses and the like may be nested.
+/// The most levels of nested parentheses and similar.
 const NESTING_MAX: usize = 100;
-/// How deep queries may be nested in parentheses.
+/// The most levels of queries nested in parentheses.
 const QUERIES_MAX: usize = 16;
-/// How deep they are without a deeper stack for the parser, which needs much of it for each.
+/// The most of those levels without a deeper stack: the parser needs much of it for each.
 const QUERIES_SHALLOW: usize = 3;
 /// The same of parentheses.
 const LEVELS_SHALLOW: usize = 8;
 /// The bytes of that stack.
 const PARSER_STACK_BYTES: usize = 32 << 20;
-/// The most operators one behind the other: a tree leans as deep as there are.
+/// The most operators in a chain: a tree of them is as deep.
 const OPERATORS_MAX: usize = 1000;
 
 /// A statement of a text.
@@ -115,7 +115,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     }
 }
 
-/// The statements that a parser has before it.
+/// Parses all statements of a parser.
 fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError> {
     let mut statements = Vec::new();
     loop {
@@ -169,7 +169,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
     }
 }
 
-/// The statements of a text that is kept in the database, or was made here: it uses no cursors, which are of clients.
+/// Parses a text that is kept in the database, or was made here: it has no cursors, which only clients have.
 ///
 /// # Errors
 /// As [`parse`]; `0A000` for `FETCH` and `MOVE`.
@@ -201,7 +201,7 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
     statements.collect()
 }
 
-/// An expression that stands for itself.
+/// Parses a text that is one expression.
 ///
 /// # Errors
 /// As [`parse`].
@@ -222,7 +222,7 @@ pub(crate) fn parser_of(text: &str) -> Result<Parser<'static>, SqlError> {
     Ok(parser_of_tokens(tokens(text)?))
 }
 
-/// Runs something on a stack of its own, deep enough for any text within the bounds.
+/// Runs a function on a stack of its own, deep enough for any text within the bounds.
 fn on_deep_stack<R: Send>(body: impl FnOnce() -> R + Send) -> Result<R, SqlError> {
     let refused = || {
         SqlError::new(
@@ -239,7 +239,7 @@ fn on_deep_stack<R: Send>(body: impl FnOnce() -> R + Send) -> Result<R, SqlError
     })
 }
 
-/// How deep queries in parentheses are nested in a text, and how deep parentheses are at all.
+/// The depth of nested queries in parentheses, and of all parentheses, in a text.
 fn query_depth(tokens: &[TokenWithSpan]) -> (usize, usize) {
     let mut levels: Vec<bool> = Vec::new();
     let (mut depth, mut deepest, mut most, mut begins) = (0_usize, 0_usize, 0_usize, false);
@@ -351,8 +351,8 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// The tokens without the modes that the parser does not know, and that ask for nothing more than all have: `[NOT]
-/// DEFERRABLE` of a transaction, since one that reads never waits nor fails; `NO KEY` and `KEY` of a lock of rows.
+/// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,
+/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows.
 fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_one = |token: &TokenWithSpan| {
         matches!(&token.token, Token::Word(word)
@@ -387,7 +387,7 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             let first = if word(at - 1) == "not" { at - 1 } else { at };
             let is_behind = word(first - 1) == ",";
             let first = if is_behind { first - 1 } else { first };
-            // A comma behind the first mode goes with it.
+            // A comma behind the first mode belongs to it.
             let last = if !is_behind && word(at + 1) == "," {
                 at + 1
             } else {
@@ -411,7 +411,7 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// Checks how deep the trees of a text can get: as deep as there are operators and words between two commas, on all
+/// Checks how deep the trees of a text can get: at most the number of operators and words between two commas, on all
 /// levels of parentheses together.
 fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let mut levels = vec![0_usize];
@@ -454,7 +454,7 @@ fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Words that stand between or before expressions.
+/// True for words between or before expressions.
 fn is_operator(word: &str) -> bool {
     const WORDS: [&str; 24] = [
         "and",
@@ -497,7 +497,7 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
             format!("a statement may be nested {NESTING_MAX} deep"),
         ),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            // The place stands at the text's end.
+            // The message ends with the place in the text.
             let (what, place) = match message.rsplit_once(" at Line: ") {
                 Some((what, place)) => (what.to_string(), Some(place.to_string())),
                 None => (message, None),
@@ -531,8 +531,8 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
 mod tests {
     use super::parse;
 
-    /// Clauses that are written otherwise before the parser reads them are looked for at each place of a text: a search that
-    /// reads on to its end from each would take hours here.
+    /// The rewriting of clauses looks for them at each place of a text. A search from each place to the end would take
+    /// hours here.
     #[test]
     fn a_text_of_many_beginnings_of_clauses_is_read_in_linear_time() {
         for (begin, repeated) in [

@@ -1,12 +1,13 @@
-//! Schemas: how the database keeps the name of something in one.
+//! Schemas, and the names under which the database keeps their objects.
 //!
-//! The engine knows tables by one name. That of a table of `public` is its own, and of another schema's `schema.table`; so
-//! programs without SQL name it. A name of `public` that has a point in it is kept as `public.a.b`, so that the first point
-//! of a kept name always ends a schema. A table with a point in its name that a program, or an older version, made in
-//! `public` counts as one of the schema before the point. It is found by its whole name in quotes as before.
+//! The engine knows tables by one name. A table of `public` has its own name there, one of another schema is
+//! `schema.table`: programs without SQL use these names. A name in `public` with a point is kept as `public.a.b`, so
+//! the first point of a kept name always ends a schema. A program or an older version may have made a table in `public`
+//! with a point in its name. It counts as one of the schema before the point, and is found by its whole name in quotes
+//! as before.
 //!
-//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. One that has none is there as long as a
-//! table is in it.
+//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. A schema without an object exists as
+//! long as it has a table.
 
 use crate::error::{SqlError, code};
 use crate::names::{is_this_database, name_of, parts_of, quoted};
@@ -19,10 +20,10 @@ pub(crate) use crate::names::PUBLIC;
 pub(crate) const TEMPORARY: &str = "pg_temp";
 /// Schemas of the catalogue's tables.
 pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
-/// What begins the name of something that is nowhere: no kept name begins so.
+/// The beginning of a name that names nothing: no kept name begins so.
 pub(crate) const NOWHERE: char = '.';
 
-/// The name under which the database keeps something of a schema.
+/// The name under which the database keeps an object of a schema.
 pub(crate) fn kept(schema: &str, name: &str) -> String {
     match schema == PUBLIC && !name.contains('.') {
         true => name.to_string(),
@@ -30,7 +31,7 @@ pub(crate) fn kept(schema: &str, name: &str) -> String {
     }
 }
 
-/// The schema and the name of something, of the name under which it is kept.
+/// The schema and the name of an object, from its kept name.
 pub(crate) fn split(kept: &str) -> (&str, &str) {
     match kept.split_once('.') {
         Some((schema, name)) if !schema.is_empty() && !name.is_empty() => (schema, name),
@@ -48,12 +49,12 @@ pub(crate) fn schema_of(kept: &str) -> &str {
     split(kept).0
 }
 
-/// A name in the schema of something else.
+/// A name in the schema of another object.
 pub(crate) fn beside(kept_name: &str, name: &str) -> String {
     kept(schema_of(kept_name), name)
 }
 
-/// As errors say it: with its schema, unless that is `public`.
+/// The name in errors: with its schema, unless that is `public`.
 pub(crate) fn shown(kept: &str) -> String {
     match split(kept) {
         (PUBLIC, name) => name.to_string(),
@@ -61,7 +62,7 @@ pub(crate) fn shown(kept: &str) -> String {
     }
 }
 
-/// As SQL writes it, with its schema unless that is `public`.
+/// The name in SQL, with its schema unless that is `public`.
 pub(crate) fn written(kept: &str) -> String {
     match split(kept) {
         (PUBLIC, name) => quoted(name),
@@ -69,7 +70,7 @@ pub(crate) fn written(kept: &str) -> String {
     }
 }
 
-/// As SQL writes it, with its schema.
+/// The name in SQL, with its schema.
 pub(crate) fn written_whole(kept: &str) -> String {
     let (schema, name) = split(kept);
     format!("{}.{}", quoted(schema), quoted(name))
@@ -91,7 +92,7 @@ pub(crate) fn is_of_catalogue(schema: &str) -> bool {
     OF_CATALOGUE.contains(&schema)
 }
 
-/// That there is no such schema.
+/// The error of an unknown schema.
 pub(crate) fn unknown_schema(name: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_SCHEMA,
@@ -99,7 +100,7 @@ pub(crate) fn unknown_schema(name: &str) -> SqlError {
     )
 }
 
-/// A name in a text, with its schema if it says one: parts are in quotes, or folded.
+/// A name in a text, with its schema if it has one: parts are in quotes, or folded.
 ///
 /// # Errors
 /// `42602` for a text that is no name; `0A000` for a name of another database.

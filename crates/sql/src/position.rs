@@ -1,15 +1,15 @@
-//! Where something stands in a statement's text.
+//! Places in a statement's text.
 
 use sqlparser::ast::{Expr, Spanned};
 use sqlparser::tokenizer::Location;
 
-/// Marks a place as line and column, to be made a character's number when the text is at hand: see [`resolve`].
+/// Marks a place as line and column. [`resolve`] converts it to a character's number when the text is available.
 const LINE: usize = 1 << 32;
 
-/// Where an expression begins, as line and column in one number.
+/// The place of an expression's first character, as line and column in one number.
 pub(crate) fn position_of(tree: &Expr) -> Option<usize> {
     of_location(match tree {
-        // Their spans are found without walking through them.
+        // Their spans are found without walking through the tree.
         Expr::Identifier(name) => name.span.start,
         Expr::CompoundIdentifier(names) => names.first()?.span.start,
         Expr::Value(value) => value.span.start,
@@ -27,7 +27,7 @@ pub(crate) fn of_location(at: Location) -> Option<usize> {
     (line > 0).then_some(line * LINE + column)
 }
 
-/// The number of the character, from 1, that stands at a line and column.
+/// The number of the character at a line and column, from 1.
 pub(crate) fn resolve(text: &str, position: usize) -> usize {
     let (line, column) = (position / LINE, position % LINE);
     if line == 0 {

@@ -1,4 +1,4 @@
-//! A statement that is prepared: parsed once, and compiled once for the tables as they are.
+//! A prepared statement: parsed once, and compiled once for the present state of the tables.
 
 mod compiled;
 
@@ -38,33 +38,33 @@ pub struct Prepared {
     block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
-    /// Of `CALL`: the arguments, compiled.
+    /// The arguments of `CALL`, compiled.
     arguments: OnceLock<Vec<Expr>>,
     class: Class,
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
-    /// True if a client may have been told the columns, and reads what comes as such.
+    /// True if a client may have the description of the columns, and reads the rows by it.
     is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
-    /// Of its session; all, of a procedure's statement.
+    /// The rights of its session; all rights, for a procedure's statement.
     rights: Mutex<Arc<Rights>>,
     /// True if its text names tables as values.
     names_tables: bool,
-    /// True if its text asks, or sets, what the session knows.
+    /// True if its text reads or sets the session's state.
     asks_session: bool,
     /// True if its text sets parameters of the session.
     sets_session: bool,
     /// True if its text may notify sessions by a function.
     notifies: bool,
-    /// True if it changes nothing besides.
+    /// True if it changes nothing else.
     only_signals: bool,
     /// True if it may wait: for an advisory lock, or asleep.
     waits: bool,
 }
 
-/// Functions that ask, or set, what the session knows.
+/// Functions that read or set the session's state.
 const SESSION_FUNCTIONS: [&str; 9] = [
     "nextval",
     "currval",
@@ -77,7 +77,7 @@ const SESSION_FUNCTIONS: [&str; 9] = [
     "pg_sleep",
 ];
 
-/// A statement's step with a savepoint.
+/// A statement's command on a savepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SavepointStep {
     /// `SAVEPOINT`
@@ -140,7 +140,7 @@ impl Prepared {
         }
     }
 
-    /// With what its session may do.
+    /// With the rights of its session.
     pub(crate) fn with_rights(self, rights: Arc<Rights>) -> Prepared {
         Prepared {
             rights: Mutex::new(rights),
@@ -148,13 +148,13 @@ impl Prepared {
         }
     }
 
-    /// What its session may do.
+    /// The rights of its session.
     pub(crate) fn rights(&self) -> Arc<Rights> {
         let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
         rights.clone()
     }
 
-    /// Names are looked up so from now on: a plan of other tables is forgotten.
+    /// Sets the search path for its names: a plan of other tables is dropped.
     pub(crate) fn look_in(&self, path: &Arc<SearchPath>) {
         let mut rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
         let before = rights.path();
@@ -169,7 +169,7 @@ impl Prepared {
         }
     }
 
-    /// True if it may wait, so that it runs outside of the serial stage.
+    /// True if it may wait, so that it runs outside the serial stage.
     pub(crate) fn waits(&self) -> bool {
         self.waits
     }
@@ -196,7 +196,7 @@ impl Prepared {
         }
     }
 
-    /// A statement that is of a cursor.
+    /// A statement on a cursor.
     pub(crate) fn of_cursor(text: Arc<str>, command: CursorCommand) -> Prepared {
         Prepared {
             cursor: Some(command),
@@ -205,7 +205,7 @@ impl Prepared {
         }
     }
 
-    /// `SET CONSTRAINTS`: it may check rows, so it runs as what writes does.
+    /// `SET CONSTRAINTS`: it may check rows, so it runs as a write does.
     pub(crate) fn of_constraints(text: Arc<str>, command: SetConstraints) -> Prepared {
         Prepared {
             constraints: Some(command),
@@ -214,7 +214,7 @@ impl Prepared {
         }
     }
 
-    /// True if it makes something temporary, by that word or in the session's own schema.
+    /// True if it creates a temporary object, by that word or in the session's own schema.
     pub(crate) fn makes_temporary(&self) -> bool {
         let is_own = |name: &ObjectName| matches!(qualified(name), Ok((Some(schema), _)) if schema == TEMPORARY);
         match &self.statement {
@@ -227,7 +227,7 @@ impl Prepared {
         }
     }
 
-    /// True if it makes a temporary table to which a commit does something.
+    /// True if it creates a temporary table on which a commit has an effect.
     pub(crate) fn ends_at_commit(&self) -> bool {
         match &self.statement {
             Some(Statement::CreateTable(create)) => {
@@ -269,7 +269,7 @@ impl Prepared {
         }
     }
 
-    /// `DO`: what its statements do is known when they run, so it counts as a definition.
+    /// `DO`: the effects of its statements are known only when they run, so it counts as a definition.
     pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
         Prepared {
             block: Some(block),
@@ -311,7 +311,7 @@ impl Prepared {
         }
     }
 
-    /// How many columns a `COPY` has; 0 while it was not planned.
+    /// The number of columns of a `COPY`; 0 while it was not planned.
     pub fn copy_columns(&self) -> usize {
         self.copy_columns.get().copied().unwrap_or_default()
     }
@@ -343,12 +343,12 @@ impl Prepared {
         matches!(&self.statement, Some(Statement::Copy { to: true, .. }))
     }
 
-    /// What it does with a cursor, if it does that: whoever keeps portals does it, and runs nothing else of it.
+    /// The cursor command that it is, if it is one: the owner of the portals runs it, and nothing else runs.
     pub fn cursor(&self) -> Option<&CursorCommand> {
         self.cursor.as_ref()
     }
 
-    /// Itself, or the query of the cursor that it declares: what is compiled.
+    /// Itself, or the query of the cursor that it declares: the statement to compile.
     pub(crate) fn compiled(self: &Arc<Prepared>) -> &Arc<Prepared> {
         match &self.cursor {
             Some(CursorCommand::Declare { query, .. }) => query,
@@ -356,7 +356,7 @@ impl Prepared {
         }
     }
 
-    /// True if it is no statement at all.
+    /// True if it has no statement.
     pub fn is_empty(&self) -> bool {
         self.class == Class::Empty
     }
@@ -366,7 +366,7 @@ impl Prepared {
         matches!(self.statement(), Some(Statement::CreateIndex(create)) if create.concurrently)
     }
 
-    /// True if nothing comes of it but its answer, as of a query.
+    /// True if its only effect is its answer, as of a query.
     pub fn only_reads(&self) -> bool {
         matches!(self.class, Class::Empty | Class::Read)
     }
@@ -376,7 +376,7 @@ impl Prepared {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
-    /// True if it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
+    /// True if it may run in a failed transaction: it ends the transaction, or goes back to a savepoint.
     pub fn ends_failure(&self) -> bool {
         matches!(
             self.statement,
@@ -398,7 +398,7 @@ impl Prepared {
         )
     }
 
-    /// Its step with a savepoint, and the savepoint's name.
+    /// Its command on a savepoint, and the savepoint's name.
     pub fn savepoint(&self) -> Option<(SavepointStep, String)> {
         let (step, name) = match &self.statement {
             Some(Statement::Savepoint { name }) => (SavepointStep::Set, name),
@@ -412,7 +412,7 @@ impl Prepared {
         Some((step, crate::names::name_of(name)))
     }
 
-    /// Its text, or that of which it is a part.
+    /// Its text, or the text of which it is a part.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -459,14 +459,13 @@ impl Prepared {
         self.notifies
     }
 
-    /// True if it is of the class of those that write only because it notifies, or listens: a transaction that only reads
-    /// may do so.
+    /// True if it is of the writing class only because it notifies or listens: a transaction that only reads may do so.
     pub(crate) fn only_signals(&self) -> bool {
         self.only_signals
     }
 
-    /// True if it can be run before those that were sent before it are answered: neither it, nor a default that it
-    /// computes, nor a procedure that it calls, asks anything of the session.
+    /// True if it can run before earlier steps are answered. Neither it, nor its defaults, nor its procedures read the
+    /// session's state.
     pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
         if self.asks_session {
             return false;
@@ -483,7 +482,7 @@ impl Prepared {
         }
     }
 
-    /// True if it may store more than there is.
+    /// True if it may store additional data.
     pub(crate) fn stores(&self) -> bool {
         let stores = !matches!(
             self.statement,
@@ -497,7 +496,7 @@ impl Prepared {
         stores && matches!(self.class(), Class::Write | Class::Define)
     }
 
-    /// True if it changes which statements have names.
+    /// True if it changes the set of named statements.
     pub fn changes_names(&self) -> bool {
         matches!(
             self.statement,

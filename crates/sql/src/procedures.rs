@@ -1,8 +1,8 @@
-//! Procedures: statements that `CALL` runs as a part of its transaction. Those that `CREATE PROCEDURE` made stand in the
-//! database, and are compiled once; those that a program registered are called.
+//! Procedures: statements that `CALL` runs as a part of its transaction. The database keeps those of
+//! `CREATE PROCEDURE`, which are compiled once; procedures that a program registered are called.
 //!
-//! In a body a name stands for a column, or else for a parameter; `$1` does, too. What the last statement gives is what
-//! `CALL` gives.
+//! In a body a name is a column, or else a parameter; `$1` is a parameter, too. `CALL` gives the result of the last
+//! statement.
 
 use crate::class::Class;
 use crate::column::ResultColumn;
@@ -39,7 +39,7 @@ impl Compiled {
     /// The statements of a procedure, planned with these rights.
     ///
     /// # Errors
-    /// What is wrong with the body; `0A000` if it has statements that are none on data.
+    /// An error in the body; `0A000` for a statement that neither reads nor changes rows.
     pub fn of(
         definition: &ProcedureDefinition,
         rights: &Arc<Rights>,
@@ -104,7 +104,7 @@ impl Compiled {
         self.statements.iter().all(|one| one.only_reads())
     }
 
-    /// Checks that so many arguments are given.
+    /// Checks the number of arguments.
     ///
     /// # Errors
     /// `42883` if it has another number of parameters.
@@ -118,10 +118,10 @@ impl Compiled {
         }
     }
 
-    /// Runs its statements with the values of its parameters. Returns what the last one did.
+    /// Runs its statements with the values of its parameters. Returns the result of the last one.
     ///
     /// # Errors
-    /// What a statement returns.
+    /// The error of a statement.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,
@@ -142,10 +142,10 @@ impl Compiled {
         Ok(last)
     }
 
-    /// The same of one that [only reads](Compiled::only_reads), in a state of the tables.
+    /// The same for one that [only reads](Compiled::only_reads), in a state of the tables.
     ///
     /// # Errors
-    /// What a statement returns.
+    /// The error of a statement.
     pub fn read(
         &self,
         source: &dyn Source,
@@ -166,7 +166,7 @@ impl Compiled {
 /// The procedure of a name as it is in a state of the tables; `None` if there is none.
 ///
 /// # Errors
-/// What cannot be read; what is wrong with its body.
+/// An error of reading the tables, or in its body.
 pub(crate) fn compiled(
     database: &Database,
     name: &str,
@@ -180,14 +180,14 @@ pub(crate) fn compiled(
         return Ok(None);
     };
     let definition: ProcedureDefinition = parsed(&body)?;
-    // Whoever may call it may do what it does.
+    // The right to call a procedure includes everything that it does.
     let all = Arc::new(Rights::default());
     let compiled = Arc::new(Compiled::of(&definition, &all)?);
     database.keep_compiled(name, version, compiled.clone());
     Ok(Some(compiled))
 }
 
-/// True if the procedure of a `CALL` is known to ask nothing of the session: it has run, or is a program's.
+/// True if the procedure of a `CALL` is known not to read the session's state: it has run, or is a program's.
 pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
     let Ok(name) = of_public(&function.name) else {
         return false;
@@ -204,12 +204,12 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
         })
 }
 
-/// True if a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
+/// True if a call may look at many rows, or write many. A program's procedure counts as short.
 pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
     of_public(&function.name).map_or(true, |name| may_take_long(&name, database))
 }
 
-/// The same of a procedure of this name.
+/// The same for a procedure of this name.
 pub(crate) fn may_take_long(name: &str, database: &Database) -> bool {
     if database.registered(name).is_some() {
         return false;
@@ -287,13 +287,13 @@ fn unknown(name: &str) -> SqlError {
     )
 }
 
-/// What was done, and the rows that it gives.
+/// The result of a call, and the rows that it gives.
 pub(crate) type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 
 /// Calls a procedure.
 ///
 /// # Errors
-/// `42883` if there is none; what it returns.
+/// `42883` if there is none; its error.
 pub(crate) fn call(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,
@@ -311,7 +311,7 @@ pub(crate) fn call(
     let wanted = procedure
         .as_ref()
         .map(|procedure| procedure.parameters.len());
-    // They are compiled again only if another procedure of the name came meanwhile.
+    // They are compiled again only if another procedure of the name was created meanwhile.
     let known = prepared.arguments().get();
     let fresh;
     let expressions = match known.filter(|known| wanted.is_none_or(|wanted| wanted == known.len()))

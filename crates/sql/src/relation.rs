@@ -1,8 +1,8 @@
-//! Tables as SQL sees them: the engine's schema, and what it cannot say, which stands in a table of SQL's own.
+//! Tables as SQL sees them: the engine's schema, and the properties that it does not have, in a table of SQL's own.
 //!
-//! The table is `sql.objects`: a kind, a name and a body each, which change with the transaction that changes what they
-//! speak of. Of tables they have what the engine's schema cannot say: lengths of `varchar`, whether a time has a zone,
-//! defaults that are computed, a key that nobody sees, columns that may not be null although they could.
+//! The table is `sql.objects`: a kind, a name and a body each. An object changes in the transaction that changes its
+//! subject. Those of tables have: lengths of `varchar`, the zone of a time, computed defaults, a hidden key, and
+//! `NOT NULL` of columns that the engine declares with nulls.
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -20,13 +20,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The table of what the engine's schemas cannot say.
+/// The table for properties that the engine's schemas do not have.
 pub(crate) const OBJECTS: &str = "sql.objects";
 /// Its ordered index, by which the objects of a kind are found. Nodes have none: they read all objects.
 pub(crate) const BY_KIND: &str = "by_kind";
 /// The column of it that has the bodies.
 pub(crate) const BODY: usize = 2;
-/// What names of SQL's own tables begin with.
+/// The prefix of the names of SQL's own tables.
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
@@ -45,10 +45,10 @@ pub(crate) mod kind {
     pub const MATERIALIZED: &str = "materialized";
 }
 
-/// What the engine's schema does not say of a table.
+/// The properties of a table that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TableNotes {
-    /// Its name when this was written: of another table of the number nothing is known.
+    /// The table's name at the time of the notes: they are ignored if the number has another table.
     pub table: String,
     /// True if rows are found by a hidden number.
     #[serde(default)]
@@ -56,13 +56,13 @@ pub(crate) struct TableNotes {
     /// The name of the primary key's constraint.
     #[serde(default)]
     pub primary_name: Option<String>,
-    /// The unique index that is the primary key, where the engine's is hidden.
+    /// The unique index that is the primary key, if the engine's key is hidden.
     #[serde(default)]
     pub primary_index: Option<String>,
     /// Unique indexes that are constraints.
     #[serde(default)]
     pub constraints: Vec<String>,
-    /// Foreign keys by name, where there is more to say of them than the engine's schema does.
+    /// Notes of foreign keys by name, for properties that the engine's schema does not have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub references: BTreeMap<String, ReferenceNotes>,
     /// `COMMENT ON TABLE`.
@@ -77,19 +77,19 @@ pub(crate) struct TableNotes {
     /// The columns that `INCLUDE` names, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub included: BTreeMap<String, Vec<usize>>,
-    /// The operator classes of indexes that are not those of their columns' types, by the indexes' names and the columns' numbers.
+    /// The operator classes of indexes that differ from the usual ones, by the indexes' names and the columns' numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,
-    /// It has no rows until it is refreshed, and cannot be read.
+    /// True if it has no rows until it is refreshed, and cannot be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpopulated: bool,
-    /// What a commit does to a temporary table.
+    /// The effect of a commit on a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
-    /// By the columns' numbers.
+    /// The notes of columns by their numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct ReferenceNotes {
     pub on_update: Option<UpdateAction>,
 }
 
-/// What becomes of rows whose referenced row gets another key.
+/// The action on rows whose referenced row gets another key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum UpdateAction {
@@ -129,13 +129,13 @@ pub(crate) enum UpdateAction {
     SetDefault,
 }
 
-/// What the engine's schema does not say of a column.
+/// The properties of a column that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ColumnNotes {
     /// The type's number in PostgreSQL's catalogue.
     pub kind: u32,
     pub modifier: i32,
-    /// It may not be null, although the engine's column may.
+    /// True if it may not be null, although the engine's column may.
     #[serde(default)]
     pub not_null: bool,
     /// An expression.
@@ -144,22 +144,22 @@ pub(crate) struct ColumnNotes {
     /// `generated … as identity`: `a` always, `d` by default.
     #[serde(default)]
     pub identity: Option<char>,
-    /// The sequence of which the column draws its numbers, and that goes with it.
+    /// The sequence of which the column draws its numbers, and that belongs to it.
     #[serde(default)]
     pub sequence: Option<String>,
-    /// Other sequences that go with it: `OWNED BY`.
+    /// Other sequences that belong to it: `OWNED BY`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<String>,
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// The number of the domain that it was declared with; the type is the domain's base.
+    /// The number of its declared domain; the type is the domain's base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<u32>,
-    /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
+    /// Its place among the columns, if that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
-    /// The collation that it was declared with.
+    /// Its declared collation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collation: Option<String>,
 }
@@ -168,12 +168,12 @@ pub(crate) struct ColumnNotes {
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
     pub number: u16,
-    /// Under which the engine keeps it, as [`crate::path`] says.
+    /// The name under which the engine keeps it ([`crate::path`]).
     pub name: String,
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
     pub notes: TableNotes,
-    /// How many rows it has as a statement is planned, where that is known.
+    /// The number of rows when the statement was planned, if it is known.
     pub rows: Option<u64>,
 }
 
@@ -189,22 +189,22 @@ pub(crate) struct RelationColumn {
     pub default: DefaultValue,
     pub identity: Option<char>,
     pub sequence: Option<String>,
-    /// Other sequences that go with it.
+    /// Other sequences that belong to it.
     pub owned: Vec<String>,
-    /// Its value is computed of the row's other columns.
+    /// True if its value is computed from the row's other columns.
     pub is_generated: bool,
     /// The number of its domain.
     pub domain: Option<u32>,
 }
 
 impl RelationColumn {
-    /// The sequences that go with it.
+    /// The sequences that belong to it.
     pub fn sequences(&self) -> impl Iterator<Item = &String> {
         self.sequence.iter().chain(&self.owned)
     }
 }
 
-/// What a column gets that is not given.
+/// The default of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum DefaultValue {
     Value(Value),
@@ -244,7 +244,7 @@ impl Relation {
         Relation::of(number, &definition.name, schema, notes, &types)
     }
 
-    /// The table of a schema, and of what is noted beside it.
+    /// The table of a schema and its notes.
     fn of(
         number: u16,
         name: &str,
@@ -263,7 +263,7 @@ impl Relation {
         let columns = columns.filter(|(place, _)| !is_hidden(&schema, *place));
         let columns = columns.map(|(place, column)| {
             let noted = notes.columns.get(&place);
-            // A program without SQL declares columns and notes nothing.
+            // A program without SQL declares columns and has no notes.
             let declared = match noted {
                 Some(_) => None,
                 None => schema.declared(place),
@@ -290,7 +290,7 @@ impl Relation {
                 not_null: !column.is_nullable()
                     || noted.or(own.as_ref()).is_some_and(|noted| noted.not_null),
                 default: match (default, declared.and_then(|own| own.default.as_ref())) {
-                    // Its default was dropped. A column of a domain has that of the domain otherwise.
+                    // Its default was dropped. Otherwise a column of a domain has that of the domain.
                     (Some(text), _)
                         if text == "null" && noted.is_none_or(|noted| noted.domain.is_none()) =>
                     {
@@ -390,7 +390,7 @@ impl Relation {
             || self.primary_constraint().as_deref() == Some(name)
     }
 
-    /// The name of the constraint that is the primary key, if it has one that is seen.
+    /// The name of the primary key's constraint, if the key is not hidden.
     pub fn primary_constraint(&self) -> Option<String> {
         match (&self.notes.primary_index, self.notes.hidden_key) {
             (Some(index), _) => Some(index.clone()),
@@ -404,7 +404,7 @@ impl Relation {
         }
     }
 
-    /// The numbers of the primary key's columns, if it has one that is seen.
+    /// The numbers of the primary key's columns, if the key is not hidden.
     pub fn primary_columns(&self) -> Vec<usize> {
         let of = |key: &[sardonyx::schema::KeyPart]| key.iter().map(|part| part.column).collect();
         match (&self.notes.primary_index, self.notes.hidden_key) {
@@ -461,7 +461,7 @@ pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, St
     objects_with(source, kind, &|_| true)
 }
 
-/// The objects of a kind of which this is true, by name.
+/// The objects of a kind that meet a condition, by name.
 fn objects_with(
     source: &dyn Source,
     kind: &str,
@@ -497,7 +497,7 @@ fn objects_with(
     Ok(found)
 }
 
-/// True if objects are found by their kind, in the table of this number.
+/// True if the table of this number has an index by kind.
 fn finds_kinds(source: &dyn Source, number: u16) -> bool {
     let schema = source.schema(number);
     schema.is_some_and(|schema| schema.indexes.iter().any(|index| index.name == BY_KIND))
@@ -521,7 +521,7 @@ pub(crate) fn put_object(
     Ok(tx.put_named(OBJECTS, &values)?)
 }
 
-/// Removes an object. Returns whether there was one.
+/// Removes an object. Returns true if there was one.
 ///
 /// # Errors
 /// An error of the engine.
@@ -545,7 +545,7 @@ fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes,
         .unwrap_or_default())
 }
 
-/// The materialized views. The notes of other tables are not parsed: each definition looks for these.
+/// The materialized views. The notes of other tables are not parsed, since each definition reads these.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -588,7 +588,7 @@ pub(crate) fn unnoted_materialized(source: &dyn Source) -> Result<Vec<String>, S
     Ok(unnoted)
 }
 
-/// Reads what stands in an object.
+/// Parses the body of an object.
 ///
 /// # Errors
 /// `XX001` if it cannot be read.
@@ -601,7 +601,7 @@ pub(crate) fn parsed<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, SqlE
     })
 }
 
-/// Writes what is to stand in an object.
+/// Writes the body of an object.
 ///
 /// # Errors
 /// `XX000`, if it cannot be written.
@@ -634,13 +634,13 @@ pub(crate) fn table_oid(number: u16) -> u32 {
     16_384 + u32::from(number)
 }
 
-/// A column that is stored into.
+/// A column as a target of values.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredColumn {
     pub number: usize,
     pub name: String,
     pub spec: TypeSpec,
-    /// What the engine has.
+    /// The engine's type.
     pub stored: Type,
     pub is_generated: bool,
 }
@@ -656,25 +656,25 @@ impl StoredColumn {
         }
     }
 
-    /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
+    /// A value as the engine stores it in this column. Nulls are checked when the row is whole.
     ///
     /// # Errors
     /// As [`stored`].
     pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
         match (stored(value, self.spec)?, self.beyond_sql()) {
-            // SQL's type for integers that none of its own has.
+            // SQL has no integer type with these values.
             (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
             (value, _) => Ok(value),
         }
     }
 
-    /// The engine's type, where SQL has none with all of its values: those are told as they are.
+    /// The engine's type, if no type of SQL has all of its values: they are sent as they are.
     pub(crate) fn beyond_sql(&self) -> Option<Type> {
         matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
     }
 }
 
-/// The table that has an index of a name, and whether it is the primary key's.
+/// The table that has an index of a name, and true if it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let (of, local_name) = split(name);
     let is_in = |number: &u16| {
@@ -698,7 +698,7 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
             && Relation::numbered(source, *number)
                 .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
     };
-    // The table's name is in that of its key, but for one that was cut.
+    // The table's name is in that of its key, unless that was truncated.
     let mut tables = match local_name.strip_suffix("_pkey") {
         None => return None,
         Some(table) if local_name.len() < NAME_BYTES_MAX => {

@@ -1,4 +1,4 @@
-//! What sessions are told to do, and what they answer.
+//! Steps of a session, and their outcomes.
 
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
@@ -12,7 +12,7 @@ use sardonyx_base::memory::Share;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a session stands, as the wire says it.
+/// The state of a session's transaction, as the protocol writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransactionStatus {
     /// In no transaction: `I`.
@@ -34,38 +34,38 @@ impl TransactionStatus {
     }
 }
 
-/// A step of a flight: what a client sent together.
+/// A step of a flight: a client sends the steps of a flight together.
 #[derive(Debug)]
 pub enum Step {
     /// Run a statement.
     Execute {
-        /// Which.
+        /// The statement to run.
         statement: Arc<Prepared>,
         /// The values of its parameters, each of its parameter's type.
         parameters: Vec<Value>,
-        /// The most rows that are told at once; 0 for all.
+        /// The most rows that are sent at once; 0 for all.
         rows_max: u64,
     },
-    /// Run `COPY … FROM STDIN` with what was sent.
+    /// Run `COPY … FROM STDIN` with the client's data.
     Copy {
-        /// Which.
+        /// The statement to run.
         statement: Arc<Prepared>,
-        /// What was sent, all of it.
+        /// The client's data, all of it.
         data: CopyData,
     },
-    /// Nothing: whoever sends the flight found an error here, such as in a message. It is as if a statement had failed.
+    /// Nothing: the sender of the flight found an error here, such as in a message. It counts as a failed statement.
     Fail(SqlError),
-    /// An end of what belongs together: errors skip until here, and an implicit transaction ends here.
+    /// The end of a unit of work: errors skip until here, and an implicit transaction ends here.
     Sync,
 }
 
-/// What a client sent for `COPY … FROM STDIN`.
+/// The data that a client sent for `COPY … FROM STDIN`, or gets of `COPY … TO STDOUT`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CopyData(pub Vec<u8>);
 
 impl CopyData {
-    /// What is sent as a message of its own of what was written for rows of so many columns: each line, or each row, and
-    /// the end.
+    /// Divides the data into the messages of the protocol: one a line or a row, and one for the end. A row has
+    /// `columns` values.
     pub fn pieces(&self, format: CopyFormat, columns: usize) -> Vec<&[u8]> {
         match format {
             CopyFormat::Binary => crate::copy::binary::pieces(&self.0, columns),
@@ -81,27 +81,27 @@ impl CopyData {
 pub enum Outcome {
     /// It was done.
     Done(Complete),
-    /// It failed; all steps to the next [`Step::Sync`] are skipped. Of a [`Step::Sync`]: what belonged together and came in
-    /// several flights could not be committed.
+    /// It failed; all steps to the next [`Step::Sync`] are skipped. For a [`Step::Sync`]: steps of several flights
+    /// before it could not be committed.
     Failed(SqlError),
-    /// It was not run, since one before it failed.
+    /// It did not run, since one before it failed.
     Skipped,
-    /// Of [`Step::Sync`]: where the session stands.
+    /// For [`Step::Sync`]: the state of the session's transaction.
     Synced(TransactionStatus),
 }
 
-/// What a statement did.
+/// The result of a statement.
 #[derive(Debug)]
 pub struct Complete {
-    /// How the protocol names it: `INSERT 0 1`. Where rows follow in a stream it counts those that are here.
+    /// The protocol's name of it: `INSERT 0 1`. If more rows follow in a stream, it counts the rows here.
     pub tag: Tag,
-    /// The rows that it gives, if it is one that gives rows.
+    /// The rows, if the statement gives rows.
     pub rows: Option<Rows>,
-    /// What is to be told besides.
+    /// Warnings and notices for the client.
     pub notices: Vec<Notice>,
-    /// Of `COPY … TO STDOUT`: what is to be sent.
+    /// The data of `COPY … TO STDOUT`.
     pub copy_out: Option<Box<CopyData>>,
-    /// The memory that the rows and the data take: keep it as long as them.
+    /// The memory of the rows and the data: keep it as long as them.
     pub memory: Option<Share>,
 }
 
@@ -127,13 +127,13 @@ impl Complete {
 pub struct Rows {
     /// Row after row, `width` values each.
     pub values: Vec<Value>,
-    /// How many values a row has. It may be 0.
+    /// The number of values of a row. It may be 0.
     pub width: usize,
-    /// How many rows these are.
+    /// The number of rows.
     pub count: u64,
-    /// What the values are.
+    /// The names and types of the values.
     pub columns: Arc<[ResultColumn]>,
-    /// What follows, if these are not all.
+    /// The stream of further rows, if these are not all.
     pub more: Option<RowStream>,
     /// The time zone in which moments are shown; UTC if there is none.
     pub zone: Option<SessionZone>,
@@ -153,10 +153,10 @@ impl Rows {
     }
 }
 
-/// Rows that follow, to be taken in portions.
+/// Further rows of a result, to be taken in portions.
 ///
-/// Rows of a snapshot are read as they are taken; the snapshot is kept meanwhile, up to the engine's bound on memory for
-/// snapshots.
+/// Rows of a snapshot are read as they are taken. The snapshot is kept meanwhile, up to the engine's bound on memory
+/// for snapshots.
 #[derive(Debug)]
 pub struct RowStream(Rest);
 
@@ -186,7 +186,7 @@ impl RowStream {
         ))))
     }
 
-    /// Waits until the next rows can be taken at once, where they are computed elsewhere.
+    /// Waits until the next rows can be taken at once, if another thread computes them.
     pub async fn ready(&mut self) {
         match &mut self.0 {
             Rest::Held { .. } => {}
@@ -194,7 +194,7 @@ impl RowStream {
         }
     }
 
-    /// Adds the next rows, at most so many (0: all), to `out`. Returns how many, and whether there may be more.
+    /// Adds the next rows, at most `most` (0: all), to `out`. Returns their number, and true if there may be more.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -213,12 +213,12 @@ impl RowStream {
     }
 }
 
-/// How the protocol names what was done.
+/// The protocol's name of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tag {
     /// `INSERT`, `CREATE TABLE`, …
     pub word: &'static str,
-    /// How many rows, of what counts them.
+    /// The number of rows, if the statement counts them.
     pub rows: Option<u64>,
 }
 
@@ -246,7 +246,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Something to be told besides a result.
+/// A message for the client besides a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
     /// `WARNING`, `NOTICE`, …

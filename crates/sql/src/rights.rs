@@ -1,10 +1,10 @@
-//! What a session may do, table by table.
+//! The rights of a session, table by table.
 //!
-//! Names are checked where a statement's tables are looked up: by [`Planning::relation`] for what reads and writes rows, by
-//! `define::check` for what changes tables; a sequence is asked for with the table that has it, by `sequences::check_rights`. So a table is found by nobody who may not
-//! use it, in whatever part of a statement it stands. A procedure's statements are planned with the rights
-//! of who creates it, and then without: whoever may call procedures may do what they do. So is a view's query: whoever may
-//! read the view may read what it gives.
+//! Names are checked where a statement's tables are looked up: by [`Planning::relation`] for statements that read and
+//! write rows, by `define::check` for those that change tables. A sequence is checked with the table that owns it, by
+//! `sequences::check_rights`. So a session finds no table without the right to use it, in any part of a statement. A
+//! procedure's statements are planned with the rights of its creator, and then with all: the right to call procedures
+//! includes everything that they do. A view's query is planned likewise: the right to read the view includes its rows.
 //!
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 
@@ -14,7 +14,7 @@ use crate::search_path::SearchPath;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a session may do with a table, or with all.
+/// The access of a session to a table, or to all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Access {
     /// Nothing with data.
@@ -28,12 +28,12 @@ pub enum Access {
     Define,
 }
 
-/// What a session may do with each table.
+/// The access of a session to each table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rights {
     others: Access,
     tables: BTreeMap<String, Access>,
-    /// Where the session looks up names: what finds a table asks here for both.
+    /// The session's search path: the code that finds a table needs both.
     path: Arc<SearchPath>,
 }
 
@@ -48,13 +48,13 @@ impl From<Access> for Rights {
 }
 
 impl Rights {
-    /// These, but for one table, of which more or less is allowed: `schema.table` outside of the schema `public`.
+    /// These rights, with another access to one table: `schema.table` outside the schema `public`.
     pub fn with_table(mut self, name: impl Into<String>, access: Access) -> Rights {
         self.tables.insert(name.into(), access);
         self
     }
 
-    /// These, of a session that looks up names so.
+    /// These rights, for a session with a search path.
     pub(crate) fn looking_in(&self, path: &Arc<SearchPath>) -> Rights {
         Rights {
             path: path.clone(),
@@ -62,21 +62,21 @@ impl Rights {
         }
     }
 
-    /// Where names are looked up.
+    /// The schemas in which names are looked up.
     pub(crate) fn path(&self) -> &Arc<SearchPath> {
         &self.path
     }
 
-    /// What is allowed with a table.
+    /// The access to a table.
     pub fn on(&self, table: &str) -> Access {
-        // Temporary tables are of who made them.
+        // Temporary tables belong to the session that made them.
         if self.path.temporary() == Some(schema_of(table)) {
             return Access::Define;
         }
         self.tables.get(table).copied().unwrap_or(self.others)
     }
 
-    /// What is allowed with what is no single table: with tables that are not there yet, with procedures.
+    /// The access to objects that are no existing table: tables to be created, procedures.
     pub(crate) fn elsewhere(&self) -> Access {
         self.others
     }
@@ -93,7 +93,7 @@ impl Rights {
         tables.fold(self.others, Ord::max)
     }
 
-    /// Checks that so much is allowed with a table.
+    /// Checks that the wanted access to a table is allowed.
     ///
     /// # Errors
     /// `42501` if it is not.
@@ -110,7 +110,7 @@ impl Rights {
 }
 
 impl Access {
-    /// What it allows, in words.
+    /// The words for it in an error.
     pub(crate) fn what(self) -> &'static str {
         match self {
             Access::Nothing => "do anything",

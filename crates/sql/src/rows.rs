@@ -1,4 +1,4 @@
-//! Rows as plans and expressions read them: of a table, or values that were computed.
+//! Rows as plans and expressions read them: of a table, or computed values.
 
 use crate::error::SqlError;
 use sardonyx::low_level::Address;
@@ -10,7 +10,7 @@ pub(crate) trait InputRow {
     /// The value at a place; null if there is none.
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
 
-    /// Where it stands in its table, if it is a row of one.
+    /// The address in its table, if it is a row of one.
     fn address(&self) -> Option<Address> {
         None
     }
@@ -36,7 +36,7 @@ impl InputRow for Values<'_> {
     }
 }
 
-/// Puts a value into the place of another one: a text into its memory, if there is one.
+/// Replaces a value: a text reuses the memory of the one before.
 pub(crate) fn put(value: ValueRef<'_>, place: &mut Value) {
     match (value, place) {
         (ValueRef::Text(text), Value::Text(there)) => {
@@ -51,7 +51,7 @@ pub(crate) fn put(value: ValueRef<'_>, place: &mut Value) {
     }
 }
 
-/// What is called for each row: it returns whether it wants more.
+/// The callback for each row: it returns true for more.
 pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>;
 
 /// Rows, one value after another.
@@ -66,7 +66,7 @@ impl Table {
     /// Calls `each` with the rows.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// The error of `each`.
     pub fn walk(&self, each: EachRow<'_>) -> Result<(), SqlError> {
         match self.width {
             0 => each_of((0..self.rows).map(|_| &[][..]), each),
@@ -75,10 +75,10 @@ impl Table {
     }
 }
 
-/// Calls `each` with rows that are there.
+/// Calls `each` with the given rows.
 ///
 /// # Errors
-/// What `each` returns.
+/// The error of `each`.
 pub(crate) fn each_of<'r>(
     rows: impl Iterator<Item = &'r [Value]>,
     each: EachRow<'_>,

@@ -1,4 +1,4 @@
-//! Plans run in a transaction: what a statement on data did, and the rows that it gives.
+//! Plans run in a transaction: the results of statements on data, and the rows that they give.
 
 use crate::column::ResultColumn;
 use crate::constraints::in_statement;
@@ -20,7 +20,7 @@ pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 /// Runs the plan of a query in a state of the tables.
 ///
 /// # Errors
-/// A value that cannot be computed; that the plan changes something.
+/// A value that cannot be computed; a plan that changes something.
 pub(crate) fn read_plan(
     source: &dyn Source,
     plan: &Plan,
@@ -40,7 +40,7 @@ pub(crate) fn read_plan(
 /// Runs a plan in a transaction.
 ///
 /// # Errors
-/// What cannot be computed or stored.
+/// An error of computing or storing a value.
 pub(crate) fn run_plan(
     tx: &mut dyn WriteTarget,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The schemas of a database, as they are stored, and what is in them.
+//! The schemas of a database, as they are stored, and their objects.
 
 use crate::error::SqlError;
 use crate::path::{PUBLIC, schema_of};
@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 /// A schema as it is stored.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SchemaObject {
-    /// Which it is in the catalogue.
+    /// The number in the catalogue.
     pub number: u32,
 }
 
-/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
+/// The schemas that users made, and those that exist because of their tables, with their numbers. `public` is none of
 /// them.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>,
     Ok(found)
 }
 
-/// True if there is a schema of a name for tables of users.
+/// True if a schema of a name exists for tables of users.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -60,7 +60,7 @@ pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlErr
     }))
 }
 
-/// True if there is a table, view, sequence or index that is kept under a name.
+/// True if a table, view, sequence or index is kept under a name.
 ///
 /// # Errors
 /// An error of reading the tables.

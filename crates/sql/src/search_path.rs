@@ -1,4 +1,5 @@
-//! Where a session looks up names that say no schema: `search_path`, with the schema of its temporary tables before it.
+//! The schemas in which a session looks up unqualified names: `search_path`, with the schema of its temporary tables
+//! before it.
 
 use crate::error::{SqlError, code};
 use crate::names::{qualified, quoted};
@@ -12,22 +13,22 @@ use crate::values::zones::{DateOrder, SessionZone};
 use sqlparser::ast::ObjectName;
 use std::sync::Arc;
 
-/// Where a session looks up names that say no schema.
+/// The schemas in which a session looks up unqualified names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SearchPath {
-    /// The schema of the session's temporary tables, as soon as it has one.
+    /// The schema of the session's temporary tables, once it has one.
     temporary: Option<Arc<str>>,
-    /// The schemas that it names, in their order, of which some may not be there.
+    /// The schemas of the parameter, in their order; some may not exist.
     schemas: Vec<String>,
-    /// It is a session's, which does not see the temporary tables of others.
+    /// True for a session, which does not see the temporary tables of others.
     is_of_session: bool,
-    /// The session's time zone, which literals are read in; UTC if there is none. It is here since a plan is forgotten when
-    /// either changes.
+    /// The session's time zone, in which literals are read; UTC if there is none. It is here since a plan is forgotten
+    /// when either changes.
     zone: Option<SessionZone>,
 }
 
 impl Default for SearchPath {
-    /// Of a program, which is no session.
+    /// The path of a program without a session.
     fn default() -> Self {
         SearchPath {
             temporary: None,
@@ -39,7 +40,7 @@ impl Default for SearchPath {
 }
 
 impl SearchPath {
-    /// As the parameter `search_path` says it, of a user's session.
+    /// The path of a user's session by its parameter `search_path`.
     pub fn of(text: &str, user: &str, temporary: Option<Arc<str>>) -> SearchPath {
         let schemas = names_in(text).into_iter();
         let schemas = schemas.map(|name| match &*name {
@@ -85,7 +86,7 @@ impl SearchPath {
         self.zone.as_ref()
     }
 
-    /// Checks that what a statement names is no other session's temporary table.
+    /// Checks that a name is not of another session's temporary table.
     ///
     /// # Errors
     /// `0A000` if it is.
@@ -93,7 +94,7 @@ impl SearchPath {
         self.check_own_schema(schema_of(kept))
     }
 
-    /// The same of a schema.
+    /// The same for a schema.
     ///
     /// # Errors
     /// `0A000` if it is of another session's temporary tables.
@@ -124,7 +125,7 @@ impl SearchPath {
         }
     }
 
-    /// The schemas in which a name is looked up, those that are there. A path need not name that of temporary tables.
+    /// The existing schemas in which a name is looked up. A path need not name that of temporary tables.
     fn looked_in(&self) -> impl Iterator<Item = &str> {
         let named = self.schemas.iter().map(|schema| self.said(schema));
         let own = self.temporary.as_deref();
@@ -132,19 +133,19 @@ impl SearchPath {
         own.into_iter().chain(named)
     }
 
-    /// The name under which what a statement names is kept. What is nowhere has a name that nothing has.
+    /// The name under which a named object is kept. An object that does not exist gets a name that no object has.
     ///
     /// # Errors
-    /// `0A000` for a name of another database, and of a temporary table of another session; what cannot be read.
+    /// `0A000` for a name of another database, or of a temporary table of another session; an error of reading.
     pub fn find(&self, source: &dyn Source, name: &ObjectName) -> Result<String, SqlError> {
         let (schema, name) = qualified(name)?;
         self.find_name(source, schema.as_deref(), &name)
     }
 
-    /// The same of a name whose parts are known.
+    /// The same for a name whose parts are known.
     ///
     /// # Errors
-    /// `0A000` for a temporary table of another session; what cannot be read.
+    /// `0A000` for a temporary table of another session; an error of reading.
     pub fn find_name(
         &self,
         source: &dyn Source,
@@ -164,7 +165,7 @@ impl SearchPath {
     ) -> Result<String, SqlError> {
         if let Some(schema) = schema {
             let found = kept(self.said(schema), name);
-            // One with a point may be older than schemas.
+            // A name with a point may be older than schemas.
             let may_be_old = schema == PUBLIC && name.contains('.');
             return Ok(
                 match may_be_old && !is_there(source, &found)? && is_there(source, name)? {
@@ -177,7 +178,7 @@ impl SearchPath {
             let is_last =
                 schema == PUBLIC && self.schemas.last().is_some_and(|last| last == PUBLIC);
             let found = kept(schema, name);
-            // A name with a point may be one that was there before there were schemas.
+            // A name with a point may be older than schemas.
             if schema == PUBLIC && name.contains('.') && !is_there(source, &found)? {
                 if is_there(source, name)? {
                     return Ok(name.to_string());
@@ -187,7 +188,7 @@ impl SearchPath {
             if is_last {
                 return Ok(found);
             }
-            // Most names are in no schema but the last one: the schema itself is looked for last.
+            // Most names are in no schema but the last one, so the schema itself is looked up last.
             if is_there(source, &found)?
                 && (self.temporary() == Some(schema) || has_schema(source, schema)?)
             {
@@ -197,8 +198,8 @@ impl SearchPath {
         Ok(format!("{NOWHERE}{name}"))
     }
 
-    /// The name under which something is kept that a statement names in a text, as `nextval` and `regclass` read it: of
-    /// those that are there.
+    /// The name under which an object is kept that a statement names in a text, as `nextval` and `regclass` read it.
+    /// Only existing objects are found.
     ///
     /// # Errors
     /// `42601`, `42602` for a text that is no name.
@@ -219,7 +220,7 @@ impl SearchPath {
         Ok(self.find_local(&name, is_there))
     }
 
-    /// The same of a name that says no schema.
+    /// The same for an unqualified name.
     pub fn find_local(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let of_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
         let first = (!of_catalogue).then_some(OF_CATALOGUE[0]);
@@ -302,7 +303,7 @@ impl SearchPath {
         Ok(self.all(source, false)?.into_iter().next())
     }
 
-    /// The schemas of the path that are there; with those in which names are looked up that it does not name.
+    /// The existing schemas of the path; with those in which names are looked up that it does not name.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -353,7 +354,7 @@ fn names_in(text: &str) -> Vec<String> {
     names
 }
 
-/// A name in quotes, with which a text begins, and what is behind it.
+/// A name in quotes at the beginning of a text, and the text behind it.
 fn until_quote(text: &str, quote: char) -> (String, &str) {
     let mut name = String::new();
     let mut rest = text.strip_prefix(quote).unwrap_or(text);
@@ -364,7 +365,7 @@ fn until_quote(text: &str, quote: char) -> (String, &str) {
         };
         name.push_str(part);
         match behind.strip_prefix(quote) {
-            // Two of them stand for one.
+            // Two quotes mean one.
             Some(more) => {
                 name.push(quote);
                 rest = more;

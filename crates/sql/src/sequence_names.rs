@@ -1,8 +1,8 @@
 //! Names of sequences in the texts of defaults.
 //!
-//! A default is computed in whatever session inserts a row, and of programs without one. So its text says the schema of each
-//! sequence that it names, unless that is `public`: a name without a schema means that of `public`, whatever the path of the
-//! session is.
+//! A default is computed in any session that inserts a row, and for programs without one. So its text has the schema of
+//! each sequence that it names, except `public`. A name without a schema means `public`, whatever the session's search
+//! path.
 
 use crate::error::{SqlError, code};
 use crate::names::quoted;
@@ -16,10 +16,10 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 /// The functions whose first argument is a sequence's name.
 const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 
-/// A text with other names of sequences, where there is another one.
+/// A text with the new names of sequences that have one.
 ///
 /// # Errors
-/// Those of `other`.
+/// The error of `other`.
 pub(crate) fn renamed(
     text: &str,
     mut other: impl FnMut(&str) -> Result<Option<String>, SqlError>,
@@ -61,7 +61,7 @@ pub(crate) fn renamed(
 /// The sequence, by its kept name, if a default's text only draws its next number.
 ///
 /// # Errors
-/// `42602` for what is no name.
+/// `42602` for an invalid name.
 pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
     let tokens = tokens.unwrap_or_default().into_iter();
@@ -89,7 +89,7 @@ pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
 /// A new default's text, with the schemas of sequences where they are not `public`.
 ///
 /// # Errors
-/// `42602` for what is no name; `42P16` if a default of a lasting table names a temporary sequence.
+/// `42602` for an invalid name; `42P16` if a default of a lasting table names a temporary sequence.
 pub(crate) fn with_schemas(
     source: &dyn Source,
     path: &SearchPath,

@@ -1,10 +1,10 @@
 //! Sequences: numbers that are drawn once and never twice.
 //!
-//! They are drawn outside of transactions, as in PostgreSQL: a number that was drawn is gone, also if its transaction
-//! is undone. So the next one stands in memory. In the database stands a number up to which they may be used, some
-//! ahead: a transaction that uses one beyond it raises it, in itself, so that none is used that could come again after
-//! a crash. What a statement drew, or set, is remembered with it: it gets the same when it is run again, and what it set is
-//! not set again.
+//! They are drawn outside of transactions, as in PostgreSQL: a drawn number is used up, also if its transaction is
+//! undone. So the next number is in memory. The database has a bound some numbers ahead, up to which they may be used.
+//! A transaction that uses a number beyond it raises the bound itself. So no number is used that a crash could give out
+//! again. A session remembers the numbers that a statement drew or set. The statement gets the same ones when it is run
+//! again, and sets none again.
 
 mod changes;
 mod done;
@@ -27,16 +27,16 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A sequence, as it stands in the database.
+/// A sequence, as the database keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Sequence {
     pub increment: i64,
     pub start: i64,
     pub minimum: i64,
     pub maximum: i64,
-    /// The first number that may not be used yet: one beyond the last that there is, if all may be used.
+    /// The first number that may not be used yet: one beyond the last number, if all may be used.
     pub usable_to: i128,
-    /// The first number comes behind the last.
+    /// True if the first number follows the last.
     #[serde(default)]
     pub cycles: bool,
     /// The type's number in PostgreSQL's catalogue; 0 for `bigint`.
@@ -80,15 +80,15 @@ pub(crate) struct Counter {
     pub next: i128,
     pub usable_to: i128,
     pub sequence: Sequence,
-    /// Which it is in the process: a sequence that is made anew, or begins again, has another one.
+    /// Its number in the process: a sequence that is made again, or restarted, has another one.
     number: u64,
 }
 
-/// So that numbers of a counter are never taken for those of another one.
+/// Unique numbers, so that a draw is never taken for one of another counter.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Counter {
-    /// Of one that is stored: what may have been used is not used again.
+    /// The counter of a stored sequence: numbers that may have been used are not used again.
     pub fn of(sequence: Sequence) -> Counter {
         Counter {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -134,43 +134,43 @@ impl Counter {
 pub(crate) struct Counters(Mutex<HashMap<String, Counter>>);
 
 impl Counters {
-    /// The sequences, while nobody else counts.
+    /// Locks the sequences against other draws.
     pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Counter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a statement draws.
+/// The draws of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
-    /// What was drawn when the statement ran before, to be given again.
+    /// The draws of the statement's run before, to be given again.
     again: Done,
-    /// What was drawn now.
+    /// The draws of this run.
     drawn: Done,
-    /// What the transaction did besides its rows.
+    /// The effects of the transaction besides its rows.
     pub changes: Effects,
-    /// Memory for what was drawn, where it is of that of all sessions.
+    /// Memory for the draws, as a share of that of all sessions.
     share: Option<Share>,
-    /// Why nothing may be drawn here.
+    /// The reason for which nothing may be drawn here.
     refused: Option<&'static str>,
     /// True if sessions are notified nevertheless.
     signals: bool,
-    /// What the session drew last.
+    /// The session's last numbers.
     pub session: Drawn,
-    /// The numbers of tables by name, where the statement asks for them.
+    /// The numbers of tables by name, if the statement needs them.
     pub tables: TableNames,
 }
 
-/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+/// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawn {
-    /// None before the first one: sessions take and leave this in each statement.
+    /// `None` before the first one: each statement takes and leaves it.
     pub by_sequence: Option<Arc<HashMap<String, i64>>>,
     pub last: Option<i64>,
 }
 
 impl Draws {
-    /// For a statement of a transaction that changed these, and that drew this before.
+    /// The draws of a statement of a transaction with these changes, which drew `again` before.
     pub fn again(again: Done, changes: Effects) -> Draws {
         Draws {
             again,
@@ -179,14 +179,14 @@ impl Draws {
         }
     }
 
-    /// The same, with what it draws counted in a budget. Numbers that follow each other take one place, but others may draw
-    /// between any two of a statement that runs aside.
+    /// The same, with the draws counted in a budget. Consecutive numbers take one place, but others may draw between
+    /// any two of a statement that runs aside.
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Draws {
         self.share = Some(Share::of(budget));
         self
     }
 
-    /// Where nothing is drawn, since it could not be stored.
+    /// Draws that are refused, since no bound could be stored.
     pub fn refused(why: &'static str) -> Draws {
         Draws {
             refused: Some(why),
@@ -194,7 +194,7 @@ impl Draws {
         }
     }
 
-    /// Where nothing is drawn, but sessions are notified, of a transaction that did this before.
+    /// Refused draws that still notify sessions, of a transaction with these earlier signals.
     pub fn signalling(why: &'static str, signals: Signals) -> Draws {
         let mut draws = Draws::refused(why);
         draws.signals = true;
@@ -202,10 +202,10 @@ impl Draws {
         draws
     }
 
-    /// What the transaction notifies of, and listens to.
+    /// The signals of the transaction: its notifications, and the channels to which it listens.
     ///
     /// # Errors
-    /// `0A000` where it could not be kept.
+    /// `0A000` where signals could not be kept.
     pub fn signals(&mut self) -> Result<&mut Signals, SqlError> {
         match self.refused.is_none() || self.signals {
             true => Ok(&mut self.changes.signals),
@@ -214,7 +214,7 @@ impl Draws {
         }
     }
 
-    /// What was drawn, once more.
+    /// Takes the draws of this run.
     pub fn take_drawn(&mut self) -> Done {
         std::mem::take(&mut self.drawn)
     }
@@ -224,14 +224,14 @@ impl Draws {
         self.drawn.followed_by(self.again)
     }
 
-    /// Notes what is done with a sequence, which is what the run before did next, or something else.
+    /// Notes a draw or a set of a sequence: the next one of the run before, or another one.
     ///
     /// # Errors
     /// `53200` if there is no memory for more; it is noted nevertheless.
     fn note(&mut self, name: &str, draw: Draw, is_again: bool) -> Result<(), SqlError> {
         match is_again {
             true => self.again.forget_first(name),
-            // What was drawn behind another number may come again behind this one.
+            // Draws that followed another number may come again after this one.
             false => self.again.forget(name),
         }
         self.drawn.note(name, draw);
@@ -270,7 +270,7 @@ impl Draws {
         }
     }
 
-    /// True if there is a sequence that is kept under a name.
+    /// True if a sequence is kept under a name.
     pub fn has_sequence(&self, counters: &Counters, name: &str) -> bool {
         let changes = &self.changes.sequences;
         changes.made.contains_key(name)
@@ -295,7 +295,8 @@ impl Draws {
                         Drew::Set(_) => None,
                     });
                     let number = match again {
-                        // It is gone already, but for a sequence that was made anew with all that the transaction did.
+                        // A number drawn before is used up already. A sequence of this transaction is made again with
+                        // it.
                         Some(number) if !is_own => number,
                         _ => {
                             counter.next = again.map_or(counter.next, i128::from);
@@ -315,7 +316,7 @@ impl Draws {
         Ok(number)
     }
 
-    /// What the session drew last of a sequence.
+    /// The session's last number of a sequence.
     ///
     /// # Errors
     /// `55000` if it drew none.
@@ -335,7 +336,7 @@ impl Draws {
             })
     }
 
-    /// What the session drew last.
+    /// The session's last number.
     ///
     /// # Errors
     /// `55000` if it drew none.
@@ -348,7 +349,7 @@ impl Draws {
         })
     }
 
-    /// Says which number comes next, or was the last.
+    /// Sets the next number, or the last one.
     ///
     /// # Errors
     /// `42P01` if there is no such sequence; `22003` if it cannot have the number.
@@ -383,7 +384,7 @@ impl Draws {
                 let (what, number) = (Drew::Set(next), counter.number);
                 let again = again.filter(|draw| draw.what == what);
                 let is_again = again.is_some_and(|draw| is_own || draw.counter == number);
-                // It was said before, and others may have drawn since.
+                // The run before has set it, and others may have drawn since.
                 if !is_again || is_own {
                     counter.next = next;
                 }
@@ -397,7 +398,7 @@ impl Draws {
     }
 }
 
-/// The options of a sequence that differ from what they are without being said.
+/// The options of a sequence that differ from their defaults.
 pub(crate) fn options_of(sequence: &Sequence) -> String {
     let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
     let (minimum, maximum) = match sequence.increment > 0 {

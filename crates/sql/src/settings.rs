@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// Parameters with the values that they have at the beginning.
+/// Parameters with their values at the beginning.
 static KNOWN: [(&str, &str); 45] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
@@ -45,7 +45,7 @@ static KNOWN: [(&str, &str); 45] = [
     ("lock_timeout", "0"),
     ("max_identifier_length", "63"),
     ("max_index_keys", "16"),
-    // Of the extension pg_trgm.
+    // Parameters of the extension pg_trgm.
     ("pg_trgm.similarity_threshold", "0.3"),
     ("pg_trgm.strict_word_similarity_threshold", "0.5"),
     ("pg_trgm.word_similarity_threshold", "0.6"),
@@ -64,34 +64,34 @@ static KNOWN: [(&str, &str); 45] = [
     ("xmloption", "content"),
 ];
 
-/// Where names are looked up that say no schema.
+/// The schemas in which unqualified names are looked up.
 const SEARCH_PATH: &str = "search_path";
 const USUAL_PATH: &str = "\"$user\", public";
-/// The parameter by which transactions only read, if they do not say otherwise.
+/// The parameter by which transactions only read by default.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";
-/// How long a statement may take.
+/// The most time of a statement.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
-/// The time for which a client may say nothing in a transaction.
+/// The time for which a client may be idle in a transaction.
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
-/// The same outside of one.
+/// The same outside a transaction.
 const IDLE: &str = "idle_session_timeout";
 
-/// The level of isolation that a transaction asked for; of one that did not, and of the next ones, the usual level.
+/// The level of isolation that the transaction requested; without a request, and for the next ones, the usual level.
 const ISOLATION: &str = "transaction_isolation";
 const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
 /// The output form of dates, and the order in which their parts are read.
 const DATE_STYLE: &str = "DateStyle";
-/// In which moments are read and shown.
+/// The zone in which moments are read and shown.
 const TIME_ZONE: &str = "TimeZone";
 const UTC: &str = "UTC";
 
 /// The parameter with the session's user.
 const AUTHORIZATION: &str = "session_authorization";
 
-/// Parameters that nobody sets.
+/// Parameters that no statement sets.
 const FIXED: [&str; 10] = [
     FOLLOWS,
     "integer_datetimes",
@@ -105,7 +105,7 @@ const FIXED: [&str; 10] = [
     "server_version_num",
 ];
 
-/// Parameters of which clients are told when they change.
+/// Parameters whose changes are reported to clients.
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
@@ -125,7 +125,7 @@ const REPORTED: [&str; 13] = [
 /// A session's parameters. A copy is cheap as long as neither changes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Settings {
-    /// None while all are the usual ones: sessions take and leave such settings in each statement, without memory of their own.
+    /// `None` while all are the usual ones: each statement takes and leaves such settings without memory of their own.
     values: Option<Arc<SettingValues>>,
     changed: Vec<&'static str>,
 }
@@ -135,26 +135,26 @@ static USUAL: LazyLock<SettingValues> = LazyLock::new(SettingValues::default);
 
 #[derive(Clone, PartialEq, Debug, Default)]
 struct SettingValues {
-    /// As `RESET` puts them, where it is not the usual value.
+    /// The values to which `RESET` goes back, if they are not the usual ones.
     initial: BTreeMap<&'static str, String>,
     set: BTreeMap<&'static str, String>,
     /// The same of names with a point.
     initial_own: BTreeMap<String, String>,
-    /// What those had that are set until the transaction's end only.
+    /// The earlier values of parameters that are set until the transaction's end only.
     before_local: BTreeMap<String, Option<String>>,
-    /// Of names with a point, which belong to programs.
+    /// The values of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
     /// `SET CONSTRAINTS`, until the transaction's end.
     constraints: ConstraintModes,
     limits: Limits,
     path: Arc<SearchPath>,
-    /// The schema of the session's temporary tables, as soon as it has one.
+    /// The schema of the session's temporary tables, once it has one.
     temporary: Option<Arc<str>>,
-    /// A commit does something to one of them.
+    /// True if a commit has an effect on one of them.
     ends_at_commit: bool,
 }
 
-/// What each statement asks for, as the values say it.
+/// The values that each statement needs, parsed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Limits {
     statement: Option<Duration>,
@@ -169,7 +169,7 @@ impl SettingValues {
         self.set.get(name).or_else(|| self.initial.get(name))
     }
 
-    /// Reads anew what statements ask for: a value was set.
+    /// Parses again the values that statements need: one was set.
     fn read_limits(&mut self) {
         let limit = |name: &str| {
             let limit = time::milliseconds(self.get(name)?).unwrap_or_default();
@@ -197,7 +197,7 @@ impl SettingValues {
         }
     }
 
-    /// Puts a value in the place of what there is, until the transaction's end or for good.
+    /// Replaces a value, until the transaction's end or for good.
     fn put(&mut self, name: &str, value: Option<String>, local: bool) {
         let before = match (known(name), value) {
             (Some((name, _)), Some(value)) => self.set.insert(name, value),
@@ -217,7 +217,7 @@ impl SettingValues {
     }
 }
 
-/// All parameters: those that are acted upon or have one value, and those of the planner.
+/// All parameters: those with an effect or with one value, and those of the planner.
 fn all_known() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let planner = planner::PARAMETERS.iter().map(|one| &one.known);
     KNOWN.iter().chain(planner)
@@ -227,7 +227,7 @@ fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
     all_known().find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
-/// True for a name with a point that no extension has: programs keep values of their own in such.
+/// True for a name with a point that no extension has: programs keep values under such names.
 fn is_of_program(name: &str) -> bool {
     name.contains('.') && known(name).is_none()
 }
@@ -240,7 +240,7 @@ fn unknown(name: &str) -> SqlError {
 }
 
 impl Settings {
-    /// Those of a user.
+    /// The settings of a user.
     pub fn of_user(user: &str) -> Settings {
         let mut values = SettingValues::default();
         values.initial.insert(AUTHORIZATION, user.to_string());
@@ -284,7 +284,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A parameter and a value that it can have.
+    /// A parameter and a value that is valid for it.
     fn settable(&self, name: &str, value: &str) -> Result<(&'static str, String), SqlError> {
         let (name, _) = known(name).ok_or_else(|| unknown(name))?;
         let is_own = || self.get(name).is_ok_and(|own| own == value);
@@ -301,7 +301,7 @@ impl Settings {
         }
         let mut value = checked(name, value)?;
         if *name == DATE_STYLE && !value.contains(',') {
-            // A style alone leaves the order as it is.
+            // A style without an order keeps the order.
             let now = self.get(DATE_STYLE).unwrap_or_default();
             let order = now.rsplit(", ").next().unwrap_or_default();
             value = format!("{value}, {order}");
@@ -312,7 +312,7 @@ impl Settings {
         Ok((name, value))
     }
 
-    /// The time for which its client may say nothing, in a transaction or outside of one.
+    /// The time for which its client may be idle, in a transaction or outside.
     pub fn idle_limit(&self, in_transaction: bool) -> Option<Duration> {
         let limits = &self.values().limits;
         if in_transaction {
@@ -322,7 +322,7 @@ impl Settings {
         }
     }
 
-    /// True if transactions only read, if they do not say otherwise.
+    /// True if transactions only read by default.
     pub fn reads_only(&self) -> bool {
         self.values().limits.reads_only
     }
@@ -339,7 +339,7 @@ impl Settings {
         std::ptr::eq(self.values(), other.values())
     }
 
-    /// How many bytes the values take, about.
+    /// The bytes of the values, about.
     pub fn bytes(&self) -> usize {
         const ENTRY: usize = 64;
         let values = self.values();
@@ -376,7 +376,7 @@ impl Settings {
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
     }
 
-    /// How long a statement may take; `None` for as long as it takes.
+    /// The most time of a statement; `None` for no limit.
     pub fn statement_timeout(&self) -> Option<Duration> {
         self.values().limits.statement
     }
@@ -409,7 +409,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Puts a parameter back to what it was at the beginning.
+    /// Restores a parameter to its value at the beginning.
     ///
     /// # Errors
     /// `42704` if there is none of this name.
@@ -442,12 +442,12 @@ impl Settings {
         self.values().path.zone()
     }
 
-    /// Where names are looked up that say no schema.
+    /// The schemas in which unqualified names are looked up.
     pub fn path(&self) -> &Arc<SearchPath> {
         &self.values().path
     }
 
-    /// The session has temporary tables, in a schema of this name; or none any more.
+    /// Sets the schema of the session's temporary tables; `None` without any.
     pub fn set_temporary(&mut self, schema: Option<Arc<str>>) {
         let values = self.values_mut();
         values.ends_at_commit &= schema.is_some();
@@ -455,41 +455,41 @@ impl Settings {
         values.read_limits();
     }
 
-    /// A commit does something to a temporary table of the session.
+    /// Notes that a commit has an effect on a temporary table of the session.
     pub fn end_at_commit(&mut self) {
         self.values_mut().ends_at_commit = true;
     }
 
-    /// The schema of the session's temporary tables, if a commit does something to one of them.
+    /// The schema of the session's temporary tables, if a commit has an effect on one of them.
     pub fn ending_at_commit(&self) -> Option<&str> {
         let values = self.values();
         let schema = values.temporary.as_deref();
         schema.filter(|_| values.ends_at_commit)
     }
 
-    /// Notes the level of isolation that the transaction asks for, until its end.
+    /// Notes the level of isolation that the transaction requests, until its end.
     pub fn isolate(&mut self, level: &str) {
         self.values_mut()
             .put(ISOLATION, Some(level.to_string()), true);
     }
 
-    /// Notes the level that later transactions ask for.
+    /// Notes the level that later transactions request.
     pub fn isolate_usually(&mut self, level: &str) {
         self.values_mut()
             .put(USUAL_ISOLATION, Some(level.to_string()), false);
     }
 
-    /// When constraints are checked.
+    /// The times at which constraints are checked.
     pub fn constraints(&self) -> &ConstraintModes {
         &self.values().constraints
     }
 
-    /// Notes what `SET CONSTRAINTS` says.
+    /// Notes a `SET CONSTRAINTS`.
     pub fn set_constraints(&mut self, command: &SetConstraints) {
         self.values_mut().constraints.set(command);
     }
 
-    /// The transaction's end: what was set until then only is as before.
+    /// Ends the transaction: restores values that were set until its end only.
     pub fn end_transaction(&mut self) {
         if self.values().constraints != ConstraintModes::default() {
             self.values_mut().constraints = ConstraintModes::default();
@@ -505,7 +505,7 @@ impl Settings {
         }
     }
 
-    /// Takes the values of others, which were before: those that differ are told.
+    /// Restores earlier values. Those that differ are reported to the client.
     pub fn return_to(&mut self, before: Settings) {
         let mut now = std::mem::replace(self, before);
         let mut changed = std::mem::take(&mut now.changed);
@@ -528,7 +528,7 @@ impl Settings {
             .collect()
     }
 
-    /// Those of which clients are told.
+    /// The parameters that are reported to clients, with their values.
     pub fn reported(&self) -> Vec<(String, String)> {
         let names = REPORTED.iter();
         names
@@ -536,7 +536,7 @@ impl Settings {
             .collect()
     }
 
-    /// Those that changed, of which clients are told.
+    /// Takes the reported parameters that changed.
     pub fn take_changed(&mut self) -> Vec<(String, String)> {
         let changed = std::mem::take(&mut self.changed);
         let changed = changed.into_iter();
@@ -552,7 +552,7 @@ impl Settings {
     }
 }
 
-/// The value as it is kept, if the parameter can have it.
+/// The value in its kept form, if it is valid for the parameter.
 fn checked(name: &str, value: &str) -> Result<String, SqlError> {
     let bare = value.trim().trim_matches('\'');
     let wrong = |what: &str| {

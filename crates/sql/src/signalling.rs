@@ -8,13 +8,13 @@ use crate::result::{Complete, Notice, Tag};
 use sardonyx_base::channels::Listening;
 use sqlparser::ast::{Ident, Statement};
 
-/// Longer names are cut off, in bytes.
+/// The bytes at which longer names are truncated.
 const NAME_BYTES_MAX: usize = 63;
 
 /// Runs such a statement.
 ///
 /// # Errors
-/// `22023` for a payload that is too long; `22021` for the character 0; `0A000` on a node, and where there is no session;
+/// `22023` for a payload that is too long; `22021` for the character 0. `0A000` on a node, and without a session.
 /// `54000` beyond the bounds; `53200` if there is no memory.
 pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Complete, SqlError> {
     let context = with.context;
@@ -32,7 +32,7 @@ pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Comple
                 true => Listening::ToNone,
                 false => Listening::NoMore(channel.as_bytes().into()),
             };
-            // On a node nothing is listened to.
+            // A node has no listeners.
             if context.database()?.node().is_none() {
                 context.listen(no_more, "UNLISTEN")?;
             }
@@ -47,7 +47,7 @@ pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Comple
     }
 }
 
-/// The name of a channel, and what is to be said if it was cut off.
+/// The name of a channel, and a notice if it was truncated.
 fn channel_of(word: &Ident) -> (String, Option<Notice>) {
     let mut name = name_of(word);
     if name.len() <= NAME_BYTES_MAX {

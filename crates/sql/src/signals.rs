@@ -1,10 +1,10 @@
 //! The effects of a transaction besides its rows, which others see once it commits: on sequences, and on channels
 //! (`LISTEN`, `NOTIFY`).
 //!
-//! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
-//! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). Programs that call procedures by
-//! name have no session, and are refused signals.
+//! Both are gathered again when a transaction is run again, go back with its savepoints, and take effect in the call
+//! that commits ([`Database::effects_committed`]). So a notification arrives once, in the order of the commits. It is
+//! delivered when the transaction is durable: the session that waits for that reports it ([`Posted::durable`]).
+//! Programs that call procedures by name have no session, and are refused signals.
 
 mod noted;
 
@@ -17,9 +17,9 @@ use sardonyx_base::channels::{Inbox, Listening, Message, Posted, Posting};
 use sardonyx_base::memory::Budget;
 use std::sync::Arc;
 
-/// Names of channels are shorter, in bytes.
+/// The first length of a channel's name that is too long, in bytes.
 const CHANNEL_BYTES: usize = 64;
-/// Payloads are shorter, in bytes.
+/// The first length of a payload that is too long, in bytes.
 const PAYLOAD_BYTES: usize = 8000;
 /// The most bytes of a transaction's notifications, each counted with [`sardonyx_base::channels::MESSAGE_BYTES`].
 const TRANSACTION_BYTES_MAX: usize = 8 << 20;
@@ -35,7 +35,7 @@ pub(crate) struct Effects {
     pub signals: Signals,
 }
 
-/// How far the effects had come.
+/// A mark in the effects of a transaction, to which they can be taken back.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectsMark {
     sequences: SequenceChanges,
@@ -43,7 +43,7 @@ pub(crate) struct EffectsMark {
 }
 
 impl Effects {
-    /// How far they have come.
+    /// The mark of the effects so far.
     pub fn mark(&self) -> EffectsMark {
         EffectsMark {
             sequences: self.sequences.clone(),
@@ -51,7 +51,7 @@ impl Effects {
         }
     }
 
-    /// Forgets the effects behind a mark.
+    /// Forgets the effects after a mark.
     pub fn return_to(&mut self, mark: &EffectsMark) {
         self.sequences = mark.sequences.clone();
         self.signals.return_to(mark.signals);
@@ -68,13 +68,13 @@ impl Signals {
         self.0.is_none()
     }
 
-    /// How far they have come.
+    /// The mark of the signals so far.
     pub fn mark(&self) -> SignalsMark {
         let noted = self.0.as_ref();
         noted.map_or_else(SignalsMark::default, |noted| noted.mark())
     }
 
-    /// Forgets the signals behind a mark.
+    /// Forgets the signals after a mark.
     pub fn return_to(&mut self, mark: SignalsMark) {
         match &mut self.0 {
             Some(noted) if mark != SignalsMark::default() => noted.return_to(mark),
@@ -85,8 +85,8 @@ impl Signals {
     /// Notes a notification.
     ///
     /// # Errors
-    /// `22023` if the channel or the payload is none; `22021` if one has the character 0; `54000` beyond the bound; `53200`
-    /// if there is no memory for it.
+    /// `22023` if the channel or the payload is invalid; `22021` if one has the character 0. `54000` beyond the bound;
+    /// `53200` if there is no memory for it.
     pub fn notify(
         &mut self,
         channel: &str,
@@ -139,7 +139,7 @@ impl Signals {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// Commits the signals: the session listens, and the notifications are posted. Returns the post, if they have
     /// listeners.
     fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
         self.0?.committed(posting)
@@ -158,8 +158,8 @@ fn check_text(text: &[u8]) -> Result<(), SqlError> {
 }
 
 impl Database {
-    /// To be called in the call that commits, behind all that can fail. Returns the transaction's notifications, if they
-    /// have listeners.
+    /// Publishes effects in the call that commits, after everything that can fail. Returns the transaction's
+    /// notifications, if they have listeners.
     pub(crate) fn effects_committed(&self, effects: Effects) -> Option<Posted> {
         self.sequences_committed(effects.sequences);
         effects.signals.committed(self.posting())

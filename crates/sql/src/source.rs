@@ -1,5 +1,4 @@
-//! Where rows are read: live, inside of a transaction or between two, or in a snapshot. The plans know one way to read
-//! only.
+//! Sources of rows: live tables, inside a transaction or between two, or a snapshot. Plans read by one trait only.
 
 use crate::error::SqlError;
 use crate::rows::EachRow;
@@ -21,7 +20,7 @@ pub(crate) struct KeyRange {
 
 /// A state of the tables, to read: that of any store of rows.
 pub(crate) trait Source {
-    /// The tables, and what else there is, by number.
+    /// The tables, and all other definitions, by number.
     fn definitions(&self) -> &Definitions;
 
     /// The tables that refer to one, in the order of their numbers.
@@ -30,10 +29,10 @@ pub(crate) trait Source {
     /// The tables that may have an index of a name, in the order of their numbers.
     fn indexed(&self, name: &str) -> Vec<u16>;
 
-    /// What the rows of a table are.
+    /// The schema of the rows of a table.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
-    /// True if the rows of a table are these still, which is cheap to ask.
+    /// True if a table still has the schema. This is cheap.
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool;
 
     /// The number of the table of a name.
@@ -43,7 +42,7 @@ pub(crate) trait Source {
         matches!(definition.kind, Kind::Table { .. }).then_some(number)
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     ///
     /// # Errors
     /// If there is no such table.
@@ -52,13 +51,13 @@ pub(crate) trait Source {
     /// True if the answer is known without a look at the rows.
     fn knows_counts(&self) -> bool;
 
-    /// About how many rows a table has, where that is known; to ask for it is no read.
+    /// The approximate number of a table's rows, if it is known. This is no read.
     fn rows_about(&self, number: u16) -> Option<u64>;
 
     /// The row with a key, if there is one.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read.
+    /// The error of `each`; a row that cannot be read.
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError>;
 
     /// All rows, in no particular order.
@@ -70,7 +69,7 @@ pub(crate) trait Source {
         Ok(())
     }
 
-    /// Rows from a place on, which moves with them. Returns whether it came to the end. A live state is read to its end.
+    /// Rows from a place on, which moves with them. Returns true at the end. A live state is read to its end.
     ///
     /// # Errors
     /// As [`Source::point`].
@@ -105,7 +104,7 @@ pub(crate) trait Source {
         each: EachRow<'_>,
     ) -> Result<(), SqlError>;
 
-    /// How many rows an index has between two keys.
+    /// The number of rows of an index between two keys.
     ///
     /// # Errors
     /// As [`Source::point`].
@@ -214,7 +213,7 @@ fn bounds_of(range: &KeyRange) -> (Bound<&Vec<Value>>, Bound<&Vec<Value>>) {
     (range.lower.as_ref(), range.upper.as_ref())
 }
 
-/// Takes the rows of a scan, whatever their type is.
+/// Takes the rows of a scan, of any type.
 struct Given<'e>(EachRow<'e>);
 
 impl sardonyx_rows::EachRow<SqlError> for Given<'_> {
@@ -223,7 +222,7 @@ impl sardonyx_rows::EachRow<SqlError> for Given<'_> {
     }
 }
 
-/// Gives rows until no more are wanted. Returns whether all were given.
+/// Gives rows until no more are wanted. Returns true if all were given.
 fn give<R: ReadRow>(
     rows: impl Iterator<Item = Result<R, sardonyx::Error>>,
     each: EachRow<'_>,

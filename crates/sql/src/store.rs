@@ -1,5 +1,5 @@
-//! The store that has a database's tables: main memory, whose sessions take turns in one serial stage; a node, whose
-//! sessions run side by side with those of other nodes under page locks; or another program's, which is followed.
+//! The store of a database's tables. In main memory, sessions take turns in one serial stage. On a node, sessions run
+//! side by side with those of other nodes, under page locks. A database that another program has open is followed.
 //!
 //! A session's open transaction holds nothing between two flights in either: it is run again, and compared. So a node's
 //! transaction begins and ends in one call.
@@ -17,11 +17,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// So often something that was chosen to end a deadlock is run again without asking its client.
+/// The most runs of a transaction that deadlocks end, before its client gets the error.
 pub(crate) const TRIES: usize = 32;
 
 thread_local! {
-    /// This thread runs a node's transaction.
+    /// True if this thread runs a node's transaction.
     static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -30,15 +30,15 @@ pub(crate) fn runs_on_node() -> bool {
     RUNS.get()
 }
 
-/// Bits of a version that are a process's own.
+/// The bits of a version that belong to the process.
 const OWN_BITS: u32 = 24;
 
-/// What keeps the tables of a database.
+/// The store of a database's tables.
 #[derive(Debug)]
 pub(crate) enum Store {
     /// Main memory.
     Memory(Arc<Tables>),
-    /// A node, with how often sessions of this process changed the catalogue.
+    /// A node, with the number of changes of the catalogue by sessions of this process.
     Node(Arc<dyn NodeStore>, AtomicU64),
     /// Tables that another program has open, to be read.
     Followed(Followed),
@@ -46,15 +46,15 @@ pub(crate) enum Store {
 
 /// A node's transactions.
 pub(crate) trait NodeStore: Debug + Send + Sync {
-    /// Runs something in a transaction, once: it commits if that returns true, and is undone otherwise. Returns what it
-    /// returned.
+    /// Runs a function in a transaction, once. The transaction commits if the function returns true, and is undone
+    /// otherwise. Returns its result.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if it was chosen to end a deadlock, whatever it returned; [`Error::Nested`] if this thread runs one
-    /// already; why the node does not go on. Nothing is committed then, unless the error says that it may be.
+    /// [`Error::Conflict`] if a deadlock chose it, with any result; [`Error::Nested`] if this thread runs one already;
+    /// the reason for which the node stopped. Nothing is committed then, unless the error allows for a commit.
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
-    /// Has defaults in SQL computed so.
+    /// Sets the function that computes defaults in SQL.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>);
 }
@@ -68,7 +68,7 @@ impl Database {
         }
     }
 
-    /// The same, for what is done with tables of this process alone.
+    /// The same, for operations on tables of this process only.
     ///
     /// # Errors
     /// `0A000` if a node has the tables; `25006` if they are followed.
@@ -82,8 +82,8 @@ impl Database {
         }
     }
 
-    /// Lets threads run that wait for this processor ([`waiting::let_others_run`]), unless they may wait for this thread: it
-    /// has the stage, or a node's locks of pages. Returns true if it did.
+    /// Lets threads run that wait for this processor ([`waiting::let_others_run`]). Returns true if it did. It does not
+    /// if they may wait for this thread, which has the stage or a node's locks of pages.
     pub(crate) fn let_others_run(&self) -> bool {
         match self.store() {
             Store::Memory(tables) => tables.let_others_run(),
@@ -108,10 +108,10 @@ impl Database {
         }
     }
 
-    /// The version of what plans know, as a transaction sees it.
+    /// The version of the catalogue that plans depend on, as a transaction sees it.
     pub(crate) fn version_in(&self, tx: &dyn WriteTarget) -> u64 {
         match tx.version() {
-            // Of what was undone here no plan is left.
+            // No plan of undone definitions is left here.
             Some(version) => version << OWN_BITS | self.version() & ((1 << OWN_BITS) - 1),
             None => self.version(),
         }
@@ -121,7 +121,7 @@ impl Database {
     /// that serves others steps aside.
     ///
     /// # Errors
-    /// What `look` returns; that it was interrupted; why the node does not go on.
+    /// The error of `look`; an interruption; the reason for which the node stopped.
     pub(crate) fn look_at_node<R>(
         &self,
         node: &dyn NodeStore,
@@ -168,7 +168,7 @@ mod of_node {
         }
     }
 
-    /// How a transaction ends that does not commit.
+    /// The end of a transaction that does not commit.
     enum End {
         Undone,
         Node(NodeError),

@@ -1,7 +1,7 @@
-//! A result that is read from its snapshot in portions, for as long as its client takes.
+//! A result that is read from its snapshot in portions, as fast as its client takes them.
 //!
-//! Invariant: it reads one snapshot, so all its rows are of one state; at the bound on memory for snapshots that is ended,
-//! and the stream says so.
+//! Invariant: it reads one snapshot, so all its rows are of one state. If the bound on memory for snapshots ends that
+//! snapshot, the stream fails.
 
 mod portions;
 
@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A portion ends behind the row with which its texts and bytes take so much, so that rows of large values are few.
+/// The bytes of texts and bytes with which a portion ends, so that rows of large values are few.
 const PORTION_BYTES: usize = 1 << 20;
 
 /// Rows that are still to be read.
@@ -37,19 +37,19 @@ pub(crate) struct SnapshotStream {
     left: u64,
 }
 
-/// How far it has come.
+/// The position of the stream.
 #[derive(Debug)]
 enum Place {
     Scan(ScanPlace),
     Range(RangePlace),
 }
 
-/// How far it has come in an index: the last key, what tells it apart from others (what is no number equals itself there),
-/// and how many rows of it were met.
+/// The position in an index: the last key, and the number of rows with it that were met. `last_apart` distinguishes the
+/// key from others, and in it a NaN equals itself.
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,
-    /// The range is looser than the condition that it is made of.
+    /// True if the range has more rows than its condition.
     is_loose: bool,
     columns: Vec<usize>,
     last: Vec<Value>,
@@ -94,7 +94,7 @@ impl SnapshotStream {
         }))
     }
 
-    /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
+    /// Adds the next rows, at most `most`. Returns their number, and true if there may be more.
     ///
     /// # Errors
     /// A value that cannot be computed; `54000` if the snapshot was ended.
@@ -170,7 +170,7 @@ fn place_of(
         Path::Range(path) => {
             let schema = Source::schema(&&**snapshot.space(), access.table);
             let columns = schema.and_then(|schema| key_of(&schema, &path.index));
-            // One that has several ranges is read as a whole.
+            // Several ranges are read as a whole.
             match (columns, path.only_range(with)?) {
                 (Some(columns), Some((range, is_loose))) => Some(Place::Range(RangePlace {
                     range,
@@ -195,7 +195,7 @@ fn key_of(schema: &Schema, index: &str) -> Option<Vec<usize>> {
 }
 
 impl RangePlace {
-    /// Goes on. Returns whether it came to the end.
+    /// Continues the walk. Returns true at the end.
     fn walk(
         &mut self,
         source: &dyn Source,
@@ -205,7 +205,7 @@ impl RangePlace {
     ) -> Result<bool, SqlError> {
         let mut range = self.range.clone();
         if !self.last.is_empty() {
-            // From the last key on, whose rows that were met are met again first.
+            // The walk continues at the last key, and first meets its rows again.
             let from = Bound::Included(self.last.clone());
             match range.backward {
                 true => range.upper = from,

@@ -1,4 +1,4 @@
-//! The numbers and names of tables, views, sequences and indexes, for a statement that has them as values: `regclass`.
+//! The numbers and names of tables, views, sequences and indexes, for statements with values of type `regclass`.
 
 use crate::error::SqlError;
 use crate::names::quoted;
@@ -14,7 +14,7 @@ pub(crate) struct TableNames {
 }
 
 impl TableNames {
-    /// Adds one, unless there is one of the name.
+    /// Adds a relation, unless the name is known.
     pub fn add(&mut self, kept: String, number: u32) {
         if !self.numbers.contains_key(&kept) {
             self.names.insert(number, kept.clone());
@@ -36,7 +36,7 @@ impl TableNames {
         Ok(found.and_then(|kept| self.numbers.get(&kept)).copied())
     }
 
-    /// A relation's name as SQL writes it: with its schema, if another one is found without.
+    /// A relation's name in SQL: with its schema, if the name alone finds another one.
     pub fn name(&self, path: &SearchPath, number: u32) -> Option<String> {
         let kept = self.names.get(&number)?;
         Some(match self.finds(path, kept) {
@@ -45,7 +45,7 @@ impl TableNames {
         })
     }
 
-    /// True if a relation is found by its name alone; none if there is none of the number.
+    /// True if a relation is found by its unqualified name; none without a relation of the number.
     pub fn is_visible(&self, path: &SearchPath, number: u32) -> Option<bool> {
         let kept = self.names.get(&number)?;
         Some(self.finds(path, kept))

@@ -1,11 +1,11 @@
-//! Temporary tables: tables of a schema that is a session's own, and is dropped with it.
+//! Temporary tables: tables in a schema of the session, which is dropped with it.
 //!
-//! They are tables as any other, kept as `pg_temp_N.name`, with what that costs. The session's schema is made with the first
-//! of them. It is dropped when the session ends ([`Database::drop_temporary`]), and if the process ended before that, when
-//! SQL is next spoken to the database ([`Database::forget_temporary`]). Whatever happens in between is a transaction's: a
-//! table that is made in one which is undone was never there.
+//! They are ordinary tables, kept as `pg_temp_N.name`, with the same cost. The session's schema is made with its first
+//! temporary table. It is dropped when the session ends ([`Database::drop_temporary`]). If the process ended before
+//! that, the next opening for SQL drops it ([`Database::forget_temporary`]). Temporary tables are transactional: if a
+//! transaction is undone, its tables are undone, too.
 //!
-//! `ON COMMIT` is in the table's notes, and is done in the transaction that commits ([`at_commit`]).
+//! `ON COMMIT` is in the table's notes, and runs in the transaction that commits ([`at_commit`]).
 
 use crate::database::Database;
 use crate::define::{drop_broken, drop_kept, drop_schema, empty};
@@ -22,7 +22,7 @@ use crate::virtual_tables::relations;
 use crate::write_target::WriteTarget;
 use sardonyx::{Durability, Tables, Transaction};
 
-/// The temporary tables of a schema to which a commit does something.
+/// The temporary tables of a schema on which a commit has an effect.
 fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
     let mut found = Vec::new();
     for relation in relations(source)? {
@@ -35,11 +35,11 @@ fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>
     Ok(found)
 }
 
-/// Does what `ON COMMIT` says of the tables of a session's schema, in the transaction that commits. Returns whether it
-/// changed what there is.
+/// Runs `ON COMMIT` for the tables of a session's schema, in the transaction that commits. Returns true if it changed
+/// the catalogue.
 ///
 /// # Errors
-/// `2BP01` if something that stays needs a table that goes; what the engine says.
+/// `2BP01` if a lasting object needs a dropped table; an error of the engine.
 pub(crate) fn at_commit(
     tx: &mut dyn WriteTarget,
     database: &Database,
@@ -81,7 +81,7 @@ pub(crate) fn at_commit(
     Ok(true)
 }
 
-/// Drops a session's schema with all that is in it, if it is there.
+/// Drops a session's schema with all of its objects, if it exists.
 fn drop_all_of(
     tx: &mut Transaction<'_>,
     schema: &str,
@@ -95,8 +95,8 @@ fn drop_all_of(
 }
 
 impl Database {
-    /// Drops the temporary tables of a session. Nothing waits until that is durable: what is left is dropped when the
-    /// database is next opened.
+    /// Drops the temporary tables of a session, without waiting until that is durable. The next opening drops those
+    /// that are left.
     ///
     /// # Errors
     /// The engine's.
@@ -119,17 +119,16 @@ impl Database {
     /// Drops the temporary tables that sessions of an earlier process left.
     ///
     /// # Errors
-    /// The engine's; `XX001` if what is stored cannot be read.
+    /// The engine's; `XX001` if an object cannot be read.
     pub(crate) fn forget_temporary(&self, tables: &Tables) -> Result<(), SqlError> {
         let left = tables.read(|view| Ok(schemas(view)))??;
         for (schema, number) in left {
-            // One without an object was made by no session: a program named its table so.
+            // No session made a schema without an object: a program named its table so.
             if !is_temporary(&schema) || number.is_none() {
                 continue;
             }
             match self.drop_temporary(&schema) {
-                // A database whose log is full is to be read all the same. Then they are dropped later, and are no new
-                // session's.
+                // A database whose log is full can still be read. They are dropped later, and no new session gets them.
                 Err(error) if is_full(&error) => {
                     if let Some(number) = number_of_temporary(&schema) {
                         self.sessions_begin_behind(number);
@@ -142,7 +141,7 @@ impl Database {
     }
 }
 
-/// True if there is no room for what was to be done.
+/// True if there was no room for the change.
 fn is_full(error: &SqlError) -> bool {
     [code::PROGRAM_LIMIT, code::DISK_FULL, code::OUT_OF_MEMORY].contains(&error.code)
 }

@@ -1,5 +1,5 @@
-//! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
-//! writes, [`decode_text`] reads as the same value.
+//! Values in PostgreSQL's text format: ISO dates, `t` and `f`, `\x` for bytes. [`decode_text`] reads the text of
+//! [`encode_text`] as the same value.
 
 pub(crate) mod datetime;
 mod moments;
@@ -21,8 +21,8 @@ use std::fmt::Write;
 /// Reads a value of a type from PostgreSQL's text format.
 ///
 /// # Errors
-/// `22P02` if the text is none, `22021` if it has the character 0, `22007` where it is to be a date or a time, `22003` if it
-/// is out of the type's range, `22008` for dates.
+/// `22P02` if the text is no such value, `22021` if it has the character 0, `22007` if it is no date or time. `22003`
+/// if the value is out of the type's range, `22008` for dates.
 pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     if text.contains('\0') {
         return Err(SqlError::new(
@@ -111,7 +111,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     }
 }
 
-/// What a `"char"` keeps of a text.
+/// The part of a text that `"char"` keeps.
 fn first_character(text: &str) -> &str {
     let end = text.chars().next().map_or(0, char::len_utf8);
     text.get(..end).unwrap_or_default()
@@ -121,7 +121,7 @@ fn stored_text(text: &str) -> Result<Value, SqlError> {
     Ok(Value::Text(text.to_string()))
 }
 
-/// True if a float is not the number of its text, which is too large or too small.
+/// True if a float is not the number of its text, since that is too large or too small.
 fn is_out_of_range(value: f64, text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let mut digits = mantissa.bytes().filter(u8::is_ascii_digit).peekable();
@@ -179,7 +179,7 @@ fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
         _ => (false, text),
     };
     const SCALE_MAX: u8 = 38;
-    // No scale: there are more digits behind the point than can be counted.
+    // Without a scale, there are more digits behind the point than can be counted.
     let (mut units, mut scale, mut point, mut any) = (0_i128, Some(0_u8), false, false);
     for byte in digits.bytes() {
         match byte {
@@ -279,7 +279,7 @@ pub(crate) fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// That a text is no value of a type.
+/// The error of a text that is no value of a type.
 #[cold]
 pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
     no_value(code::INVALID_TEXT, kind, text)
@@ -363,7 +363,7 @@ pub(crate) fn encode_text_in(
     }
 }
 
-/// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.
+/// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the caller's format marks it.
 pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
     match (*value, kind) {
         (ValueRef::Null, _) => {}
@@ -381,7 +381,7 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         }
         (ValueRef::Int(value), SqlType::Enum(of)) => match of.label(value) {
             Some(label) => out.push_str(label),
-            // Another program stored a number that is no label's.
+            // Another program stored a number without a label.
             None => encode_integer(value, out),
         },
         (ValueRef::Int(value), _) => encode_integer(value, out),
@@ -442,7 +442,7 @@ pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
     }
     let mut text = String::new();
     let value = match (kind, value) {
-        // Of a column without a scale, whose zeros fill it.
+        // A number of a column without a scale is stored with zeros behind it.
         (SqlType::Numeric, ValueRef::Decimal(units, FREE_SCALE)) => {
             let (units, scale) = without_zeros(units, FREE_SCALE);
             ValueRef::Decimal(units, scale)

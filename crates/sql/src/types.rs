@@ -1,4 +1,4 @@
-//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
+//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and the engine's types for them.
 
 mod enums;
 pub(crate) mod functions;
@@ -162,7 +162,7 @@ pub enum SqlType {
     Enum(EnumType),
     /// Arrays of one
     EnumArray(EnumType),
-    /// Of a literal in quotes, or a null, of which nothing is known yet.
+    /// The type of a literal in quotes, or a null, before it is known.
     Unknown,
     /// `void`: of functions that return nothing
     Void,
@@ -176,7 +176,7 @@ pub struct TypeSpec {
     /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
     /// second's fraction.
     pub modifier: i32,
-    /// Of a text.
+    /// The collation of a text.
     pub collation: Collation,
 }
 
@@ -198,7 +198,7 @@ impl SqlType {
         }
     }
 
-    /// The number by which functions are passed it: in this process it tells types of all databases apart.
+    /// The number by which functions get it: it is unique among the types of all databases of this process.
     pub(crate) fn number(self) -> u32 {
         match self {
             SqlType::Enum(of) => of.number(false),
@@ -222,7 +222,7 @@ impl SqlType {
         found.map(|(kind, ..)| *kind)
     }
 
-    /// The type with this name, as SQL or the catalogue has it.
+    /// The type of a name in SQL or the catalogue.
     pub fn named(name: &str) -> Option<SqlType> {
         SqlType::all().find(|kind| kind.name() == name || kind.internal_name() == name)
     }
@@ -300,7 +300,7 @@ impl SqlType {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
-    /// The type of arrays of values of this one: of those that have none, of their texts.
+    /// The type of arrays of this type's values; without one, the type of arrays of their texts.
     pub(crate) fn array(self) -> SqlType {
         let found = ARRAYS.iter().find(|(element, ..)| *element == self);
         match (found, self) {
@@ -377,7 +377,8 @@ impl SqlType {
         self.bound().is_some()
     }
 
-    /// The type of single values without parts: of an array's elements, of a range's bounds, of an array of ranges' bounds.
+    /// The type of single values without parts: of an array's elements, of a range's bounds, of bounds in an array of
+    /// ranges.
     pub(crate) fn single(self) -> SqlType {
         let one = self.element().unwrap_or(self);
         one.bound().unwrap_or(one)
@@ -422,7 +423,7 @@ impl SqlType {
         )
     }
 
-    /// The category that `pg_type` has it in.
+    /// The category in `pg_type`.
     pub(crate) fn category(self) -> char {
         match self {
             SqlType::Bool => 'B',
@@ -439,7 +440,7 @@ impl SqlType {
         }
     }
 
-    /// True for the type of its category that is taken where several will do.
+    /// True for the preferred type of its category.
     pub(crate) fn is_preferred(self) -> bool {
         matches!(
             self,
@@ -480,7 +481,7 @@ impl SqlType {
         }
     }
 
-    /// The type of what a column of the engine has.
+    /// The type for a column of the engine.
     pub fn of_stored(stored: Type) -> TypeSpec {
         let numeric = |scale: u8| (38 << 16 | i32::from(scale)) + 4;
         let (kind, modifier) = match stored {
@@ -524,7 +525,7 @@ impl TypeSpec {
         TypeSpec { collation, ..self }
     }
 
-    /// The limit that it sets to values.
+    /// The limit of its values.
     pub fn limit(self) -> Limit {
         Limit::of(self.kind.oid(), self.modifier)
     }
@@ -578,7 +579,7 @@ impl TypeSpec {
             && is_least(precision(self), precision(other).or(Some(38)))
     }
 
-    /// True if one of both has values that are stored as texts or bytes, but are none.
+    /// True if one of them has values that are stored as texts or bytes of a form.
     fn is_form_of_other(self, other: TypeSpec) -> bool {
         let is_it = |spec: TypeSpec| match spec.stored() {
             Type::Text => !spec.kind.is_text(),
@@ -588,7 +589,7 @@ impl TypeSpec {
         is_it(self) || is_it(other)
     }
 
-    /// What the engine stores for it.
+    /// The engine's type for it.
     pub fn stored(self) -> Type {
         match self.kind {
             SqlType::Bool => Type::Bool,
@@ -621,7 +622,7 @@ impl TypeSpec {
         }
     }
 
-    /// How it is written in SQL: `numeric(10,2)`.
+    /// The name in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
         if let Some(element) = self.kind.element().filter(|_| self.modifier >= 0) {
             return format!("{}[]", TypeSpec::new(element, self.modifier).to_sql());

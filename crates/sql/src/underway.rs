@@ -1,4 +1,4 @@
-//! Reading beside the long statement that has the serial stage, and what ends statements that run.
+//! Reads beside a long statement in the serial stage, and the interruption of running statements.
 
 use crate::database::Database;
 use crate::error::SqlError;
@@ -16,7 +16,7 @@ impl Database {
         self.tables().is_some_and(|tables| tables.has_long())
     }
 
-    /// True if reads that need not see a transaction's own changes go on in another state than the serial stage has.
+    /// True if reads that need not see a transaction's own changes continue in another state than the serial stage's.
     pub(crate) fn has_long_statement(&self) -> bool {
         self.has_long()
     }
@@ -24,14 +24,14 @@ impl Database {
     /// Waits for a turn of the serial stage.
     ///
     /// # Errors
-    /// That the wait was interrupted; the engine's.
+    /// An interruption of the wait; the engine's.
     pub(crate) fn turn(&self, interrupt: &Arc<Interrupt>) -> Result<Turn<'_>, SqlError> {
         let tables = self.tables_in_memory("a turn of the serial stage")?;
         Ok(interruptible(interrupt, None, || tables.turn())?)
     }
 
-    /// Waits for a turn, or takes the state from before the long statement that has it; of tables that are followed, the
-    /// newest state. `interrupt`: as of [`Tables::reach`].
+    /// Waits for a turn, or takes the state from before the long statement that has it. For tables that are followed,
+    /// takes the newest state. `interrupt`: as for [`Tables::reach`].
     ///
     /// # Errors
     /// As [`Database::turn`]; as [`Followed::committed`].
@@ -46,7 +46,7 @@ impl Database {
         Ok(tables.reach(interrupt)?)
     }
 
-    /// The newest state that can be had without waiting for a long statement. It may not be durable yet
+    /// The newest state that does not need to wait for a long statement. It may not be durable yet
     /// ([`Database::durable`]).
     ///
     /// # Errors
@@ -60,25 +60,25 @@ impl Database {
             .committed(Some(interrupt))?)
     }
 
-    /// Waits until all of such a state is durable.
+    /// Waits until such a state is durable.
     ///
     /// # Errors
     /// The log's.
     pub(crate) async fn durable(&self, committed: &Committed) -> Result<(), SqlError> {
         match self.tables() {
             Some(tables) => Ok(tables.durable(committed.group).await?),
-            // Of what is followed only what is durable is seen.
+            // Only durable changes of a followed database are seen.
             None => Ok(()),
         }
     }
 }
 
-/// Looks whether the statement is to end that runs on this thread: a procedure of a program that takes long asks from time
-/// to time, and returns the error.
+/// Checks if the statement on this thread has to end. A procedure of a program that takes long calls this from time to
+/// time, and returns the error.
 ///
 /// # Errors
-/// Why it is: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server and of
-/// the connection.
+/// The reason: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server
+/// and of the connection.
 pub fn check_interrupted() -> Result<(), SqlError> {
     match interruption() {
         None | Some(Reason::Elsewhere) => Ok(()),

@@ -1,7 +1,7 @@
 //! Types that users define, as the database keeps them and as statements name them.
 //!
-//! All of them are one object of `sql.objects`, so that a statement is planned with one lookup however many there are, and
-//! where there is none the lookup is all that they cost.
+//! All of them are one object of `sql.objects`. So a statement is planned with one lookup, however many there are. A
+//! database without any pays for the lookup only.
 
 mod labels;
 
@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 /// The name of the object.
 const ALL: &str = "all";
-/// The first of the types' numbers in the catalogue; each type has two, the second of its arrays, and each label one.
+/// The first number of types in the catalogue. A type has two numbers, the second for its arrays, and each label has
+/// one.
 const FIRST_OID: u32 = 8 << 24;
 
 /// A type as the database keeps it.
@@ -32,7 +33,7 @@ const FIRST_OID: u32 = 8 << 24;
 pub(crate) struct UserType {
     /// Its number in `pg_type`; the next one is that of its arrays.
     pub oid: u32,
-    /// Of an enum, in their order.
+    /// The labels of an enum, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
     /// It is a domain.
@@ -77,13 +78,13 @@ pub(crate) struct UserTypes {
 }
 
 impl UserTypes {
-    /// Those of a database.
+    /// The types of a database.
     ///
     /// # Errors
     /// An error of reading the tables.
     pub fn of(source: &dyn Source) -> Result<Arc<UserTypes>, SqlError> {
         thread_local! {
-            /// The text that was read last, which most often is read again.
+            /// The text of the last read, which is most often the next one, too.
             static LAST: RefCell<(String, Arc<UserTypes>)> = RefCell::default();
         }
         let Some(body) = object(source, kind::TYPES, ALL)? else {
@@ -147,7 +148,7 @@ impl UserTypes {
         Ok(TypeSpec::new(kind, modifier))
     }
 
-    /// So many free numbers, one behind the other.
+    /// Free consecutive numbers.
     pub fn free_oids(&self, count: u32) -> u32 {
         let used = self.types.values().flat_map(|there| {
             let labels = there.labels.iter().map(|label| label.oid);
@@ -181,12 +182,12 @@ impl UserType {
     }
 }
 
-/// True if a number of the catalogue is one that users' types have.
+/// True if a number of the catalogue belongs to a user's type.
 pub(crate) fn is_of_user(oid: u32) -> bool {
     oid >= FIRST_OID
 }
 
-/// The meaning of types and literals in a statement: the types that it may name, where it looks for them, and the session's
+/// The meaning of types and literals in a statement: the types that it may name, its search path, and the session's
 /// time zone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeNames {
@@ -197,7 +198,7 @@ pub(crate) struct TypeNames {
 }
 
 impl TypeNames {
-    /// Those of a database, of a session that looks up names so.
+    /// The types of a database, for a session with a search path.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -217,7 +218,7 @@ impl TypeNames {
         })
     }
 
-    /// Those of a database, named as what is kept there names them: with their schemas, or without `public`.
+    /// The types of a database, named as kept objects name them: with their schemas, or without `public`.
     pub fn all(types: &Arc<UserTypes>) -> TypeNames {
         TypeNames {
             types: types.clone(),
@@ -225,7 +226,7 @@ impl TypeNames {
         }
     }
 
-    /// None but PostgreSQL's own, with literals that are read in a zone; in UTC if there is none.
+    /// PostgreSQL's own types only, with literals read in a zone; in UTC if there is none.
     pub fn in_zone(zone: Option<&SessionZone>) -> TypeNames {
         TypeNames {
             zone: zone.cloned(),
@@ -233,7 +234,7 @@ impl TypeNames {
         }
     }
 
-    /// The same for texts that are kept, whose dates have the month first.
+    /// The same for kept texts, whose dates have the month first.
     pub fn with_month_first(mut self) -> TypeNames {
         self.zone = SessionZone::in_order(self.zone, DateOrder::default());
         self
@@ -287,7 +288,7 @@ impl NamedTypes for TypeNames {
 }
 
 impl TypeNames {
-    /// The domain that a type is, with its name and its number.
+    /// The domain of a type, with its name and its number.
     pub fn domain(&self, of: &DataType) -> Option<(&str, u32, &DomainDefinition)> {
         let DataType::Custom(name, _) = of else {
             return None;

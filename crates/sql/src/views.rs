@@ -1,12 +1,12 @@
-//! Views: queries with a name, of which statements read as of tables. A view stands in the database as its text, and is
-//! planned at each place that names it, as a query in `FROM` is: what the statement asks of its rows goes into it.
+//! Views: named queries that statements read like tables. The database keeps a view as its text. It is planned at each
+//! place that names it, as a query in `FROM` is: the statement's conditions on its rows go into it.
 //!
-//! A view has the columns that it had when it was created, by their names: a column that a table gets later is none of a
-//! view of `*`. Its tables are read with all rights: whoever may read the view may read what it gives, and who creates it
-//! must be able to read them.
+//! A view has the columns that it had when it was created, by their names: a view of `*` does not get later columns.
+//! Its tables are read with all rights: the right to read the view includes its rows. The creator needs the right to
+//! read the tables.
 //!
-//! Invariant: every view can be planned. What would change that (a table that is dropped, a column that is renamed) is
-//! refused, or drops the view as well where `CASCADE` is said; [`crate::plan::views::broken`] finds it by planning them.
+//! Invariant: every view can be planned. A change that would break one (a dropped table, a renamed column) is refused,
+//! or drops the view with `CASCADE`. [`crate::plan::views::broken`] finds it by planning the views.
 
 use crate::error::SqlError;
 use crate::relation::{kind, object, objects, parsed};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// A view as it is stored.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct ViewDefinition {
-    /// The columns: what the query calls them, and what the view does.
+    /// The columns: their names in the query, and in the view.
     pub columns: Vec<(String, String)>,
     /// The query.
     pub query: String,

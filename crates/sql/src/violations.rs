@@ -1,8 +1,8 @@
 //! Violated constraints in PostgreSQL's terms: the words, the detail, and the names that programs match.
 //!
-//! An error of the engine has tables, names and values; how values are written, and what a primary key is called, is known
-//! by the tables' notes. So it is told in two steps: [`SqlError::from`] has what the engine says, and [`explained`] adds
-//! the rest once, where the statement ends.
+//! An error of the engine has tables, names and values. The tables' notes have the rest: the format of values and the
+//! name of a primary key. So the text is made in two steps: [`SqlError::from`] has the engine's text, and [`explained`]
+//! adds the rest once, where the statement ends.
 
 use crate::error::{KeyName, SqlError, Violation};
 use crate::index_names::{key_name, key_names};
@@ -17,7 +17,7 @@ use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};
 /// The longest value in the detail of an error, in bytes.
 const VALUE_BYTES_MAX: usize = 64;
 
-/// Adds to an error what the tables' notes say of the constraint that it violates.
+/// Adds to an error the details from the tables' notes of the violated constraint.
 #[cold]
 pub(crate) fn explained(source: &dyn Source, mut error: SqlError) -> SqlError {
     if let Some(violation) = error.take_violation() {
@@ -155,7 +155,7 @@ fn not_present(
     )
 }
 
-/// The error of a foreign key that is added to a table and does not hold there: the table has it no more.
+/// The error of a foreign key that is added to a table and does not hold: the table no longer has it.
 #[cold]
 pub(crate) fn of_new_reference(
     mut error: SqlError,

@@ -38,10 +38,11 @@ use std::collections::BTreeMap;
 const PG_CATALOG: u32 = 11;
 const PUBLIC: u32 = 2200;
 const INFORMATION_SCHEMA: u32 = 13_000;
-/// The first number of schemas that users made; of those that are there since tables are in them.
+/// The first number of schemas that users made.
 const OF_USERS: u32 = 5 << 24;
+/// The first number of schemas that exist because of their tables.
 const IMPLIED: u32 = 6 << 24;
-/// The number of who owns everything.
+/// The number of the owner of all objects.
 const OWNER: u32 = 10;
 
 /// The numbers of schemas by their names.
@@ -63,7 +64,7 @@ fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError
     Ok(numbers)
 }
 
-/// The number of the schema of something, by the name under which that is kept.
+/// The number of an object's schema, from the object's kept name.
 fn number_of_schema(numbers: &BTreeMap<String, u32>, kept: &str) -> u32 {
     numbers.get(schema_of(kept)).copied().unwrap_or(PUBLIC)
 }
@@ -79,7 +80,7 @@ fn oid(oid: u32) -> Value {
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;
 
-/// A table whose rows are computed of a state of the tables.
+/// A table whose rows are computed from a state of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualTable {
     pub schema: &'static str,
@@ -89,7 +90,7 @@ pub(crate) struct VirtualTable {
     pub contents: Contents,
 }
 
-/// What computes the rows of a virtual table.
+/// The function that computes the rows of a virtual table.
 pub(crate) type ComputeRows = fn(&dyn Source, &Environment<'_>) -> Result<VirtualRows, SqlError>;
 
 /// The rows of a virtual table: computed, or those of a query over other virtual tables.
@@ -117,14 +118,14 @@ impl VirtualTable {
     }
 }
 
-/// The virtual table of a name, in a schema if it is said.
+/// The virtual table of a name, in a schema if it is given.
 pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
     let tables = all();
     tables.into_iter().find(|table| {
         table.name == name
             && match schema {
                 Some(schema) => table.schema == schema,
-                // As if it stood first in the search path.
+                // It counts as the first schema of the search path.
                 None => table.schema == "pg_catalog",
             }
     })

@@ -1,4 +1,4 @@
-//! The transaction that a statement changes rows in: of any store of rows. Statements on data know no other.
+//! The transaction in which a statement changes rows, in any store of rows. Statements on data know no other.
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -14,24 +14,24 @@ use sardonyx_storage::page::Address;
 /// Decides which held references are checked.
 pub(crate) type DueOf<'d> = &'d dyn Fn(&HeldReference) -> Due;
 
-/// A transaction on tables, to read and to change.
+/// A transaction that reads and changes tables.
 pub(crate) trait WriteTarget: Source {
-    /// Inserts a row: of columns that are not set, their defaults.
+    /// Inserts a row. Columns that are not set get their defaults.
     ///
     /// # Errors
     /// An error of the engine.
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
 
-    /// Checks a new row, before it is looked at whether its key is there.
+    /// Checks a new row, before the look for its key.
     ///
     /// # Errors
-    /// What the engine says of its values.
+    /// An error of the engine about its values.
     fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Changes columns of the row at an address.
     ///
     /// # Errors
-    /// An error of the engine; that there is no row any more.
+    /// An error of the engine; there is no such row any more.
     fn update_at(&mut self, number: u16, at: Address, row: &RowWriter<'_>) -> Result<(), Error>;
 
     /// Changes columns of the row with a key. Returns false if there is no such row.
@@ -46,7 +46,7 @@ pub(crate) trait WriteTarget: Source {
     /// An error of the engine.
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
 
-    /// Deletes the row with a key, which comes again, or which another one replaces.
+    /// Deletes the row with a key, to put it back or replace it.
     ///
     /// # Errors
     /// An error of the engine.
@@ -55,25 +55,25 @@ pub(crate) trait WriteTarget: Source {
     /// The row at an address, if there is one.
     ///
     /// # Errors
-    /// What `each` returns; a row that cannot be read.
+    /// The error of `each`; a row that cannot be read.
     fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError>;
 
-    /// Marks how far the transaction has come.
+    /// Marks the present point of the transaction.
     fn mark(&mut self) -> Marked;
 
-    /// Undoes what the transaction did since it marked a place.
+    /// Undoes the changes since a mark.
     ///
     /// # Errors
     /// There is no such mark.
     fn return_to(&mut self, mark: Marked) -> Result<(), Error>;
 
-    /// Forgets a mark, and those that were made behind it.
+    /// Forgets a mark, and later ones.
     ///
     /// # Errors
     /// There is no such mark.
     fn release(&mut self, mark: Marked) -> Result<(), Error>;
 
-    /// References that do not hold are noted from now on, or refused at once again.
+    /// Notes references that do not hold from now on, or refuses them at once again.
     fn hold_references(&mut self, holds: bool);
 
     /// The references with notes.
@@ -85,17 +85,17 @@ pub(crate) trait WriteTarget: Source {
     /// The first values that violate one.
     fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error>;
 
-    /// Calls `act` with the texts that stand beside the rows.
+    /// Calls `act` with SQL's objects beside the rows.
     fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects));
 
-    /// Calls `act` with the transaction of tables in main memory that this is; false if it is none.
+    /// Calls `act` with this transaction on tables in main memory; false if it is another one.
     fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool;
 
-    /// The same transaction, if tables can be defined in it.
+    /// The same transaction, if it can define tables.
     fn define(&mut self) -> Option<&mut dyn DefineTarget>;
 
-    /// Rows that are found by their keys are about to be changed, or are not any more: a store that locks them does so for
-    /// that at once.
+    /// Rows found by their keys will be changed from now on, or no more: a store that locks rows locks them for a
+    /// change at once.
     fn change_found(&mut self, _changes: bool) {}
 
     /// The version of the catalogue that the transaction sees, if its store has one.
@@ -104,10 +104,10 @@ pub(crate) trait WriteTarget: Source {
     }
 }
 
-/// Does what only a transaction on tables in main memory can: to run a program's procedure.
+/// Runs a function that needs a transaction on tables in main memory, such as a program's procedure.
 ///
 /// # Errors
-/// `0A000` if it is none; what `act` returns.
+/// `0A000` if it is none; the error of `act`.
 pub(crate) fn in_tables<R>(
     tx: &mut dyn WriteTarget,
     act: impl FnOnce(&mut Transaction<'_>) -> Result<R, SqlError>,
@@ -121,10 +121,10 @@ pub(crate) fn in_tables<R>(
     })
 }
 
-/// Does something with the texts that stand beside the rows.
+/// Calls a function with SQL's objects beside the rows.
 ///
 /// # Errors
-/// What `act` returns.
+/// The error of `act`.
 pub(crate) fn with_objects(
     tx: &mut dyn WriteTarget,
     act: impl FnOnce(&mut dyn Objects) -> Result<(), SqlError>,

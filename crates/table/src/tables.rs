@@ -84,8 +84,8 @@ impl Tables {
         &self.index_names
     }
 
-    /// Notes of a table whose state or schema has changed whether its rows are checked when they change, and of those to
-    /// which it refers, or did, whether others refer to them; and the names of its indexes.
+    /// Updates the notes of a table whose state or schema has changed. It notes its kinds of checks, its generated
+    /// columns and the names of its indexes. For tables to which it refers, or did, it notes that others refer to them.
     pub fn note_references(&mut self, table: u16) {
         let state = self.all.get(usize::from(table)).and_then(Option::as_ref);
         let schema = state.map(|state| &*state.schema);

@@ -1,6 +1,6 @@
-//! Variance and standard deviation: sums of values and of their squares, computed as PostgreSQL does, so that the results have
-//! its digits. Of exact numbers the sums are exact (`numeric_stddev_internal`); of floats the squares of distances from the
-//! mean are summed (Youngs and Cramer, `float8_accum`), and depend on the order of the rows.
+//! Variance and standard deviation: sums of values and of their squares, computed as PostgreSQL does, so that the
+//! results have its digits. For exact numbers the sums are exact (`numeric_stddev_internal`). For floats the squares of
+//! distances from the mean are summed (Youngs and Cramer, `float8_accum`), and depend on the order of the rows.
 
 use crate::error::SqlError;
 use crate::types::SqlType;
@@ -12,9 +12,9 @@ use sardonyx::schema::{Value, ValueRef};
 /// Variance or standard deviation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spread {
-    /// Of rows that are a sample of all, and not all.
+    /// True if the rows are a sample of all.
     pub of_sample: bool,
-    /// The standard deviation: the root of the variance.
+    /// True for the standard deviation: the root of the variance.
     pub is_root: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Moments {
 }
 
 impl Moments {
-    /// Of values of a type.
+    /// The sums for values of a type.
     pub fn new(of: SqlType) -> Moments {
         match of {
             SqlType::Float4 | SqlType::Float8 => Moments::Float {
@@ -80,7 +80,7 @@ impl Moments {
         }
     }
 
-    /// The result of so many values; null if they are too few.
+    /// The result for a number of values; null if they are too few.
     ///
     /// # Errors
     /// `22003` if it is too large.

@@ -1,5 +1,5 @@
-//! Aggregates of an ordered set: `percentile_cont`, `percentile_disc` and `mode`, and what a row would have if it were among
-//! the others: `rank`, `dense_rank`, `percent_rank` and `cume_dist`. They are called with `WITHIN GROUP (ORDER BY …)`.
+//! Aggregates of an ordered set: `percentile_cont`, `percentile_disc` and `mode`. Those of a hypothetical row among the
+//! others: `rank`, `dense_rank`, `percent_rank` and `cume_dist`. They are called with `WITHIN GROUP (ORDER BY …)`.
 //!
 //! Source: SQL:2016, part 2, 10.9; PostgreSQL's documentation, 9.21 (aggregate functions).
 
@@ -43,13 +43,13 @@ pub(super) struct Member<'m> {
 }
 
 impl OrderedSet {
-    /// The aggregate that a call of this name is. Those that are window functions, too, are so with `WITHIN GROUP` only.
+    /// The aggregate of a call of this name. Window functions are aggregates only with `WITHIN GROUP`.
     pub fn of(function: &ast::Function, name: &str) -> Option<(&'static str, OrderedSet)> {
         let found = NAMES.into_iter().find(|(known, _)| *known == name);
         found.filter(|(_, set)| !function.within_group.is_empty() || !set.ranks())
     }
 
-    /// True if its arguments are a row that is placed among the others.
+    /// True if its arguments are a row to place among the others.
     pub fn ranks(self) -> bool {
         !matches!(
             self,
@@ -65,7 +65,7 @@ impl OrderedSet {
         )
     }
 
-    /// The type of the result for a type of the values; none if it takes no such values.
+    /// The type of the result for a type of values; none for values that it does not take.
     pub fn result(self, of: SqlType) -> Option<SqlType> {
         match self {
             OrderedSet::PercentileContinuous => {
@@ -159,14 +159,14 @@ fn mode(members: &[Member<'_>], order: &[SortKey]) -> Value {
         .map_or(Value::Null, |member| member.value.clone())
 }
 
-/// The first value that as large a part of the members does not exceed.
+/// The value at the end of the given part of the members.
 fn discrete(members: &[Member<'_>], fraction: f64) -> Value {
     let number = (fraction * members.len() as f64).ceil() as usize;
     let member = members.get(number.max(1) - 1);
     member.map_or(Value::Null, |member| member.value.clone())
 }
 
-/// The value at a part of the way from the first member to the last, between two of them if need be.
+/// The value at the given part of the way from the first member to the last, interpolated between two of them.
 fn continuous(members: &[Member<'_>], fraction: f64, of: SqlType) -> Result<Value, SqlError> {
     let place = fraction * (members.len() - 1) as f64;
     let (low, high) = (place.floor(), place.ceil());

@@ -1,6 +1,6 @@
-//! Aggregates of two floats: covariance, correlation, and the line that is nearest to points. Sums of squares of distances
-//! from the means are kept, as PostgreSQL keeps them (Youngs and Cramer, `float8_regr_accum`), so that results have its
-//! digits; they depend on the order of the rows.
+//! Aggregates of two floats: covariance, correlation, and linear regression. Sums of squares of distances from the
+//! means are kept, as in PostgreSQL (Youngs and Cramer, `float8_regr_accum`), so that results have its digits. They
+//! depend on the order of the rows.
 
 use crate::error::SqlError;
 use crate::types::SqlType;
@@ -34,7 +34,7 @@ impl Pair {
     }
 }
 
-/// The sums of the points that were taken.
+/// The sums of the added points.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Points {
     count: f64,
@@ -73,7 +73,7 @@ impl Points {
         Ok(())
     }
 
-    /// Infinite sums are those of infinite values, or too large.
+    /// A sum may be infinite for infinite values; otherwise it is too large.
     fn check(&mut self, before: &Points, y: f64, x: f64) -> Result<(), SqlError> {
         let was_x = !before.sum_x.is_infinite() && !x.is_infinite();
         let was_y = !before.sum_y.is_infinite() && !y.is_infinite();
@@ -90,7 +90,7 @@ impl Points {
         Ok(())
     }
 
-    /// The result; null of too few points, and where all are on a line that the result does not have.
+    /// The result; null for too few points, and if all are on a line for which it is undefined.
     pub fn finish(&self, of: Pair) -> Value {
         let count = self.count;
         if of == Pair::Count {

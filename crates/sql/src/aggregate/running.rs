@@ -1,4 +1,4 @@
-//! Aggregates on their way: what is kept of the rows that were taken.
+//! The running state of aggregates, to which rows are added.
 
 use super::moments::Moments;
 use super::ordered_set::Member;
@@ -18,7 +18,7 @@ use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// The most bytes of texts that `string_agg` puts together, and the like.
+/// The most bytes of texts that `string_agg` and similar aggregates collect.
 const STATE_BYTES_MAX: usize = 16 << 20;
 
 /// An aggregate on its way.
@@ -26,16 +26,16 @@ const STATE_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Accumulator {
     count: i64,
     value: Value,
-    /// Boxed: most aggregates have none of it, and there may be many groups.
+    /// It is boxed: most aggregates do not need it, and there may be many groups.
     more: Option<Box<More>>,
 }
 
 /// The state that some aggregates keep beside a value.
 #[derive(Clone, Debug, Default)]
 struct More {
-    /// Of variances.
+    /// The sums of variances.
     moments: Option<Moments>,
-    /// Of two floats.
+    /// The sums of two floats.
     points: Points,
     /// The different values.
     seen: HashSet<Vec<u8>>,
@@ -46,7 +46,7 @@ struct More {
     bytes: usize,
 }
 
-/// A value that is put together with others: its place in the order, and what stands before it.
+/// A value collected with others: its keys in the order, and the separator before it.
 #[derive(Clone, Debug)]
 struct Collected {
     keys: Vec<Value>,
@@ -63,7 +63,7 @@ impl Accumulator {
         }
     }
 
-    /// About how many bytes it keeps of the rows.
+    /// The bytes that it keeps of the rows, about.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.more.as_ref().map_or(0, |more| more.bytes)
@@ -178,13 +178,13 @@ impl Accumulator {
         Ok(())
     }
 
-    /// What was collected, put together.
+    /// Combines the collected values.
     fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
         let collected = self.more.iter().flat_map(|more| &more.collected);
         let mut parts: Vec<&Collected> = collected.collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
         if of.is_distinct && of.order.is_empty() {
-            // As they come when they are told apart by sorting.
+            // The order of PostgreSQL, which finds equal values by sorting.
             parts.sort_by(|a, b| {
                 let is_null = |part: &Collected| part.value == Value::Null;
                 let order = compare(a.value.as_ref(), b.value.as_ref());
@@ -263,7 +263,7 @@ impl Accumulator {
             }
             (None, ValueRef::Text(value), Value::Text(best)) if of.of == SqlType::Interval => {
                 let length = |text: &str| Interval::known(text).length();
-                // The last one of those that are as long.
+                // The last of several intervals of one length counts.
                 let kind = of.kind == AggregateKind::Minimum;
                 let last = if kind {
                     Ordering::Less
@@ -347,7 +347,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Takes what another one took of an aggregate that is mergeable.
+    /// Merges another accumulator of a mergeable aggregate.
     ///
     /// # Errors
     /// A number out of range.
@@ -422,7 +422,7 @@ fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError
     }
 }
 
-/// The bytes by which a row is told apart from others.
+/// The bytes that are equal for equal rows only.
 pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
     let mut key = Vec::new();
     row.iter()
@@ -430,7 +430,7 @@ pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
     key
 }
 
-/// Bytes that are the same for values that are equal, for sets and groups.
+/// Bytes that are the same for equal values, for sets and groups.
 pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
     let mut tagged = |tag: u8, bytes: &[u8]| {
         key.push(tag);
@@ -443,7 +443,7 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
         ValueRef::Int(value) => tagged(2, &value.to_le_bytes()),
         ValueRef::Decimal(units, scale) => {
             match crate::values::arithmetic::without_zeros(units, scale) {
-                // A whole number is the same as one of another type.
+                // Whole numbers of all types are alike.
                 (units, 0) => tagged(2, &units.to_le_bytes()),
                 (units, scale) => {
                     let mut bytes = units.to_le_bytes().to_vec();
@@ -453,7 +453,7 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
             }
         }
         ValueRef::Float(value) => {
-            // Both zeros are equal, and so are all that are no numbers.
+            // Both zeros are equal, and so are all NaNs.
             let bits = if value == 0.0 {
                 0
             } else if value.is_nan() {

@@ -1,5 +1,5 @@
-//! Arrays in binary: the number of dimensions, whether there are nulls, the type of the elements, the size and the first
-//! subscript of each dimension, then the elements with their lengths. An empty array has no dimension.
+//! Arrays in binary: the number of dimensions, a flag for nulls, the type of the elements. Then the size and the first
+//! subscript of each dimension, and the elements with their lengths. An empty array has no dimension.
 
 use super::{decode_binary, encode_field, malformed};
 use crate::error::{SqlError, code};
@@ -8,7 +8,7 @@ use crate::types::SqlType;
 use crate::values::arrays;
 use sardonyx::schema::Value;
 
-/// As many dimensions as an array of PostgreSQL's has.
+/// The most dimensions of an array, as in PostgreSQL.
 const DIMENSIONS_MAX: i32 = 6;
 
 /// Appends an array, which is a text.
@@ -44,12 +44,12 @@ pub(super) fn write(
 /// Reads an array.
 ///
 /// # Errors
-/// `22P03` if it is none, `42804` if its elements are of another type, `0A000` if it is a vector with other bounds than
-/// PostgreSQL's, `54000` if it has too many dimensions; those of its elements.
+/// `22P03` if it is no array, `42804` if its elements are of another type. `0A000` for a vector with other bounds than
+/// PostgreSQL's, `54000` for too many dimensions. The errors of its elements.
 pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
     let mut rest = Rest(bytes);
     let dimensions = rest.number()?;
-    // Clients set it or not, whether or not there are nulls.
+    // Some clients set the flag of nulls without nulls, others leave it out.
     if !matches!(rest.number()?, 0 | 1) {
         return Err(malformed("invalid array flags"));
     }
@@ -100,7 +100,7 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
             "a vector has one dimension, whose first subscript is 0",
         ));
     }
-    // Each has at least its length: what is reserved is no more than what was sent.
+    // Each element has at least its length, so the reserved memory is no larger than the message.
     let mut values = Vec::with_capacity(count.min(rest.0.len() / 4));
     for _ in 0..count {
         values.push(match rest.element()? {
@@ -124,7 +124,7 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
     }
 }
 
-/// What of an array is not read yet.
+/// The part of an array that is not read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn other_bytes_are_refused_by_their_codes() {
         let int4 = |numbers: &[i32]| code_of(SqlType::Int4Array, numbers);
-        // Of elements of another type, also if there are none.
+        // Another type of elements is an error, also without elements.
         assert_eq!(int4(&[1, 0, 25, 0, 1]), Err(code::DATATYPE_MISMATCH));
         assert_eq!(int4(&[0, 0, 20]), Err(code::DATATYPE_MISMATCH));
         assert_eq!(int4(&[0, 2, INT4]), Err(code::INVALID_BINARY));

@@ -4,7 +4,7 @@ use super::malformed;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
 
-/// The most digits of a numeric that is read: as many as 128 bits have.
+/// The most digits of a numeric: as many as 128 bits hold.
 const DIGITS_MAX: u16 = 38;
 const NEGATIVE: u16 = 0x4000;
 const NOT_A_NUMBER: u16 = 0xc000;

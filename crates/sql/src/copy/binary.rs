@@ -222,7 +222,7 @@ mod tests {
         out
     }
 
-    /// All tuples of bytes that come in pieces.
+    /// All tuples of bytes that arrive in pieces.
     fn decoded(pieces: &[&[u8]], width: usize) -> Result<Vec<Vec<Option<Vec<u8>>>>, SqlError> {
         let (mut tuples, mut buffer, mut found) = (Tuples::new(width), Vec::new(), Vec::new());
         for piece in pieces {

@@ -1,4 +1,4 @@
-//! `COMMENT ON` of all that has a comment.
+//! `COMMENT ON` for all objects with a comment.
 
 use super::Writing;
 use crate::error::SqlError;
@@ -11,8 +11,8 @@ use crate::source::Source;
 use crate::views::views;
 
 impl Writing<'_> {
-    /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
-    /// of any name.
+    /// The comments. The comment of the database is a remark: its statement would name the database, and this text is
+    /// for one of any name.
     pub(super) fn comments(
         &mut self,
         source: &dyn Source,

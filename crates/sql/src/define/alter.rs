@@ -361,7 +361,7 @@ fn alter_column(
                 }
                 _ => value.to_string(),
             }));
-            // It still goes with the column.
+            // The sequence still belongs to the column.
             of.owned.extend(of.sequence.take());
             draw_of_own(of, column.spec.kind)?;
         }

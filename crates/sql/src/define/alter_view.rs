@@ -1,4 +1,4 @@
-//! `ALTER VIEW`, and `ALTER TABLE` of what is no table: PostgreSQL lets both name views and sequences.
+//! `ALTER VIEW`, and `ALTER TABLE` of a view or a sequence, which PostgreSQL allows.
 
 use super::create::check_new_name;
 use super::drop::not_a_table;
@@ -31,7 +31,8 @@ enum Change {
 /// Runs `ALTER VIEW` and `ALTER MATERIALIZED VIEW`.
 ///
 /// # Errors
-/// `42P01` if there is no such view, `42809` for what is no view; `42P07` if the new name is taken; `0A000` for other changes.
+/// `42P01` if there is no such view, `42809` for another kind of object; `42P07` if the new name is taken; `0A000` for
+/// other changes.
 pub(super) fn view(
     tx: &mut dyn DefineTarget,
     alter: &AlterView,
@@ -190,7 +191,7 @@ fn of_view(
     Ok(())
 }
 
-/// A new name, which has no schema: what it names stays in its schema.
+/// A new name, without a schema: the object stays in its schema.
 fn unqualified(name: &ObjectName) -> Result<String, SqlError> {
     match name.0.len() {
         0 | 1 => schema_name(name),

@@ -396,7 +396,7 @@ fn refuse(constraint: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that a primary key has no unsupported clauses, and says when it is checked.
+/// Checks that a primary key has no unsupported clauses, and returns the time of its check.
 ///
 /// # Errors
 /// `0A000` with the unsupported clause.
@@ -420,7 +420,7 @@ pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<Deferral, SqlE
     deferral(characteristics.as_ref())
 }
 
-/// Checks that a unique constraint has no unsupported clauses, and says when it is checked.
+/// Checks that a unique constraint has no unsupported clauses, and returns the time of its check.
 ///
 /// # Errors
 /// `0A000` with the unsupported clause.

@@ -225,7 +225,7 @@ pub(super) fn note_not_null(
 }
 
 /// Makes a column nullable that was declared `NOT NULL` when the table was created. The indexes and references on it
-/// are created anew, since nullable columns have other keys.
+/// are created again, since nullable columns have other keys.
 ///
 /// # Errors
 /// The engine's errors.

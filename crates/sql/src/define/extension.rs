@@ -1,7 +1,7 @@
-//! `CREATE EXTENSION` and `DROP EXTENSION`: a note of the extensions of PostgreSQL whose functions are here.
+//! `CREATE EXTENSION` and `DROP EXTENSION`: a note of an extension of PostgreSQL whose functions are built in.
 //!
-//! Programs create the extension before they call its functions, and look whether it is there. Its functions are known with
-//! and without it. An extension whose functions are not here is refused, as PostgreSQL refuses one that is not installed.
+//! Programs create the extension before they call its functions, and check that it exists. Its functions are known with
+//! and without it. An extension that is not built in is refused, as PostgreSQL refuses one that is not installed.
 
 use super::options::skipped;
 use crate::define_target::DefineTarget;
@@ -24,8 +24,8 @@ fn known_names() -> String {
 /// Runs `CREATE EXTENSION`.
 ///
 /// # Errors
-/// `0A000` for an extension that is not here, another version or another schema than `public`; `42710` if it is created, or if
-/// a type of a user has the name of its type.
+/// `0A000` for an extension that is not built in, another version, or another schema than `public`. `42710` if it
+/// exists, or if a type of a user has the name of its type.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateExtension,

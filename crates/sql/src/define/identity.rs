@@ -25,7 +25,7 @@ fn called(relation: &Relation, column: &RelationColumn) -> String {
     )
 }
 
-/// Gives a column a sequence. Existing rows keep their numbers, and the sequence begins where its options say.
+/// Gives a column a sequence. Existing rows keep their numbers, and the sequence begins at the number in its options.
 ///
 /// # Errors
 /// `55000` if the column has an identity or a default, or may be null; `22023` for types without numbers.

@@ -92,7 +92,7 @@ pub(crate) fn create(
     Ok(complete)
 }
 
-/// Notes the query of a materialized view, `None` while it is filled, and whether it has its rows.
+/// Notes the query of a materialized view, `None` while it is filled, and true if it has its rows.
 fn keep_query(
     tx: &mut dyn WriteTarget,
     name: &str,

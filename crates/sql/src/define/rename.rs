@@ -1,7 +1,7 @@
 //! `ALTER INDEX … RENAME TO` and `ALTER TABLE … RENAME CONSTRAINT`.
 //!
-//! In main memory an index keeps its tree, so that a rename takes as long for many rows as for none. Notes of the index, and of
-//! the constraint that it is, go with it.
+//! In main memory an index keeps its tree, so a rename takes the same time for many rows as for none. The notes of the
+//! index and of its constraint are renamed with it.
 
 use super::create::{constraint_exists, exists, is_taken};
 use crate::declared::put_notes;

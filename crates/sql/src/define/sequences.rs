@@ -1,11 +1,11 @@
 //! `CREATE` and `ALTER SEQUENCE`, and sequences that belong to a column.
 //!
-//! A column draws of its own sequence, as `serial` and identities do, or only has it dropped with itself (`OWNED BY`). A dump
-//! of PostgreSQL names the owner of a sequence first and sets the column's default later: then the column draws of it, as if
-//! it had been declared `serial`.
+//! A column draws of its own sequence, as `serial` and identities do, or the sequence is only dropped with the column
+//! (`OWNED BY`). A dump of PostgreSQL names the owner of a sequence first, and sets the column's default later. From
+//! then on the column draws of it, as if declared `serial`.
 //!
-//! Invariants: a sequence has at most one owner. One that changes without `RESTART` never draws a number twice: others may
-//! draw of it until the change commits, and it goes on behind their numbers.
+//! Invariants: a sequence has at most one owner. A sequence that changes without `RESTART` draws no number twice:
+//! others may draw of it until the change commits, and it continues after their numbers.
 
 use super::constraint::notes_of_column;
 use super::create::{check_new_name, exists, is_taken};
@@ -70,7 +70,8 @@ pub(super) fn create(
 /// Runs `ALTER SEQUENCE`.
 ///
 /// # Errors
-/// `42P01` if there is no such sequence; `42P07` if the new name is taken; `42501` if it may not be changed; invalid options.
+/// `42P01` if there is no such sequence; `42P07` if the new name is taken; `42501` if it may not be changed. Invalid
+/// options.
 pub(super) fn run(
     tx: &mut dyn DefineTarget,
     database: &Database,
@@ -167,7 +168,7 @@ pub(super) fn split_owner(
     (owner, others)
 }
 
-/// The table and the column that a sequence goes with.
+/// The table and the column to which a sequence belongs.
 fn owner_of(tx: &dyn DefineTarget, sequence: &str) -> Result<Option<(Relation, usize)>, SqlError> {
     for relation in relations(tx.view())? {
         let place = relation.columns.iter().position(|column| {
@@ -247,7 +248,7 @@ pub(super) fn set_owner(
     put_notes(tx, relation.number, &notes)
 }
 
-/// A column whose default only draws of a sequence that goes with it becomes as one that was declared `serial`.
+/// Makes a column whose default only draws of its own sequence like one that was declared `serial`.
 ///
 /// # Errors
 /// `42602` if the default cannot be read.
@@ -266,10 +267,10 @@ pub(super) fn draw_of_own(of: &mut ColumnNotes, kind: SqlType) -> Result<(), Sql
     Ok(())
 }
 
-/// Gives the sequence of an identity another name: `SEQUENCE NAME`, as dumps of PostgreSQL have it.
+/// Renames the sequence of an identity: `SEQUENCE NAME` in dumps of PostgreSQL.
 ///
 /// # Errors
-/// `42602` for what is no name; `42P07` if it is taken; `55000` if it is in another schema.
+/// `42602` for an invalid name; `42P07` if it is taken; `55000` if it is in another schema.
 pub(super) fn named_by_identity(
     tx: &mut dyn DefineTarget,
     relation: &Relation,

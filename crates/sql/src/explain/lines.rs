@@ -1,4 +1,4 @@
-//! The lines of a plan, each part below the one that reads it.
+//! The lines of a plan: each part is below the one that reads it.
 
 use super::written::Names;
 use crate::expression::{Expr, Question, Subquery};
@@ -13,7 +13,7 @@ use crate::plan::target::Target;
 use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Side};
 use crate::source::Source;
 
-/// Lines as they stand below another one.
+/// Lines, indented below another one.
 fn indented(inner: Vec<String>) -> Vec<String> {
     let inner = inner.into_iter().enumerate();
     inner
@@ -57,7 +57,7 @@ fn target_lines(what: &str, target: &Target, source: &dyn Source) -> Vec<String>
     lines
 }
 
-/// The lines of a query that is asked with some values.
+/// The lines of a query with these outer values.
 fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> Vec<String> {
     let shown = Shown {
         names: Names::of(&select.scope, outer),
@@ -104,7 +104,7 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> V
     lines
 }
 
-/// The semi-joins and anti-joins that a condition asks for, and what else it says.
+/// The semi-joins and anti-joins of a condition, and its other parts.
 fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
     let parts = match filter {
         Some(Expr::And(parts)) => parts.as_slice(),
@@ -131,7 +131,7 @@ fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
     (semi_joins, all_of(rest))
 }
 
-/// True if a subquery is asked by a hash of its rows.
+/// True if a hash of its rows answers a subquery.
 fn is_semi_join(subquery: &Subquery) -> bool {
     match &subquery.question {
         Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
@@ -139,7 +139,7 @@ fn is_semi_join(subquery: &Subquery) -> bool {
     }
 }
 
-/// The names and tables that lines are written with.
+/// The names and tables for lines.
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     names: Names<'s>,
@@ -155,7 +155,7 @@ impl Shown<'_> {
         select_lines(select, self.names.outer, self.source)
     }
 
-    /// The lines of what rows come from, with the semi-joins that a condition on them asks for.
+    /// The lines of a source of rows, with the semi-joins of a condition on them.
     fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
         let (semi_joins, filter) = divided(filter);
         let own = Shown {
@@ -180,7 +180,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// A semi-join of what has these lines.
+    /// A semi-join whose left side has these lines.
     fn semi_join(&self, subquery: &Subquery, is_anti: bool, left: Vec<String>) -> Vec<String> {
         let asked = self.asked(subquery);
         let Some(query) = PlannedQuery::of(subquery) else {
@@ -225,7 +225,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// The values that a subquery is asked with.
+    /// The outer values of a subquery.
     fn asked(&self, subquery: &Subquery) -> Vec<String> {
         let names = Names {
             is_qualified: true,

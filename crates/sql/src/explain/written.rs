@@ -1,4 +1,5 @@
-//! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
+//! Expressions in the text of `EXPLAIN`: in PostgreSQL's form, with names for columns and every operation in
+//! parentheses.
 
 use crate::aggregate::{Aggregate, Grouping};
 use crate::expression::{Comparison, Expr, List, ListOf, Question, Scope, SortKey, Subquery};
@@ -7,17 +8,17 @@ use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;
 use sardonyx::schema::{Value, ValueRef};
 
-/// The names of what an expression reads.
+/// The names of the columns and values that an expression reads.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'n> {
     pub scope: &'n Scope,
     /// The place in the whole row of the first column that the expression sees.
     pub shift: usize,
-    /// The values that the query is asked with.
+    /// The query's outer values.
     pub outer: &'n [String],
-    /// Where rows are groups.
+    /// The groups, if rows are groups.
     pub grouping: Option<&'n Grouping>,
-    /// The expressions of the columns, where rows are those of a query.
+    /// The expressions of the columns, if rows are those of a query.
     pub items: Option<&'n [Expr]>,
     /// Columns are written with their tables.
     pub is_qualified: bool,
@@ -37,7 +38,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// The same for what sees the columns from a place on.
+    /// The same for an expression whose first column is at another place.
     pub fn shifted(self, shift: usize) -> Names<'n> {
         Names { shift, ..self }
     }
@@ -64,7 +65,7 @@ impl<'n> Names<'n> {
         format!("column{}", place + 1)
     }
 
-    /// An expression as it is written.
+    /// The text of an expression.
     pub fn written(&self, expr: &Expr) -> String {
         match expr {
             Expr::Literal(value) => literal(value),
@@ -256,7 +257,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The type that a literal's value shows.
+/// The type of a literal's value.
 fn type_of(value: &Value) -> Option<SqlType> {
     Some(match value {
         Value::Int(value) if i32::try_from(*value).is_ok() => SqlType::Int4,

@@ -19,7 +19,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, F
 pub(super) const GROUPING: &str = "grouping";
 const GROUPING_MAX: usize = 31;
 
-/// `GROUPING` of something else than keys.
+/// The error of `GROUPING` with an argument that is no key.
 pub(super) fn no_grouping() -> SqlError {
     SqlError::new(
         code::GROUPING,
@@ -31,7 +31,7 @@ pub(super) fn no_grouping() -> SqlError {
 type Arguments = (Option<Typed>, Option<Expr>);
 
 impl Compiler<'_> {
-    /// `GROUPING(…)`, if the function is that.
+    /// `GROUPING(…)`, if that is the function.
     ///
     /// # Errors
     /// `42803` if an argument is no key of the query's groups.
@@ -73,7 +73,7 @@ impl Compiler<'_> {
         Ok(Some(Typed::new(bits, SqlType::Int4)))
     }
 
-    /// An aggregate, if the function is one: its place in the row of a group.
+    /// An aggregate, if the function is one, as its place in the row of a group.
     pub(super) fn aggregate(
         &mut self,
         function: &ast::Function,
@@ -268,7 +268,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Checks that an aggregate of different values is ordered by these alone.
+/// Checks that an aggregate with `DISTINCT` is ordered by its argument only.
 ///
 /// # Errors
 /// `42P10` if it is not.
@@ -287,7 +287,7 @@ fn check_order(argument: Option<&Typed>, order: &[SortKey]) -> Result<(), SqlErr
     }
 }
 
-/// The columns of which an expression is computed.
+/// The columns that an expression reads.
 fn columns_of(expression: &Expr) -> Vec<usize> {
     let mut columns = Vec::new();
     expression.walk(&mut |part| {

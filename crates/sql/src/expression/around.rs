@@ -1,8 +1,8 @@
-//! The queries around an expression, as its compiler knows them: their columns, which it may ask for, and queries inside of
-//! it, which others plan and run.
+//! The queries around an expression, as its compiler knows them: their columns, which it may ask for, and queries
+//! inside of it, which others plan and run.
 //!
-//! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of those
-//! ([`OuterColumn`]), and whoever runs it gives their values.
+//! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of them
+//! ([`OuterColumn`]), and its caller gives their values.
 
 use super::subquery::InnerQuery;
 use super::subquery::Question;
@@ -21,28 +21,28 @@ use std::sync::Arc;
 pub(crate) struct Around {
     /// Their scopes, the innermost last.
     pub outer: Vec<Arc<Scope>>,
-    /// What this query asks for of them: the numbers of [`Expr::Outer`].
+    /// The columns that this query asks for of them: the numbers of [`Expr::Outer`].
     pub asked: Vec<OuterColumn>,
-    /// A query inside asked for an aggregate of a query that is not grouped.
+    /// True if a query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
-    /// True if it was met that something asks, or sets, what the session knows.
+    /// True if an expression reads or sets the session's state.
     pub asks_session: bool,
 }
 
 /// A value that a query asks for of a row of a query around it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct OuterColumn {
-    /// Which of the queries around it, from the outermost.
+    /// The number of the query around it, from the outermost.
     pub level: usize,
     /// Over the rows of that one.
     pub expr: Expr,
     pub spec: TypeSpec,
-    /// It is this one of the groups of that query, and no column.
+    /// The aggregate of that query's groups, if it is no column.
     pub aggregate: Option<Box<Aggregate>>,
 }
 
 impl Around {
-    /// What this query asks for, by its number.
+    /// Asks for a column of a query around this one, and returns its number as an expression.
     pub fn ask(&mut self, column: OuterColumn) -> Expr {
         let found = self.asked.iter().position(|there| *there == column);
         Expr::Outer(found.unwrap_or_else(|| {
@@ -51,7 +51,7 @@ impl Around {
         }))
     }
 
-    /// The column of a name of the queries around this one, the innermost that has it.
+    /// The column of a name in the innermost query around this one that has it.
     ///
     /// # Errors
     /// `42702` if one has several.
@@ -80,7 +80,7 @@ impl Around {
     }
 }
 
-/// True if a name is not there at all, so that it may be one of a query around.
+/// True if a name is unknown here, so that it may be one of a query around.
 pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     match table {
         Some(_) => error.code == code::UNKNOWN_TABLE,
@@ -88,21 +88,21 @@ pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     }
 }
 
-/// A query that was drafted, what it asks for of the queries around it, and its number.
+/// A draft of a query, the columns that it asks for of the queries around it, and its number.
 pub(crate) type DraftedQuery = (Box<dyn Drafted>, Vec<OuterColumn>, usize);
 
-/// Plans queries that stand in expressions.
+/// Plans the subqueries of expressions.
 pub(crate) trait Queries: Debug {
     /// The queries around the expression.
     fn around(&self) -> &Around;
 
-    /// The same, to note what the expression asks of them.
+    /// The same, to note the columns that the expression asks for.
     fn around_mut(&mut self) -> &mut Around;
 
-    /// What the session may do.
+    /// The rights of the session.
     fn rights(&self) -> &Rights;
 
-    /// Drafts a query that stands where this scope is seen. Returns it with its number, and what it asks for.
+    /// Drafts a query inside this scope. Returns it with its number, and the columns that it asks for.
     ///
     /// # Errors
     /// Invalid SQL.
@@ -115,11 +115,11 @@ pub(crate) trait Queries: Debug {
     ) -> Result<DraftedQuery, SqlError>;
 }
 
-/// A query before the ways to its rows are chosen.
+/// A query before its access paths are chosen.
 pub(crate) trait Drafted: Debug {
     /// The types of its columns.
     fn columns(&self) -> Vec<TypeSpec>;
 
-    /// Chooses the ways to its rows, for a question. `asks` if it asks for values of the row in which it stands.
+    /// Plans the reads of its rows, for a question. `asks` is true if it asks for values of the row around it.
     fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery>;
 }

@@ -10,7 +10,7 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{BinaryOperator, Expr as Tree};
 
-/// `||` of which a side is an array.
+/// `||` with an array on one side.
 ///
 /// # Errors
 /// `42883` if the other one is neither an array nor an element of the same type.
@@ -25,10 +25,10 @@ pub(super) fn concatenate(
 }
 
 impl Compiler<'_> {
-    /// The call that `@>`, `<@` or `&&` of two arrays is; none if it is another operator.
+    /// The call of `@>`, `<@` or `&&` of two arrays; none for another operator.
     ///
     /// # Errors
-    /// `42883` for arrays of elements of different types; those of the call.
+    /// `42883` for arrays of elements of different types; the errors of the call.
     pub(super) fn of_arrays(
         &mut self,
         operator: &BinaryOperator,

@@ -1,4 +1,4 @@
-//! Calls of functions, and what looks like one, compiled.
+//! Calls of functions, and syntax that is compiled like one.
 
 use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};
@@ -39,7 +39,7 @@ impl Compiler<'_> {
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
         let mut arms = Vec::with_capacity(conditions.len());
-        // What stands behind ELSE decides first which type of text it is.
+        // The result behind ELSE decides first which type of text it is.
         let mut results = vec![match otherwise {
             Some(otherwise) => self.compile(otherwise)?,
             None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
@@ -64,7 +64,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Expressions as values of one type.
+    /// Converts expressions to one type.
     ///
     /// # Errors
     /// `42804` if there is none.
@@ -81,7 +81,7 @@ impl Compiler<'_> {
             } else if can_cast(now, other, Coercion::Implicit)
                 && !can_cast(other, now, Coercion::Implicit)
             {
-                // The wider one. Texts are all as wide: the first one's.
+                // The wider type is kept; of texts the first one.
                 spec = part.spec;
             } else if !can_cast(other, now, Coercion::Implicit)
                 && now.element().is_some()
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
         };
         if !parts.iter().all(has_length) {
-            // A literal without a type is not made as long as the others.
+            // A literal without a type is not padded to the others' length.
             spec.modifier = -1;
         }
         let mut coerced = Vec::with_capacity(parts.len());
@@ -239,7 +239,7 @@ impl Compiler<'_> {
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
-                    // What `=` compares.
+                    // The type that `=` compares.
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
                     SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
                     _ => kept.spec,
@@ -263,7 +263,7 @@ impl Compiler<'_> {
                     "least" => Function(&LEAST),
                     _ => Function(&GREATEST),
                 };
-                // The type of what is compared by keys comes first.
+                // The type of the values that are compared by keys comes first.
                 let mut parts = parts;
                 parts.insert(0, Expr::Literal(Value::Int(spec.kind.oid().into())));
                 Ok(Typed {
@@ -298,10 +298,10 @@ impl Compiler<'_> {
         Ok(called)
     }
 
-    /// With the type text, if nothing else says.
+    /// Gives an expression without a type the type text.
     ///
     /// # Errors
-    /// None that is known.
+    /// None is known.
     pub fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
         match typed.kind() {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
@@ -325,8 +325,8 @@ fn check_extreme(kind: SqlType) -> Result<(), SqlError> {
     }
 }
 
-/// The type that `=` makes of numbers of two types, if it is not that of the first: whole numbers, and floats, compare as
-/// they are.
+/// The type to which `=` converts numbers of two types, if it is not that of the first. Whole numbers, and floats, are
+/// compared without a conversion.
 fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     let is_float = |kind| matches!(kind, SqlType::Float4 | SqlType::Float8);
     let are = |is_so: &dyn Fn(SqlType) -> bool| is_so(left) && is_so(right);
@@ -338,7 +338,7 @@ fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     })
 }
 
-/// Refuses what only aggregates and window functions take, of a function that is neither.
+/// Refuses clauses of aggregates and window functions for other functions.
 ///
 /// # Errors
 /// `42809` with the clause, as in PostgreSQL; `0A000`.

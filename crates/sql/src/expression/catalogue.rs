@@ -1,5 +1,5 @@
-//! What expressions and tables of the catalogue ask of rooms above them: definitions and comments of objects, and the
-//! columns of views.
+//! Questions of expressions and of the catalogue's tables to modules above them: definitions and comments of objects,
+//! and the columns of views.
 
 use super::Environment;
 use crate::error::SqlError;
@@ -9,9 +9,9 @@ use crate::views::{ViewColumn, ViewDefinition};
 use sardonyx::schema::Value;
 use std::fmt::Debug;
 
-/// Objects of a database by their numbers, as the catalogue has them. Values are null where there is no such object.
+/// Objects of a database by their numbers in the catalogue. Values are null for an object that does not exist.
 pub(crate) trait Catalogue: Debug + Sync {
-    /// How an index is made, as SQL; of a column, from 1, its name.
+    /// The statement that makes an index; of a column, from 1, its name.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -34,7 +34,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// An error of reading the tables.
     fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
-    /// The comment of an object, or of a column of it; the table of the catalogue that has the object may be named.
+    /// The comment of an object, or of a column of it. The table of the catalogue that has the object may be given.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -46,7 +46,7 @@ pub(crate) trait Catalogue: Debug + Sync {
         catalogue: Option<&str>,
     ) -> Result<Value, SqlError>;
 
-    /// The sequence that goes with a column of a table, which a text names.
+    /// The sequence that belongs to a column of a table. A text names both.
     ///
     /// # Errors
     /// `42P01`, `42703` if there is no such column.
@@ -58,10 +58,10 @@ pub(crate) trait Catalogue: Debug + Sync {
         column: &str,
     ) -> Result<Value, SqlError>;
 
-    /// The columns of a view as the tables are now.
+    /// The columns of a view for the present tables.
     ///
     /// # Errors
-    /// What is wrong with its query now.
+    /// An error in its query now.
     fn view_columns(
         &self,
         source: &dyn Source,

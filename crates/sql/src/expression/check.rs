@@ -1,12 +1,12 @@
-//! Conditions of tables, as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept in
-//! the same way.
+//! Conditions of tables as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept
+//! in the same way.
 //!
-//! A condition is compiled here, by SQL's rules, whatever becomes of it. What the store's own language says in the same
-//! words, with the same meaning, stands there as it is written, so that every program tests it ([`is_plain`]). All else
-//! stands there as SQL, with the columns that it reads ([`SqlCheck`]).
+//! A condition is compiled here by SQL's rules in each case. If the store's own language has the same words with the
+//! same meaning, the schema gets the text itself. So every program tests it ([`is_plain`]). Otherwise the schema gets
+//! SQL with the columns that it reads ([`SqlCheck`]).
 //!
-//! Source: PostgreSQL's documentation, 5.4.1. It lets conditions ask for the time and draw numbers, and says that it must
-//! not be done; here it is refused, as rows are tested wherever they are written.
+//! Source: PostgreSQL's documentation, 5.4.1. PostgreSQL lets conditions ask for the time and draw numbers, and advises
+//! against it. Here they are refused, since every program that writes a row tests them.
 
 use super::calls::function_name;
 use super::functions::{COLLATION_KEY, COLLATION_ORDER, LOWER, UPPER};
@@ -38,7 +38,7 @@ pub(crate) struct NamedColumn<'c> {
     pub spec: TypeSpec,
 }
 
-/// What an expression on a table's columns is for.
+/// The use of an expression on a table's columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     Check,
@@ -50,7 +50,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// As PostgreSQL calls it, one and several.
+    /// PostgreSQL's words for it, singular and plural.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Use::Check => ("check constraint", "check constraints"),
@@ -65,11 +65,11 @@ impl Use {
     }
 }
 
-/// An expression on the columns of a table, compiled and as it stands in the table's schema. A literal is read as the type
-/// that is wanted, if one is.
+/// An expression on the columns of a table: compiled, and as the table's schema keeps it. A literal is read as the
+/// wanted type, if there is one.
 ///
 /// # Errors
-/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for parts that are not allowed in such an expression.
 pub(crate) fn declared_expression(
     tree: &Tree,
     table: &str,
@@ -111,7 +111,7 @@ pub(crate) fn declared_expression(
     Ok((typed, check))
 }
 
-/// Compiles an expression that stands in a schema, if wanted as a value of a type, over rows whose values are found by the
+/// Compiles an expression of a schema, as a value of the wanted type, if there is one. Its rows are indexed by the
 /// columns' numbers.
 ///
 /// # Errors
@@ -133,10 +133,10 @@ pub(crate) fn stored_expression(
     Ok(Typed { expr, spec })
 }
 
-/// The text of a condition of a table, as it stands in its schema. Its moments are of a zone, or of UTC.
+/// The text of a condition for a table's schema. Its moments are of the zone, or of UTC.
 ///
 /// # Errors
-/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
+/// Invalid SQL; `0A000`, `42803`, `42P17`, `42P20` for parts that are not allowed in a condition.
 pub(crate) fn declared_check(
     tree: &Tree,
     table: &str,
@@ -178,7 +178,7 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
         modifier: column.spec.modifier,
         name: column.name.to_string(),
     });
-    // The table may get another name.
+    // The table may be renamed.
     let text = with_names(&text, &|names| match names {
         [_, .., column] => Some(quoted(&name_of(column))),
         _ => None,
@@ -187,7 +187,7 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
     SqlCheck { columns, text }
 }
 
-/// Compiles a condition that stands in a schema, over rows whose values are found by the columns' numbers.
+/// Compiles a condition of a schema. Its rows are indexed by the columns' numbers.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -213,7 +213,7 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
     Ok(columns)
 }
 
-/// Compiles a condition on rows of a schema, with the types that the engine's columns have, for who looks for rows.
+/// Compiles a condition of a search on rows of a schema, with the types of the engine's columns.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -230,7 +230,7 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
     compiled(&tree, &scope, &mut Parameters::default())
 }
 
-/// The columns of a table, which is kept under a name, as its expressions find them.
+/// The columns of a table with a kept name, as its expressions find them.
 pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
     let (schema, table) = split(table);
     let own = columns
@@ -266,7 +266,7 @@ fn compiled(tree: &Tree, scope: &Scope, parameters: &mut Parameters) -> Result<E
     Ok(expr)
 }
 
-/// Refuses columns of users' types where every program computes the expression: it knows no labels.
+/// Refuses columns of users' types where every program computes the expression: programs without SQL know no labels.
 fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Result<(), SqlError> {
     if of == Use::Transform {
         return Ok(());
@@ -289,7 +289,7 @@ fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Resul
     }
 }
 
-/// The collation by whose rules a part is computed.
+/// The collation whose rules compute a part.
 fn collation_in(part: &Expr) -> Option<NamedCollation> {
     let Expr::Call(function, parts) = part else {
         return None;
@@ -306,7 +306,7 @@ fn collation_in(part: &Expr) -> Option<NamedCollation> {
     }
 }
 
-/// Refuses functions that give rows, or another value each time.
+/// Refuses functions that give rows, or may give another value each time.
 fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     let all = of.words().1;
     let of_rows = |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
@@ -314,7 +314,8 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
         let message = format!("set-returning functions are not allowed in {all}");
         return Err(SqlError::unsupported(message));
     }
-    // The decision of a language's rules would depend on their release; and a kept expression has no collations of columns.
+    // A comparison by a language's rules would depend on their release, and a kept expression has no collations of
+    // columns.
     let mut collation = None;
     expr.walk(&mut |part| collation = collation.or_else(|| collation_in(part)));
     if let Some(name) = collation.filter(|_| of != Use::Transform) {
@@ -340,7 +341,7 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// That an expression can have another value each time, or in another session.
+/// The error of an expression whose value may change each time, or in another session.
 pub(crate) fn not_immutable(of: Use) -> SqlError {
     let message = match of {
         Use::Generated => "generation expression is not immutable".to_string(),
@@ -349,7 +350,7 @@ pub(crate) fn not_immutable(of: Use) -> SqlError {
     SqlError::new(code::INVALID_OBJECT_DEFINITION, message)
 }
 
-/// Refuses what no such expression has: queries, aggregates, window functions, parameters.
+/// Refuses parts that are not allowed in such an expression: queries, aggregates, window functions, parameters.
 fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
     match tree {
         Tree::Subquery(_)
@@ -389,7 +390,7 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
     }
 }
 
-/// What is compared in the store's own language as in SQL.
+/// A family of types that the store's own language compares as SQL does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Number,
@@ -398,8 +399,8 @@ enum Family {
     Date,
 }
 
-/// True if the store's own language, where it reads a condition, understands it as SQL does: its columns have no other
-/// meaning than their values, and literals are of their columns' types.
+/// True if the store's own language understands a condition as SQL does: its columns mean their values only, and
+/// literals are of their columns' types.
 fn is_plain(tree: &Tree, scope: &Scope) -> bool {
     let family = |tree: &Tree| family_of(tree, scope);
     let alike = |one: &Tree, other: &Tree| match (family(one), family(other)) {

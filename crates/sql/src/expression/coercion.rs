@@ -1,4 +1,4 @@
-//! An expression as a value of another type: literals and parameters without a type get it, others are cast.
+//! Conversion of expressions to other types: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
@@ -33,7 +33,7 @@ impl Compiler<'_> {
         self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit)
     }
 
-    /// A text that is matched with a pattern, which is with its blanks.
+    /// A text that is matched with a pattern, with its blanks.
     pub(super) fn matched(&mut self, tree: &Tree, operator: &str) -> Result<Expr, SqlError> {
         let typed = self.compile(tree)?;
         self.matched_value(typed, operator)
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             let number = Expr::Literal(Value::Int(numbered(name)?.into()));
             return Ok(Typed::new(number, SqlType::Oid));
         }
-        // A type's name, which is looked up when it is run.
+        // A type's name is looked up when the expression runs.
         if is_named(of, "regtype") && (typed.kind() == SqlType::Unknown || typed.kind().is_text()) {
             let text = TypeSpec::plain(SqlType::Text);
             let text = self.coerce(typed, text, Coercion::Explicit)?;
@@ -86,7 +86,7 @@ impl Compiler<'_> {
     /// A value that meets the conditions of a domain, or an error.
     ///
     /// # Errors
-    /// `0A000` for a value that may be another one each time it is computed.
+    /// `0A000` for a value that may differ each time it is computed.
     fn of_domain(
         &mut self,
         value: Typed,
@@ -138,7 +138,7 @@ impl Compiler<'_> {
     /// An expression as a value of a type.
     ///
     /// # Errors
-    /// `42804` if there is no way; what is wrong with a literal's text.
+    /// `42804` if there is no cast; an error in a literal's text.
     pub fn coerce(&mut self, typed: Typed, to: TypeSpec, how: Coercion) -> Result<Expr, SqlError> {
         let from = typed.spec;
         if from.kind == SqlType::Unknown {
@@ -155,7 +155,7 @@ impl Compiler<'_> {
                 }
                 Expr::Literal(Value::Null) => return Ok(Expr::Literal(Value::Null)),
                 Expr::Literal(Value::Text(text)) => {
-                    // A table's name is looked up when it is run.
+                    // A table's name is looked up when the expression runs.
                     if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
                         let text = Expr::Literal(Value::Text(text));
                         return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
@@ -164,7 +164,7 @@ impl Compiler<'_> {
                         to.kind,
                         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
                     );
-                    // The clock is asked when it is run.
+                    // The clock is read when the expression runs.
                     if is_moment && self.nested.is_some() && asks_clock(&text) {
                         let text = Expr::Literal(Value::Text(text));
                         let parts = vec![text, super::functions::element_number(to.kind)];
@@ -172,7 +172,7 @@ impl Compiler<'_> {
                         return Ok(shaped(call, to.kind, to, how));
                     }
                     let value = match to.kind {
-                        // Its blanks are kept, if no length says how many there are.
+                        // The blanks are kept without a length.
                         SqlType::Char => Value::Text(text.clone()),
                         SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
                         _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
@@ -181,7 +181,7 @@ impl Compiler<'_> {
                         moments.note(to.kind, &text, &value);
                     }
                     if matches!(value, Value::Float(value) if value.is_nan()) {
-                        // Equal expressions are to be found equal, and NaN is not equal to itself.
+                        // Equal expressions must compare as equal, and NaN is not equal to itself.
                         let text = Box::new(Expr::Literal(Value::Text(text)));
                         return Ok(Expr::Cast(text, SqlType::Text, to, true));
                     }
@@ -250,7 +250,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A `char(n)` with its blanks; others are as they are.
+/// A `char(n)` with its blanks; other values unchanged.
 pub(super) fn padded(typed: Typed) -> Expr {
     match (typed.kind(), typed.spec.length()) {
         (SqlType::Char, Some(length)) => {
@@ -261,8 +261,8 @@ pub(super) fn padded(typed: Typed) -> Expr {
     }
 }
 
-/// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
-/// an array bytes, of an interval its length, of a `jsonb` and an `hstore` bytes, of a text with a collation of ICU its key.
+/// A value whose order and equality are those of its type. Of an array, a `jsonb` and an `hstore` it is bytes, of an
+/// interval its length. Of a `character` it is the text without its blanks, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     let collation = typed.spec.collation.name();
     match collation.is_of_icu() && typed.kind().is_text() {
@@ -276,12 +276,12 @@ pub(super) fn collated(expr: Expr, collation: NamedCollation) -> Expr {
     Expr::Call(Function(&COLLATION_KEY), vec![expr, number_of(collation)])
 }
 
-/// The number of a collation, as functions of a language's rules are passed it.
+/// The number of a collation, an argument of functions with a language's rules.
 pub(super) fn number_of(collation: NamedCollation) -> Expr {
     Expr::Literal(Value::Int(collation.number().into()))
 }
 
-/// Two texts that are compared once are compared as far as they are equal, and not by their keys, which are whole.
+/// A single comparison of two texts reads them as far as they are equal. Their keys would be computed whole.
 pub(super) fn by_order((left, right): (Expr, Expr)) -> (Expr, Expr) {
     let is_key = |function: &Function| *function == Function(&COLLATION_KEY);
     match (left, right) {
@@ -318,7 +318,7 @@ fn by_value(typed: Typed) -> Expr {
     }
 }
 
-/// [`ordered`] of a value by which rows are sorted.
+/// [`ordered`] for a sort of rows.
 ///
 /// # Errors
 /// `42883` for a type without an order.
@@ -331,7 +331,7 @@ pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
     }
 }
 
-/// [`ordered`] of a value by which rows are told apart.
+/// [`ordered`] for the comparison of rows by equality.
 ///
 /// # Errors
 /// `42883` for a type whose values cannot be.
@@ -349,7 +349,7 @@ fn is_type_number(tree: &Tree) -> bool {
     }
 }
 
-/// True if a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.
+/// True if a type is a number of an object with a name: `regproc` of a function, `regtype` of a type.
 fn is_named(of: &DataType, known: &str) -> bool {
     let DataType::Custom(name, _) = of else {
         return false;
@@ -357,7 +357,7 @@ fn is_named(of: &DataType, known: &str) -> bool {
     parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == known))
 }
 
-/// A value of a type with the length, or the digits, of it.
+/// Truncates or rounds a value to the length or the digits of its type.
 pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
     match needs_shape(to) {
         true => folded(Expr::Cast(
@@ -370,7 +370,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
     }
 }
 
-/// True if values of a type are cut or rounded to its length, or precision.
+/// True if values of a type are truncated or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
     to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
@@ -378,7 +378,7 @@ fn needs_shape(to: TypeSpec) -> bool {
         || to.fraction_digits().is_some()
 }
 
-/// The value of a literal in quotes, where one of this type is wanted to be stored.
+/// Reads a literal in quotes as a value to store, of a type.
 ///
 /// # Errors
 /// `22P02` if the text is no value of the type, `22003`, `22008` if it is out of range, `22001` if it is too long.
@@ -390,15 +390,15 @@ pub(crate) fn literal_as(text: &str, to: TypeSpec) -> Result<Value, SqlError> {
     }
 }
 
-/// A cast of a literal, or arithmetic of literals, as the literal that it gives, if it gives one: it is not computed for
-/// each row.
+/// Computes a cast of a literal, or arithmetic of literals, to a literal, if that is possible. So it is not computed
+/// for each row.
 pub(super) fn folded(expr: Expr) -> Expr {
     let value = match &expr {
         Expr::Cast(inner, from, to, explicit) => match &**inner {
             Expr::Literal(value) => super::cast::cast(value.as_ref(), *from, *to, *explicit).ok(),
             _ => None,
         },
-        // A text that is put together may be cast to what depends on the time.
+        // A computed text may be cast to a type that depends on the time.
         Expr::Arithmetic(operation, kind, sides) if *operation != Arithmetic::Concatenate => {
             match &**sides {
                 (Expr::Literal(left), Expr::Literal(right)) => {
@@ -420,12 +420,12 @@ pub(super) fn folded(expr: Expr) -> Expr {
     value.map_or(expr, Expr::Literal)
 }
 
-/// True if a value equals itself, and says of what type it is.
+/// True if a value equals itself, and has a type of its own.
 fn is_itself(value: &Value) -> bool {
     !matches!(value, Value::Null) && !matches!(value, Value::Float(value) if value.is_nan())
 }
 
-/// The number of a function, by its name alone.
+/// The number of a function by its name only.
 ///
 /// # Errors
 /// `42883` if there is none, `42725` if there are several.

@@ -1,5 +1,5 @@
-//! From a text's tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
-//! sides, literals and parameters without a type get that of where they stand.
+//! Compiles a syntax tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
+//! arguments. Literals and parameters without a type get one from their context.
 
 use super::around::{Queries, is_missing};
 use super::cast::Coercion;
@@ -15,7 +15,7 @@ use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, CastKind, CeilFloorKind, Expr as Tree, TrimWhereField};
 
-/// How deep expressions may be nested.
+/// The most levels of nested expressions.
 const DEPTH_MAX: usize = 200;
 
 /// Compiles expressions over a scope.
@@ -23,26 +23,26 @@ const DEPTH_MAX: usize = 200;
 pub(crate) struct Compiler<'a> {
     pub scope: &'a Scope,
     pub parameters: &'a mut Parameters,
-    /// Where rows are grouped: what stands for them.
+    /// The keys and aggregates, if rows are grouped.
     pub grouping: Option<&'a mut Grouping>,
-    /// Where window functions may stand: those of the query.
+    /// The windows of the query, if window functions are allowed.
     pub(super) windows: Option<&'a mut Windows>,
-    /// Where subqueries may stand: the queries around them.
+    /// The queries around, if subqueries are allowed.
     pub(super) nested: Option<Nested<'a>>,
-    /// True if it is only tried what an expression is, so that no subquery is planned.
+    /// True if an expression is compiled only as a trial, so that no subquery is planned.
     pub(super) is_trying: bool,
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
-    /// Where set-returning functions are allowed: those of the query.
+    /// The set-returning functions of the query, if they are allowed.
     sets: Option<&'a mut RowCalls>,
     /// The depth at which a set-returning function is compiled as it is: it is the whole expression.
     rows_at: Option<usize>,
-    /// Of the parts of the expression that is compiled.
+    /// The collation of the parts of the expression that is compiled.
     pub(super) collation: Collation,
 }
 
-/// What subqueries are planned with.
+/// The source and the queries around, with which subqueries are planned.
 #[derive(Debug)]
 pub(super) struct Nested<'a> {
     pub source: &'a dyn Source,
@@ -135,15 +135,15 @@ impl<'a> Compiler<'a> {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// What is wrong with it, with the code that PostgreSQL has for that; `0A000` for what is not supported.
+    /// An error in it, with PostgreSQL's code; `0A000` for unsupported syntax.
     pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         let around = std::mem::take(&mut self.collation);
         let compiled = self.deeper(1, |compiler| compiler.compile_or_group(tree));
         self.collated(tree, compiled, around)
     }
 
-    /// A compiled expression with its collation. A function of its own: [`compile`](Self::compile) calls itself, so its frame is
-    /// as small as can be.
+    /// A compiled expression with its collation. It is a separate function, since [`compile`](Self::compile) is
+    /// recursive: its frame stays small.
     fn collated(
         &mut self,
         tree: &Tree,
@@ -187,7 +187,7 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// Compiles what makes expressions so many levels deeper.
+    /// Compiles parts that are the given number of levels deeper.
     pub(super) fn deeper<T>(
         &mut self,
         levels: usize,
@@ -223,7 +223,7 @@ impl<'a> Compiler<'a> {
         self.coerce(compiled, TypeSpec::plain(SqlType::Bool), Coercion::Implicit)
     }
 
-    /// An expression whose type is decided: text, if nothing else says.
+    /// An expression with a decided type: text, without another reason.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
@@ -241,7 +241,7 @@ impl<'a> Compiler<'a> {
         let Some(grouping) = self.grouping.take() else {
             return self.compile_tree(tree);
         };
-        // One of the keys, as it stands.
+        // One of the keys, as the statement writes it.
         let key = match (grouping.key_of_tree(tree), tree) {
             (Some(key), _) => Some(key),
             (None, Tree::Value(_)) => None,
@@ -259,9 +259,9 @@ impl<'a> Compiler<'a> {
                 found => found,
             },
             (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
-                // What is wrong with the name goes first.
+                // An error of the name goes first.
                 self.compile_tree(tree).and_then(|plain| match plain.expr.is_constant() {
-                    // Of a query around this one, or a parameter.
+                    // A column of a query around this one, or a parameter.
                     true => Ok(Some(plain)),
                     false => Err(SqlError::new(
                         code::GROUPING,
@@ -480,7 +480,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A word that is a function without parentheses.
+    /// A word that means a function without parentheses.
     fn word(
         &mut self,
         table: Option<&str>,
@@ -500,11 +500,11 @@ impl<'a> Compiler<'a> {
     fn compound(&mut self, names: &[ast::Ident]) -> Result<Typed, SqlError> {
         match names {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
-            // With the schema before the table.
+            // The schema precedes the table.
             [schema, table, column] => {
                 let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
                 let found = self.scope.table_in(&schema, &table)?;
-                // Of several tables of the name it is this one.
+                // The schema chooses among tables of one name.
                 let mut columns = found.iter().flat_map(|found| &found.columns);
                 match columns.find(|column| column.name == name) {
                     Some(column) if self.grouping.is_none() => Ok(Typed {
@@ -527,7 +527,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// An expression with the collation that it derives from its parts, if it does not say which.
+/// An expression with the collation that it derives from its parts, unless it names one.
 ///
 /// # Errors
 /// `42P21` if its parts name two.

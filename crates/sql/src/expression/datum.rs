@@ -1,4 +1,4 @@
-//! Values while expressions are computed.
+//! Values during the evaluation of expressions.
 
 use sardonyx::schema::{Value, ValueRef};
 

@@ -1,4 +1,4 @@
-//! Who may draw numbers from sequences: expressions that do so name them.
+//! The right to draw numbers from sequences: expressions that draw name them.
 
 use super::Expr;
 use crate::error::{SqlError, code};
@@ -7,11 +7,11 @@ use crate::rights::{Access, Rights};
 use crate::source::Source;
 use sardonyx::schema::Value;
 
-/// Checks that sequences that an expression draws from, or sets, may be changed by a session: with the right to change
-/// the rows of the table that has the sequence; of one that no table has the right stands with its own name.
+/// Checks that a session may change the sequences that an expression draws from, or sets. It needs the right to change
+/// the rows of the table that owns the sequence. A sequence without a table has a right under its own name.
 ///
 /// # Errors
-/// `42501` if they may not, or if it is not known before it is run which they are.
+/// `42501` without the right, or if an expression names the sequences only when it runs.
 pub(crate) fn check_rights(
     expression: &Expr,
     source: &dyn Source,

@@ -1,4 +1,4 @@
-//! What expressions are evaluated with, besides a row.
+//! The inputs of expressions besides a row.
 
 use super::Lists;
 use super::catalogue::Catalogue;
@@ -19,10 +19,10 @@ use sardonyx_base::waiting::Interrupt;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What a statement is run with, besides its parameters.
+/// The inputs of a statement besides its parameters.
 #[derive(Debug)]
 pub(crate) struct StatementContext {
-    /// None where no database is asked: in conditions of tables.
+    /// `None` if no database is used: in conditions of tables.
     pub database: Option<Arc<Database>>,
     pub catalogue: &'static dyn Catalogue,
     /// When the transaction began, in microseconds since 1970.
@@ -31,20 +31,20 @@ pub(crate) struct StatementContext {
     pub statement_started: i64,
     pub user: Arc<str>,
     pub settings: RefCell<Settings>,
-    /// What random values are made of.
+    /// The seed of random values.
     pub seed: [u64; 2],
-    /// Random values that were made.
+    /// The number of random values made.
     pub made: std::cell::Cell<u64>,
     pub draws: RefCell<Draws>,
-    /// Regular expressions that were compiled.
+    /// The compiled regular expressions.
     pub patterns: Patterns,
-    /// Says when the statement is to end.
+    /// Ends the statement, at its time limit or on request.
     pub interrupt: Arc<Interrupt>,
     /// Rows that were looked at.
     pub looked_at: std::cell::Cell<u32>,
-    /// Of the session, if there is one.
+    /// The inbox of the session, if there is one.
     pub inbox: Option<Arc<Inbox>>,
-    /// Of the session, where a statement may wait for locks.
+    /// The locker of the session, for a statement that may wait for locks.
     pub locker: Option<Locker>,
 }
 
@@ -52,7 +52,7 @@ impl StatementContext {
     /// The database.
     ///
     /// # Errors
-    /// `0A000` where none is asked.
+    /// `0A000` without one.
     pub fn database(&self) -> Result<&Arc<Database>, SqlError> {
         let database = self.database.as_ref();
         database
@@ -64,7 +64,7 @@ impl StatementContext {
         self.settings.borrow().zone().cloned()
     }
 
-    /// The number of the session, or else of the process.
+    /// The number of the session, or of the process without one.
     pub fn process(&self) -> u32 {
         let process = self.inbox.as_ref().map_or(0, |inbox| inbox.process());
         match process {
@@ -73,8 +73,8 @@ impl StatementContext {
         }
     }
 
-    /// The inbox of the session that runs a statement of channels. Where there is no session, no call waits until its
-    /// transaction is durable and gives out what it notified of.
+    /// The inbox of the session that runs a statement of channels. Without a session, no call waits until its
+    /// transaction is durable to deliver its notifications.
     fn inbox_for(&self, what: &str) -> Result<&Arc<Inbox>, SqlError> {
         self.inbox.as_ref().ok_or_else(|| {
             let text = format!("{what} is of a session: there is none here");
@@ -85,7 +85,7 @@ impl StatementContext {
     /// Notifies the sessions that listen to a channel, when the transaction commits.
     ///
     /// # Errors
-    /// `0A000` where there is no session, or none is notified; those of
+    /// `0A000` without a session, or if none is notified; the errors of
     /// [`Signals::notify`](crate::signals::Signals::notify).
     pub fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory("NOTIFY")?;
@@ -95,10 +95,11 @@ impl StatementContext {
         signals.notify(channel, payload, self.process(), &self.memory())
     }
 
-    /// Changes what the session listens to, when the transaction commits; `what` is the statement.
+    /// Changes the channels to which the session listens, when the transaction commits; `what` is the statement.
     ///
     /// # Errors
-    /// `0A000` where there is no session, or none can listen; those of [`Signals::listen`](crate::signals::Signals::listen).
+    /// `0A000` without a session, or if none can listen; the errors of
+    /// [`Signals::listen`](crate::signals::Signals::listen).
     pub fn listen(&self, change: Listening, what: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory(what)?;
         let inbox = self.inbox_for(what)?;
@@ -112,13 +113,13 @@ impl StatementContext {
         database.map_or_else(Arc::default, |database| database.memory().clone())
     }
 
-    /// The number of rows that are looked at before the statement asks again if it is to end, and lets others run.
+    /// The number of rows between two checks if the statement has to end, at which others may run.
     const ROWS_BETWEEN: u32 = 256;
 
-    /// Another row is looked at: whatever walks many rows says so of each.
+    /// Counts a row: each walk over many rows calls this for each of them.
     ///
     /// # Errors
-    /// Why the statement is to end ([`SqlError::interrupted`]).
+    /// The reason for which the statement ends ([`SqlError::interrupted`]).
     #[inline]
     pub fn look_at_row(&self) -> Result<(), SqlError> {
         let looked_at = self.looked_at.get().wrapping_add(1);
@@ -129,10 +130,10 @@ impl StatementContext {
         }
     }
 
-    /// Lets others run, and looks whether the statement is to end.
+    /// Lets others run, and checks if the statement has to end.
     ///
     /// # Errors
-    /// Why it is.
+    /// The reason for the end.
     #[cold]
     pub fn between_rows(&self) -> Result<(), SqlError> {
         if let Some(database) = &self.database {
@@ -141,10 +142,10 @@ impl StatementContext {
         self.check_interrupted()
     }
 
-    /// Looks whether the statement is to end.
+    /// Checks if the statement has to end.
     ///
     /// # Errors
-    /// Why it is.
+    /// The reason for the end.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
         // One request ends one statement.
         match self.interrupt.take() {
@@ -154,23 +155,23 @@ impl StatementContext {
     }
 }
 
-/// What an expression is evaluated with, besides a row.
+/// The inputs of an expression besides a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment<'a> {
     pub parameters: &'a [Value],
     pub context: &'a StatementContext,
-    /// What subqueries are run over.
+    /// The tables that subqueries read.
     pub reading: Option<Reading<'a>>,
-    /// The values that the query asks for of the rows around it.
+    /// The values of the rows around that the query asked for.
     pub outer: &'a [Value],
     /// The row to which another one is joined.
     pub before: &'a [Value],
-    /// The sets of lists that were made for the statement.
+    /// The sets of the statement's lists.
     pub lists: Option<&'a Lists>,
 }
 
 impl<'a> Environment<'a> {
-    /// What a statement is run with that asks for no tables yet.
+    /// The inputs of a statement that reads no tables yet.
     pub fn new(parameters: &'a [Value], context: &'a StatementContext) -> Self {
         Environment {
             parameters,

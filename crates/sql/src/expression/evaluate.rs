@@ -21,14 +21,14 @@ impl Expr {
     /// The value for a row.
     ///
     /// # Errors
-    /// What cannot be computed: a division by zero, a number out of range; a row that cannot be read.
+    /// An error of computing: a division by zero, a number out of range; a row that cannot be read.
     #[inline]
     pub fn evaluate<'a>(
         &'a self,
         row: &'a dyn InputRow,
         with: &Environment<'a>,
     ) -> Result<Datum<'a>, SqlError> {
-        // What most parts are, without a call.
+        // The most frequent expressions need no call.
         match self {
             Expr::Column(place) => Ok(Datum::Borrowed(row.value(*place)?)),
             Expr::Literal(value) => Ok(Datum::Borrowed(value.as_ref())),
@@ -126,8 +126,8 @@ impl Expr {
         })
     }
 
-    /// The value of a `numeric` expression as units and scale, `None` if it is null: sums and products are computed without
-    /// a value for each of their parts.
+    /// The value of a `numeric` expression as units and scale, `None` if it is null. Sums and products are computed
+    /// without a value for each of their parts.
     ///
     /// # Errors
     /// As [`Expr::evaluate`].
@@ -160,7 +160,7 @@ impl Expr {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Option<bool>, SqlError> {
-        // The first that decides ends it; a null leaves it open.
+        // The first deciding part ends the evaluation; a null does not decide.
         let until = |parts: &[Expr], decides: bool| {
             let mut all = Some(!decides);
             for part in parts {
@@ -207,7 +207,7 @@ impl Expr {
         Ok(self.truth(row, with)? == Some(true))
     }
 
-    /// Its value where no row is read.
+    /// Its value without a row.
     ///
     /// # Errors
     /// As [`Expr::evaluate`].
@@ -216,7 +216,7 @@ impl Expr {
     }
 }
 
-/// True if two values are the same, nulls, too.
+/// True if two values are the same; nulls are, too.
 pub(crate) fn are_same(left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
     match (left, right) {
         (ValueRef::Null, ValueRef::Null) => true,
@@ -261,7 +261,7 @@ impl Like {
         Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
     }
 
-    /// Checks that a match does not come to an escape character behind which nothing stands.
+    /// Checks that a match does not reach an escape character at the pattern's end.
     fn check_end(&self, text: &str, pattern: &str, escape: char) -> Result<(), SqlError> {
         let before = pattern.trim_end_matches(escape);
         let count = pattern.chars().count() - before.chars().count();

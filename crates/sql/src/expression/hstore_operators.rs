@@ -8,10 +8,10 @@ use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;
 
 impl Compiler<'_> {
-    /// The call that an operator of `hstore` is; none if it is another operator.
+    /// The call of an operator of `hstore`; none for another operator.
     ///
     /// # Errors
-    /// `42883` if there is none of these types; those of the call.
+    /// `42883` if there is none of these types; the errors of the call.
     pub(super) fn of_hstore(
         &mut self,
         operator: &BinaryOperator,
@@ -44,7 +44,7 @@ impl Compiler<'_> {
                 || b == second
                 || second == Text && b.is_text()
                 || second == TextArray && is_array);
-        // Texts are joined to the text of a value.
+        // A text is appended to the text of a value.
         if !fits && *operator == Of::StringConcat {
             return None;
         }

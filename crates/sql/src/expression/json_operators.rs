@@ -11,10 +11,10 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Subscript};
 
 impl Compiler<'_> {
-    /// The call that an operator of JSON is; none if it is another operator.
+    /// The call of an operator of JSON; none for another operator.
     ///
     /// # Errors
-    /// `42883` if there is none of these types; those of the call.
+    /// `42883` if there is none of these types; the errors of the call.
     pub(super) fn of_json(
         &mut self,
         operator: &BinaryOperator,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         if !is_json(a) && !is_json(b) {
             return None;
         }
-        // Texts are joined to the text of a value.
+        // A text is appended to the text of a value.
         if *operator == Of::StringConcat && !(is_left && is_right) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Compiler<'_> {
     /// name of an object's field.
     ///
     /// # Errors
-    /// `42804` of a slice, and of a subscript that is neither a text nor an `integer`.
+    /// `42804` for a slice, and for a subscript that is neither a text nor an `integer`.
     pub(super) fn part_of_json(
         &mut self,
         json: Typed,

@@ -1,5 +1,4 @@
-//! What is kept of queries inside of a statement while it runs: answers, rows that are read once, and the memory that
-//! they take.
+//! Results of queries inside a statement, kept while it runs: answers, rows that are read once, and their memory.
 
 use super::Lists;
 use crate::hashing::HashTable;
@@ -11,14 +10,14 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A state of the tables with what was computed of it for a statement.
+/// A state of the tables with the kept results of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading<'a> {
     pub source: &'a dyn Source,
     pub kept: &'a Kept,
 }
 
-/// What is kept of subqueries while a statement runs.
+/// The results of subqueries, kept while a statement runs.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub spent: Spent,
@@ -26,15 +25,15 @@ pub(crate) struct Kept {
     pub lists: Lists,
     /// The rows of semi-joins.
     pub semi_joins: RefCell<HashMap<usize, Progress<SemiRows>>>,
-    /// The values of subqueries by what they are asked with.
+    /// The values of subqueries by their arguments.
     pub keyed_values: RefCell<HashMap<usize, Progress<KeyedAnswers>>>,
     pub answers: RefCell<HashMap<usize, Asked>>,
     pub tables: RefCell<HashMap<usize, Rc<Table>>>,
-    /// Of recursive queries that are running, the rows of the round before.
+    /// The rows of the previous round of running recursive queries.
     pub last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
 }
 
-/// An answer with what it was asked with.
+/// An answer with its arguments.
 pub(crate) type Asked = (Vec<Value>, Rc<Answer>);
 
 #[derive(Debug)]
@@ -43,15 +42,15 @@ pub(crate) enum Answer {
     Rows(Found),
 }
 
-/// The values of the rows that others are compared with.
+/// The values with which others are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub count: usize,
-    /// Rows without nulls, each once, where equality is asked for.
+    /// Rows without nulls, each once, for tests of equality.
     pub table: HashTable,
-    /// The same in their order; all, where a hash does not do.
+    /// The same in their order; all rows, if a hash does not suffice.
     pub values: Vec<Value>,
-    /// Rows of several values with nulls, where equality is asked for.
+    /// Rows of several values with nulls, for tests of equality.
     pub with_nulls: Vec<Value>,
     pub has_null: bool,
     pub bytes: usize,
@@ -62,15 +61,15 @@ pub(crate) struct Found {
 pub(crate) struct SemiRows {
     pub values: Vec<Value>,
     pub width: usize,
-    /// Of rows without nulls, by what is sought and compared: their places.
+    /// The places of rows without nulls, by the sought and the compared values.
     pub whole: (HashTable, Vec<usize>),
-    /// Of rows with nulls in what is compared, by what is sought.
+    /// The rows with nulls in the compared values, by the sought ones.
     pub with_nulls: (HashTable, Vec<usize>),
-    /// Of all, by what is sought, once that is asked for.
+    /// All rows by the sought values, once a question needs it.
     pub all: OnceCell<HashTable>,
 }
 
-/// The values of a subquery, each behind those that it is found by.
+/// The values of a subquery, each after its keys.
 #[derive(Debug, Default)]
 pub(crate) struct KeyedAnswers {
     pub values: Vec<Value>,
@@ -78,10 +77,10 @@ pub(crate) struct KeyedAnswers {
     pub table: HashTable,
 }
 
-/// How far a statement that runs has come with what a subquery is found by.
+/// The progress of a running statement with the index of a subquery.
 #[derive(Debug)]
 pub(crate) enum Progress<T> {
-    /// It was asked so often.
+    /// The subquery was asked this many times.
     Asked(u32),
     Read(Rc<T>),
     /// It takes too much memory, or cannot be computed.

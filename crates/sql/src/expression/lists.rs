@@ -1,7 +1,7 @@
-//! Lists of values, as `IN (…)` and `= ANY (array)` have them: a value is compared with one after the other, or looked up in
-//! a set if the list is long and the same for all rows of a statement.
+//! Lists of values in `IN (…)` and `= ANY (array)`. A value is compared with one after the other. A long list that is
+//! the same for all rows of a statement becomes a set.
 //!
-//! Invariant: a set is kept with its list, so no other list has its address meanwhile.
+//! Invariant: a set is kept with its list, so no other list has the same address meanwhile.
 
 use super::arrays;
 use super::{Environment, Expr};
@@ -18,11 +18,11 @@ use std::sync::Arc;
 /// Lists with more values than this are looked up in a set.
 const COMPARED_MAX: usize = 8;
 
-/// The values with which another one is compared.
+/// A list of values for a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct List {
     pub of: ListOf,
-    /// The values are the same wherever they are asked for in one run of a statement.
+    /// True if the values are the same everywhere in one run of a statement.
     is_fixed: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ValueSet {
     has_null: bool,
 }
 
-/// The sets of a statement's lists, made when they are first asked for.
+/// The sets of a statement's lists, made at their first use.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(RefCell<HashMap<usize, KeptSet>>);
 
@@ -64,7 +64,7 @@ impl List {
         }
     }
 
-    /// The number of its values, if that is known before it is computed.
+    /// The number of its values, if it is known before they are computed.
     pub fn count(&self) -> Option<usize> {
         match &self.of {
             ListOf::Items(items) => Some(items.len()),
@@ -72,7 +72,7 @@ impl List {
         }
     }
 
-    /// The expressions that it is made of.
+    /// The expressions of its values.
     pub fn parts(&self) -> &[Expr] {
         match &self.of {
             ListOf::Items(items) => items,
@@ -80,7 +80,7 @@ impl List {
         }
     }
 
-    /// Puts something else in the place of every column.
+    /// Replaces every column by another expression.
     pub fn replace_columns(&mut self, with: &dyn Fn(usize) -> Expr) {
         if self.is_fixed {
             return;
@@ -130,7 +130,7 @@ impl List {
     ) -> Result<Option<bool>, SqlError> {
         let is_long = match &self.of {
             ListOf::Items(items) => items.len() > COMPARED_MAX,
-            // Its text is not read again for each row.
+            // The text is not read again for each row.
             ListOf::Array(_) => true,
         };
         if let Some(lists) = with.lists.filter(|_| self.is_fixed && is_long) {
@@ -155,8 +155,8 @@ impl List {
     }
 }
 
-/// True if an expression has one value for all rows of a statement, in subqueries, too. A subquery that asks for nothing of
-/// the rows around it is itself computed once.
+/// True if an expression has one value for all rows of a statement, in subqueries, too. A subquery without outer
+/// columns is itself computed once.
 fn is_fixed(expr: &Expr) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) => true,
@@ -192,10 +192,10 @@ impl ValueSet {
         same.any(|at| compare(self.values[at].as_ref(), value).is_some_and(|order| order.is_eq()))
     }
 
-    /// True if a value is in it; `None` if that is not known.
+    /// True if a value is in it; `None` if that is unknown.
     pub fn contains(&self, value: ValueRef<'_>) -> Option<bool> {
         if value == ValueRef::Null {
-            // Of no value even null is none.
+            // Even null is not in an empty list.
             return match self.values.is_empty() && !self.has_null {
                 true => Some(false),
                 false => None,
@@ -210,7 +210,7 @@ impl ValueSet {
 }
 
 impl Lists {
-    /// The set of a list that is fixed.
+    /// The set of a fixed list.
     fn set(
         &self,
         list: &List,

@@ -1,4 +1,4 @@
-//! Literals of a text's tree as values with types.
+//! Literals of a syntax tree as typed values.
 
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
@@ -7,7 +7,7 @@ use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sqlparser::ast::Value as Literal;
 
-/// A literal: a number has the narrowest type that has it; what stands in quotes has none yet.
+/// A literal: a number has the narrowest type for it; a text in quotes has no type yet.
 pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
     let text = |text: &str| {
         Typed::new(
@@ -50,7 +50,7 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
     if digits.contains(['e', 'E'])
         && let Some(Err(())) = decode_numeric(digits)
     {
-        // Beyond what a numeric has here.
+        // The number is beyond the digits of a numeric.
         let value: f64 = digits.parse().map_err(|_| wrong())?;
         if value.is_infinite() {
             return Err(SqlError::new(

@@ -1,13 +1,13 @@
 //! Expressions: compiled once, with columns and parameters by number and every type known, then evaluated over rows.
 //!
-//! - [`compile`](self::compile): from a text's tree to an [`Expr`], by SQL's rules of types; its parts are
+//! - [`compile`](self::compile): from a syntax tree to an [`Expr`], by SQL's rules of types; its parts are
 //!   [`predicates`], [`operators`], [`calls`], [`coercion`] and [`subqueries`];
 //! - [`evaluate`]: an [`Expr`] over a row;
-//! - [`cast`]: values from one type to another; [`arithmetic`]: numbers and dates;
-//! - [`functions`]: tables of them, an entry each.
+//! - [`cast`]: conversion of values between types; [`arithmetic`]: numbers and dates;
+//! - [`functions`]: the tables of functions.
 //!
-//! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
-//! long as nothing is computed of them.
+//! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row until
+//! an operation changes them.
 
 mod aggregates;
 mod around;
@@ -88,11 +88,11 @@ use sardonyx::schema::Value;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Expr {
     Literal(Value),
-    /// By its number, from 0.
+    /// A parameter by its number, from 0.
     Parameter(usize),
     /// A column of the row, by its place there.
     Column(usize),
-    /// A value of the rows of the queries around this one, by its number among those that the query asks for.
+    /// A value of the rows around this query's, by its number among those that the query asks for.
     Outer(usize),
     /// A column of the row to which another one is joined, by its place in the whole row.
     Before(usize),
@@ -112,14 +112,14 @@ pub(crate) enum Expr {
     Coalesce(Vec<Expr>),
     Arithmetic(Arithmetic, SqlType, Box<(Expr, Expr)>),
     Negate(SqlType, Box<Expr>),
-    /// A timestamp, and what is added to it.
+    /// A timestamp moved by an interval.
     Shift(Box<Expr>, Interval, SqlType),
     Cast(Box<Expr>, SqlType, TypeSpec, bool),
     Call(Function, Vec<Expr>),
     Subquery(Box<Subquery>),
 }
 
-/// `case`: conditions with what they give.
+/// `case`: conditions with their results.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Case {
     pub arms: Vec<(Expr, Expr)>,
@@ -156,8 +156,8 @@ impl Typed {
 }
 
 impl Expr {
-    /// Calls `each` with every part, itself first. Of a subquery the parts are what it is asked with: the columns in it
-    /// are of its own rows.
+    /// Calls `each` with every part, itself first. The parts of a subquery are its arguments: the columns inside it are
+    /// of its own rows.
     pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
         each(self);
         match self {
@@ -198,7 +198,7 @@ impl Expr {
         }
     }
 
-    /// Puts something else in the place of every column.
+    /// Replaces every column by another expression.
     pub fn replace_columns(&mut self, with: &dyn Fn(usize) -> Expr) {
         match self {
             Expr::Column(place) => *self = with(*place),
@@ -238,7 +238,7 @@ impl Expr {
         }
     }
 
-    /// Columns by their places in a row that begins so many later.
+    /// Moves the places of columns by `by`, for a row that begins later.
     pub fn shift_columns(&mut self, by: usize) {
         self.replace_columns(&|place| Expr::Column(place - by));
     }
@@ -252,7 +252,7 @@ impl Expr {
         })
     }
 
-    /// True if evaluating it once more may give another value, or have an effect.
+    /// True if another evaluation may give another value, or have an effect.
     pub fn is_volatile(&self) -> bool {
         self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),
@@ -261,14 +261,14 @@ impl Expr {
         })
     }
 
-    /// True if some part of it is so.
+    /// True if a part of it meets a condition.
     pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
         let mut any = false;
         self.walk(&mut |part| any |= is_so(part));
         any
     }
 
-    /// True if it is a value of each row only: neither volatile, nor a subquery.
+    /// True if it depends on each row only: neither volatile, nor a subquery.
     pub fn is_plain(&self) -> bool {
         !self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),

@@ -1,11 +1,12 @@
-//! Literals of moments in texts that are kept: conditions, expressions of indexes and of columns, defaults.
+//! Literals of moments in kept texts: conditions, expressions of indexes and of columns, defaults.
 //!
-//! A literal without a zone means a moment of the session that declares it, and a date is read in that session's order of
-//! day and month. The text is read again in UTC, or in the zone of another session, and with the month first. So the text is kept with the moment itself, at its distance from UTC. A compiler notes the
-//! literals that it reads so ([`Moments`]), but not where they stand, and the same text may be a day or a text elsewhere. A
-//! literal is replaced only if the whole expression stays the same when it is compiled again.
+//! A literal without a zone means a moment of the session that declares it. A date is read in that session's order of
+//! day and month. But the kept text is read again in UTC, or in another session's zone, and with the month first. So
+//! the text is kept with the moment itself, at its distance from UTC. A compiler notes the literals that it reads so
+//! ([`Moments`]), without their places. The same text may be a day or a plain text in another place. So a literal is
+//! replaced only if the whole expression stays the same when it is compiled again.
 //!
-//! Invariant: a text that is kept has the same literals in every zone, or it is refused.
+//! Invariant: a kept text has the same literals in every zone, or it is refused.
 
 use super::shown::{Change, changes_of, with_changes};
 use super::{Expr, Parameters, literal_value};
@@ -18,15 +19,16 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, ValueWithSpan};
 use std::collections::BTreeMap;
 
-/// How often an expression is compiled to find which of its equal literals are moments.
+/// The most compilations of an expression to find the moments among its equal literals.
 const TRIES_MAX: usize = 64;
 
-/// The literals that were read in a session's zone or order and are another day or moment in UTC and with the month first, and what says the same everywhere.
+/// Literals that a session reads as another day or moment than UTC with the month first does. Each has a text that has
+/// the same value everywhere.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments(BTreeMap<String, String>);
 
 impl Moments {
-    /// Notes what a literal's text was read as.
+    /// Notes the value of a literal's text.
     pub fn note(&mut self, kind: SqlType, text: &str, value: &Value) {
         if !kind.is_of_days() || decode_text(kind, text).is_ok_and(|in_utc| in_utc == *value) {
             return;
@@ -36,7 +38,7 @@ impl Moments {
         }
     }
 
-    /// What stands for a literal, if it was noted.
+    /// The text that replaces a literal, if it was noted.
     fn of(&self, literal: &ValueWithSpan) -> Option<&String> {
         match literal_value(&literal.value).ok()?.expr {
             Expr::Literal(Value::Text(text)) => self.0.get(&text),
@@ -45,10 +47,10 @@ impl Moments {
     }
 }
 
-/// An expression as a session means it, compiled, and its text as it can be kept.
+/// An expression with a session's meaning, compiled, and its text to keep.
 ///
 /// # Errors
-/// What `compile` finds; `0A000` if a literal of a moment cannot be kept.
+/// An error of `compile`; `0A000` if a literal of a moment cannot be kept.
 pub(crate) fn kept_expression<T: PartialEq>(
     tree: &Tree,
     names: &TypeNames,

@@ -1,4 +1,4 @@
-//! Operators, compiled: chosen by the types of their sides, as PostgreSQL chooses.
+//! Operators, compiled: chosen by the types of their operands, as PostgreSQL chooses.
 
 use super::arithmetic::Arithmetic;
 use super::cast::Coercion;
@@ -14,7 +14,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
 
 impl Compiler<'_> {
-    /// A root, which is one of floats.
+    /// A root, which is a function of floats.
     fn root(&mut self, operator: &str, function: &str, typed: Typed) -> Result<Typed, SqlError> {
         if !typed.kind().is_number() && typed.kind() != SqlType::Unknown {
             return Err(no_prefix_operator(operator, typed.kind()));
@@ -160,7 +160,7 @@ impl Compiler<'_> {
         self.combined(left, operator, right)
     }
 
-    /// Two values with an operator between them that compares nothing.
+    /// Two values with an operator between them that is no comparison.
     pub(super) fn combined(
         &mut self,
         left: Typed,
@@ -259,7 +259,7 @@ impl Compiler<'_> {
         ))
     }
 
-    /// A time that is moved by an interval that is known.
+    /// A time moved by a known interval.
     fn shifted(
         &mut self,
         left: &Tree,
@@ -284,7 +284,7 @@ impl Compiler<'_> {
             }
         };
         let moved = Expr::Shift(Box::new(value.expr), span, kind);
-        // Months and days are those of the session's time zone.
+        // Months and days count in the session's time zone.
         let is_utc = self.parameters.zone().is_none() || kind != SqlType::Timestamptz;
         let moved = if is_utc { folded(moved) } else { moved };
         Ok(Typed::new(moved, kind))
@@ -302,7 +302,7 @@ impl Compiler<'_> {
             return called;
         }
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
-        // What has no type gets that of the other side.
+        // An operand without a type gets that of the other side.
         match (left.kind(), right.kind()) {
             (Unknown, Unknown) if operation == Arithmetic::Power => {
                 left = self.as_type(left, SqlType::Float8)?;
@@ -369,7 +369,7 @@ impl Compiler<'_> {
                 | Arithmetic::ShiftRight,
                 false,
             ) => return Err(wrong(a, b)),
-            // The count's type does not widen what is shifted.
+            // The count's type does not widen the shifted operand.
             (Arithmetic::ShiftLeft | Arithmetic::ShiftRight, true) => a,
             // A float beside another number is a double.
             _ if kind == SqlType::Float4 && a != b => SqlType::Float8,
@@ -437,7 +437,7 @@ fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
     .hint("No operator matches the given name and argument type. You might need to add an explicit type cast.")
 }
 
-/// True for an operator that ranges, arrays and JSON have.
+/// True for an operator of ranges, arrays and JSON.
 fn is_of_sets(operator: &BinaryOperator) -> bool {
     matches!(
         operator,

@@ -1,4 +1,4 @@
-//! How rows are sorted: keys as `ORDER BY` says them, and the order of two rows by them.
+//! Sort keys of `ORDER BY`, and the order of two rows by them.
 
 use super::Expr;
 use crate::error::SqlError;
@@ -7,7 +7,7 @@ use sardonyx_rows::condition::compare;
 use sqlparser::ast::{self, OrderBySort};
 use std::cmp::Ordering;
 
-/// How rows are sorted: by expressions over the input or the output.
+/// A sort key: an expression over the input or the output.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct SortKey {
     pub expression: Expr,
@@ -40,7 +40,7 @@ pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
     Ordering::Equal
 }
 
-/// True if the larger values come first.
+/// True if the larger values are first.
 ///
 /// # Errors
 /// `0A000` for an operator.

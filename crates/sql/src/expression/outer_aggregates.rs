@@ -1,5 +1,5 @@
-//! Aggregates that belong to a query around the one in which they stand: all the columns that they read are of that query's
-//! rows. There they are computed, and the query inside asks for their values.
+//! Aggregates that belong to an outer query, since they read columns of its rows only. The outer query computes them,
+//! and the inner one asks for their values.
 //!
 //! Source: PostgreSQL's documentation, 4.2.7.
 
@@ -14,7 +14,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
 
 impl Compiler<'_> {
-    /// The level of the query around this one to which an aggregate belongs; `None` if it belongs here.
+    /// The level of the outer query to which an aggregate belongs; `None` if it belongs here.
     pub fn level_of_aggregate(&self, function: &ast::Function) -> Option<usize> {
         let outer = &self.nested.as_ref()?.queries.around().outer;
         if outer.is_empty() {
@@ -43,7 +43,7 @@ impl Compiler<'_> {
         level
     }
 
-    /// The value of an aggregate that belongs to a query around this one, if it does.
+    /// The value of an aggregate that belongs to an outer query, if it does.
     ///
     /// # Errors
     /// An aggregate that cannot be compiled; `0A000` if it reads columns of several queries.
@@ -76,7 +76,7 @@ impl Compiler<'_> {
         Ok(Some(Typed { expr, spec }))
     }
 
-    /// The place of an aggregate that a query inside asks for.
+    /// The place of an aggregate for which an inner query asks.
     pub(super) fn asked_aggregate(&mut self, aggregate: Aggregate) -> Result<Expr, SqlError> {
         if let Some(grouping) = &mut self.grouping {
             return Ok(grouping.add(aggregate).expr);

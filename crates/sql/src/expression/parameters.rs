@@ -7,18 +7,18 @@ use crate::user_types::TypeNames;
 use crate::values::zones::SessionZone;
 use std::sync::Arc;
 
-/// The most parameters of a statement: what PostgreSQL's protocol can number.
+/// The most parameters of a statement: the limit of PostgreSQL's protocol.
 pub(crate) const PARAMETERS_MAX: usize = 65_535;
 
-/// The types of parameters, as far as they are known: by whoever prepares the statement, or by where they first stand.
+/// The known types of parameters: given by the client that prepares the statement, or found at their first place in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters {
     types: Vec<Option<SqlType>>,
-    /// Of a procedure's: they stand for what no column has the name of.
+    /// The names of a procedure's parameters, which a name means if no column has it.
     names: Arc<[String]>,
     /// The types that the statement may name, beside PostgreSQL's own.
     type_names: TypeNames,
-    /// The literals of moments, if they are wanted: of a text that is kept.
+    /// The literals of moments, if they are noted for a kept text.
     moments: Option<Moments>,
 }
 
@@ -32,29 +32,29 @@ impl Parameters {
         }
     }
 
-    /// With the types that the statement may name.
+    /// Adds the types that the statement may name.
     pub fn naming(mut self, types: TypeNames) -> Self {
         self.type_names = types;
         self
     }
 
-    /// With the literals of moments noted.
+    /// Notes the literals of moments.
     pub fn noting_moments(mut self) -> Self {
         self.moments = Some(Moments::default());
         self
     }
 
-    /// Those that are wanted.
+    /// The literals of moments, if they are noted.
     pub fn moments(&mut self) -> Option<&mut Moments> {
         self.moments.as_mut()
     }
 
-    /// Those that were noted.
+    /// The noted literals of moments.
     pub fn into_moments(self) -> Moments {
         self.moments.unwrap_or_default()
     }
 
-    /// The types that the statement may name from now on.
+    /// Sets the types that the statement may name.
     pub fn set_types(&mut self, types: TypeNames) {
         self.type_names = types;
     }
@@ -112,7 +112,7 @@ impl Parameters {
         }
     }
 
-    /// All types: what nothing decides is text.
+    /// The types of all parameters: text for those without another.
     pub fn decided(&self) -> Vec<SqlType> {
         let types = self.types.iter();
         types.map(|kind| kind.unwrap_or(SqlType::Text)).collect()

@@ -7,9 +7,9 @@ use crate::error::{SqlError, code};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 
-/// The most bytes that a pattern takes when it is compiled.
+/// The most bytes of a compiled pattern.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// How many compiled patterns a statement keeps.
+/// The most compiled patterns that a statement keeps.
 const KEPT_MAX: usize = 16;
 
 /// Options of a pattern.
@@ -18,12 +18,12 @@ pub(crate) struct Options {
     pub ignores_case: bool,
     /// Lines are texts: `.` does not match their ends, `^` and `$` match at them.
     pub of_lines: bool,
-    /// Blanks and comments in the pattern say nothing.
+    /// True if blanks and comments in the pattern are ignored.
     pub is_expanded: bool,
 }
 
 impl Options {
-    /// The options of a function's letters, and whether all matches are meant.
+    /// The options by a function's letters, and true if all matches are meant.
     ///
     /// # Errors
     /// `22023` for a letter that is none; `0A000` for one that is not supported.
@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// Patterns that a statement compiled.
+/// The compiled patterns of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns(RefCell<Vec<(String, Options, Regex)>>);
 

@@ -1,4 +1,4 @@
-//! Precedence of operators where the parser's is not PostgreSQL's: its trees are grouped anew when they are compiled.
+//! Precedence of operators where the parser's is not PostgreSQL's: its trees are regrouped when they are compiled.
 //! Parenthesised expressions are not regrouped.
 
 use super::Typed;
@@ -7,11 +7,11 @@ use crate::error::SqlError;
 use sqlparser::ast::{BinaryOperator, Expr as Tree, UnaryOperator};
 
 impl Compiler<'_> {
-    /// An operation whose parts belong together otherwise than the parser has them; `None` if it is right.
+    /// Regroups an operation whose parts the parser groups in another way than PostgreSQL; `None` if it is right.
     ///
-    /// A sum behind a prefix operator belongs to that: `~a + b` is `~(a + b)`. Operators of regular expressions group from
-    /// the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied, since trees may be deep, and
-    /// nothing calls itself along a chain.
+    /// A sum behind a prefix operator belongs to it: `~a + b` is `~(a + b)`. Operators of regular expressions group
+    /// from the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied, since trees may be
+    /// deep, and there is no recursion along a chain.
     pub(super) fn regrouped(
         &mut self,
         left: &Tree,
@@ -39,7 +39,7 @@ impl Compiler<'_> {
         Ok(None)
     }
 
-    /// A sum in which what follows the first prefix operator belongs to that.
+    /// A sum whose later operands belong to its first prefix operator.
     fn sum(&mut self, first: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
         if ends_with_prefix(first) {
             return self.longer(first, parts);
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A tree that ends with a prefix operator, whose operand goes on with these parts.
+    /// A tree that ends with a prefix operator, whose operand continues with these parts.
     fn longer(&mut self, tree: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
         match tree {
             _ if parts.is_empty() => self.compile(tree),
@@ -89,7 +89,7 @@ impl Compiler<'_> {
     }
 }
 
-/// An operator, and what stands behind it.
+/// An operator, and its right operand.
 type Part<'t> = (&'t BinaryOperator, &'t Tree);
 
 /// The first operand of a chain of operators, and the others.
@@ -105,13 +105,13 @@ fn chain(tree: &Tree, is_of: fn(&BinaryOperator) -> bool) -> (&Tree, Vec<Part<'_
     (first, parts)
 }
 
-/// True if something follows a prefix operator.
+/// True if other operands follow a prefix operator.
 fn has_prefix(first: &Tree, parts: &[Part<'_>]) -> bool {
     let operands = std::iter::once(first).chain(parts.iter().map(|(_, part)| *part));
     operands.take(parts.len()).any(ends_with_prefix)
 }
 
-/// True if what follows belongs to a prefix operator in it.
+/// True if later operands belong to a prefix operator in it.
 fn ends_with_prefix(mut tree: &Tree) -> bool {
     loop {
         tree = match tree {
@@ -150,7 +150,7 @@ fn is_other(operator: &BinaryOperator) -> bool {
     )
 }
 
-/// Of an operator of regular expressions: whether it ignores case, and whether it is negated.
+/// The flags of an operator of regular expressions: it ignores case, and it is negated.
 pub(super) fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)> {
     let word = match operator {
         BinaryOperator::PGRegexMatch => "~",
@@ -169,7 +169,7 @@ pub(super) fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)
     }
 }
 
-/// True of a comparison, which cannot be compared without parentheses.
+/// True for a comparison, which cannot be compared without parentheses.
 pub(super) fn is_comparison(tree: &Tree) -> bool {
     use BinaryOperator::*;
     let Tree::BinaryOp { op, .. } = tree else {
@@ -193,8 +193,8 @@ fn unary(op: UnaryOperator, of: Tree) -> Tree {
     }
 }
 
-/// The powers behind a sign with the sign at the first of them, to which it belongs: `-a ^ b` is `(-a) ^ b`. The parser takes
-/// the sign for the weaker operator. `None` if there are none.
+/// The powers behind a sign, with the sign at the first of them: `-a ^ b` is `(-a) ^ b`. The parser takes the sign for
+/// the weaker operator. `None` if there are none.
 pub(super) fn signed_powers(sign: UnaryOperator, tree: &Tree) -> Option<Tree> {
     match tree {
         Tree::BinaryOp {

@@ -1,4 +1,4 @@
-//! Conditions, compiled: comparisons, lists, patterns, nulls, and what combines them.
+//! Conditions, compiled: comparisons, lists, patterns, tests for null, `AND`, `OR` and `NOT`.
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};
@@ -59,7 +59,7 @@ impl Compiler<'_> {
     ) -> Result<Typed, SqlError> {
         match target {
             InTarget::List(list) => match list.as_slice() {
-                // In two pairs of parentheses it is a query all the same.
+                // A query in two pairs of parentheses is still a query.
                 [Tree::Subquery(query)] => self.in_query(tree, query, negated),
                 list => self.one_of(tree, list, negated),
             },
@@ -70,7 +70,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles the test that a value is one of a list, as `IN` and `= ANY (ARRAY[…])` ask.
+    /// Compiles the test that a value is one of a list, for `IN` and `= ANY (ARRAY[…])`.
     pub(super) fn one_of(
         &mut self,
         tree: &Tree,
@@ -87,7 +87,7 @@ impl Compiler<'_> {
             let item = self.compile(item)?;
             let (left, right) = self.comparable(value.clone(), item, "=")?;
             match &sought {
-                // Two items want the value cast differently: compared one by one.
+                // Two items need different casts of the value: they are compared one by one.
                 Some(before) if *before != left => {
                     return self.in_by_comparing(&value, list, negated);
                 }
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         ))
     }
 
-    /// Compiles that a row of values equals one of a list.
+    /// Compiles the test that a row of values equals one of a list.
     fn one_of_rows(
         &mut self,
         values: &[Tree],
@@ -172,7 +172,7 @@ impl Compiler<'_> {
             if collation.has_own_cases() {
                 return Err(collation.unknown_to("ILIKE"));
             }
-            // As PostgreSQL does it, by the language's letters.
+            // Case is folded as in PostgreSQL, by the rules of the language.
             let lower = |text| Expr::Call(Function(&LOWER), vec![text, number_of(collation)]);
             like.text = lower(like.text);
             like.pattern = lower(like.pattern);
@@ -181,7 +181,7 @@ impl Compiler<'_> {
         Ok(boolean(Expr::Like(Box::new(like)), negated))
     }
 
-    /// A chain of one word: as long as the text is, without going as deep.
+    /// A chain of one word: of any length, without recursion.
     pub(super) fn chain(&mut self, tree: &Tree, word: &BinaryOperator) -> Result<Typed, SqlError> {
         let mut parts = Vec::new();
         let mut rest = tree;
@@ -298,7 +298,7 @@ impl Compiler<'_> {
         Ok((ordered(left), ordered(right)))
     }
 
-    /// Both sides of a comparison by an order of ICU, as their keys.
+    /// Both sides of a comparison by ICU's order, as their keys.
     fn comparable_texts(
         &mut self,
         mut left: Typed,
@@ -344,7 +344,7 @@ impl Compiler<'_> {
                 return self.comparable_by_keys(left, right, operator);
             }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
-            // Numbers of all types compare as they are.
+            // Numbers of all types are compared without a conversion.
             (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),
             (SqlType::Regclass | SqlType::Oid, b) if b.is_text() => both(SqlType::Regclass),
             (a, b) if a == b => return Ok((left.expr, right.expr)),
@@ -366,8 +366,8 @@ fn is_json(kind: SqlType) -> bool {
     kind.element().unwrap_or(kind) == SqlType::Json
 }
 
-/// A day that is compared with the beginning of another one, as two days: none is made a moment first, and an index of days
-/// is of use.
+/// Compares a day with the beginning of another one as two days: none is converted to a moment, so an index of days is
+/// usable.
 fn as_days((left, right): (Expr, Expr)) -> (Expr, Expr) {
     let day = |expr: &Expr| match expr {
         Expr::Literal(Value::Timestamp(micros)) if micros % DAY == 0 => {

@@ -8,10 +8,10 @@ use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;
 
 impl Compiler<'_> {
-    /// The call that an operator of ranges is; none if it is another operator.
+    /// The call of an operator of ranges; none for another operator.
     ///
     /// # Errors
-    /// `42883` if there is none of these types; those of the call.
+    /// `42883` if there is none of these types; the errors of the call.
     pub(super) fn of_ranges(
         &mut self,
         operator: &BinaryOperator,

@@ -1,8 +1,9 @@
 //! Calls of set-returning functions, compiled: each extends the rows of its query by a value, and gives as many rows as
-//! it has values. Calls side by side run together; a call whose arguments are of others runs in the rows that these give.
+//! it has values. Calls side by side run together. A call with others in its arguments runs in the rows that these
+//! give.
 //!
-//! While expressions are compiled it is not known how many columns there will be, so the value of a call has a place
-//! from [`SETS`] on until the query around it is planned.
+//! The number of columns is unknown while expressions are compiled. So the value of a call has a place from [`SETS`]
+//! on, until the query around it is planned.
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 
@@ -10,11 +11,11 @@ use super::window::FIRST;
 use super::{Expr, Typed};
 use crate::types::SqlType;
 
-/// The place of the first call's value while expressions are compiled: no row has so many columns. Those of window
-/// functions are from [`FIRST`] on.
+/// The place of the first call's value while expressions are compiled: no row has so many columns. Places of window
+/// functions begin at [`FIRST`].
 pub(crate) const SETS: usize = FIRST >> 1;
 
-/// The number of a call, if a place is that of its value while expressions are compiled.
+/// The number of a call, if a place is provisional, from before the query was planned.
 pub(crate) fn number_of(place: usize) -> Option<usize> {
     (SETS..FIRST).contains(&place).then(|| place - SETS)
 }
@@ -24,7 +25,7 @@ pub(crate) fn number_of(place: usize) -> Option<usize> {
 pub(crate) struct RowCall {
     pub expr: Expr,
     pub kind: SqlType,
-    /// The number of calls within each other that its arguments have.
+    /// The depth of nested calls in its arguments.
     pub level: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What names in an expression stand for: the columns of the tables that are read.
+//! The meaning of names in an expression: the columns of the tables that are read.
 
 use super::Expr;
 use crate::error::{SqlError, code};
@@ -14,7 +14,7 @@ pub(crate) struct ScopeColumn {
     pub place: usize,
     /// The table's and the column's number, if it is a column of a table, as results name it.
     pub origin: Option<(u32, i16)>,
-    /// What it stands for, if that is not just the place: of two columns that `USING` made one.
+    /// Its value, if that is not just the place: of two columns that `USING` merged.
     pub merged: Option<Expr>,
     /// True if it is named with its table's name only, and is no part of `*`: it went into a merged one.
     pub is_hidden: bool,
@@ -33,7 +33,7 @@ impl ScopeColumn {
         }
     }
 
-    /// What stands for it in expressions.
+    /// The expression of its value.
     pub fn expr(&self) -> Expr {
         match &self.merged {
             Some(expr) => expr.clone(),
@@ -46,10 +46,10 @@ impl ScopeColumn {
 #[derive(Clone, Debug)]
 pub(crate) struct ScopeTable {
     pub alias: String,
-    /// The schema of a table that has no other name here.
+    /// The schema of a table without an alias.
     pub schema: Option<String>,
     pub columns: Vec<ScopeColumn>,
-    /// Its columns are named with the table's name only, and are no part of `*`.
+    /// True if its columns are named with the table's name only, and are no part of `*`.
     pub is_aside: bool,
     /// The places of its primary key, if it has one.
     pub key: Vec<usize>,
@@ -62,7 +62,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The column of this name, of the table of that one if it is said.
+    /// The column of a name, in a table if one is given.
     ///
     /// # Errors
     /// `42703` or `42P01` if there is none, `42702` if there are several.
@@ -101,7 +101,7 @@ impl Scope {
         }
     }
 
-    /// The table that a schema and a name say, if one of the name is here.
+    /// The table of a schema and a name, if one of the name is in this scope.
     ///
     /// # Errors
     /// `42P01` if those of the name are of other schemas.
@@ -110,7 +110,7 @@ impl Scope {
         if tables.peek().is_none() {
             return Ok(None);
         }
-        // Tables of other sessions' temporary schemas are in no query.
+        // No query reads tables of other sessions' temporary schemas.
         let found = tables.find(|of| match of.schema.as_deref() {
             Some(of) => of == schema || schema == TEMPORARY && is_temporary(of),
             None => false,
@@ -126,7 +126,7 @@ impl Scope {
         })
     }
 
-    /// The name of a column with that of its table, as errors say it.
+    /// The name of a column with that of its table, for errors.
     pub fn qualified(&self, table: Option<&str>, name: &str) -> String {
         let mut tables = self
             .tables
@@ -139,7 +139,7 @@ impl Scope {
         }
     }
 
-    /// The columns that `*` stands for.
+    /// The columns of `*`.
     pub fn all(&self) -> impl Iterator<Item = &ScopeColumn> {
         let tables = self.tables.iter().filter(|table| !table.is_aside);
         let columns = tables.flat_map(|table| &table.columns);

@@ -8,10 +8,10 @@ use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;
 
 impl Compiler<'_> {
-    /// The call that an operator of text search is; none if it is another operator.
+    /// The call of an operator of text search; none for another operator.
     ///
     /// # Errors
-    /// `42883` if there is none of these types; those of the call.
+    /// `42883` if there is none of these types; the errors of the call.
     pub(super) fn of_search(
         &mut self,
         operator: &BinaryOperator,
@@ -37,7 +37,7 @@ impl Compiler<'_> {
         };
         let fits = |kind, wanted| kind == wanted || kind == Unknown;
         if !fits(a, first) || !fits(b, second) {
-            // Texts are joined to the text of a value.
+            // A text is appended to the text of a value.
             return match operator {
                 Of::StringConcat if a.is_text() || b.is_text() => None,
                 _ => Some(Err(no_operator(&operator.to_string(), a, b))),

@@ -10,7 +10,7 @@ use sqlparser::ast::{Expr as Tree, Ident};
 use sqlparser::tokenizer::Span;
 use std::ops::Range;
 
-/// A condition as people read it, with the names that its columns have now.
+/// A condition for people, with the present names of its columns.
 pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
     let Ok(Some(check)) = SqlCheck::parse(text) else {
         return text.to_string();
@@ -23,7 +23,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
     })
 }
 
-/// The text of an expression with other names for columns, where there are others.
+/// The text of an expression with the new names of columns that have one.
 pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
     let changes = changes_of(text, &|tree| {
         let names = match tree {
@@ -37,10 +37,10 @@ pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>)
     with_changes(text, &changes)
 }
 
-/// Characters of a text, by number, and what is to stand there.
+/// A range of characters of a text, by number, and its replacement.
 pub(crate) type Change = (Range<usize>, String);
 
-/// What is to be changed of the parts of an expression, in their order. There is none if the text is no expression.
+/// The changes of the parts of an expression, in their order. There are none if the text is no expression.
 pub(super) fn changes_of(
     text: &str,
     other: &dyn Fn(&Tree) -> Option<(Span, String)>,
@@ -63,7 +63,7 @@ pub(super) fn changes_of(
     changes
 }
 
-/// A text with changes, which are in their order.
+/// A text with changes, which are in ascending order.
 pub(super) fn with_changes(text: &str, changes: &[Change]) -> String {
     let (mut changed, mut at) = (String::new(), 0);
     let mut characters = text.chars();

@@ -1,4 +1,4 @@
-//! Operators of similar texts, of the extension `pg_trgm`: each is a function of PostgreSQL's, which is called by its name.
+//! Operators of similar texts, of the extension `pg_trgm`: each is one of PostgreSQL's functions, called by its name.
 
 use super::Typed;
 use super::compile::Compiler;
@@ -7,10 +7,10 @@ use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;
 
 impl Compiler<'_> {
-    /// The call that an operator of similar texts is; none if it is another operator.
+    /// The call of an operator of similar texts; none for another operator.
     ///
     /// # Errors
-    /// The errors of the function that is called.
+    /// The errors of the function.
     pub(super) fn of_similarity(
         &mut self,
         operator: &BinaryOperator,

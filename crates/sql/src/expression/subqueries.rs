@@ -1,5 +1,5 @@
-//! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
-//! that.
+//! Subqueries in expressions, compiled: each is planned in the scope around it, and lists the columns that it asks for
+//! of that scope.
 
 use super::around::Drafted;
 use super::arrays::array_kind;
@@ -15,7 +15,7 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
 
-/// A query that is planned, with what it asks for and its number.
+/// A planned query with its arguments and its number.
 struct Asked {
     draft: Box<dyn Drafted>,
     columns: Vec<TypeSpec>,
@@ -24,7 +24,7 @@ struct Asked {
 }
 
 impl Compiler<'_> {
-    /// A query whose only value is asked for.
+    /// A query as a value: that of its only row.
     pub(super) fn scalar(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
         let [spec] = asked.columns[..] else {
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         Ok(boolean(expr, negated))
     }
 
-    /// How a value compares with any of a query's, or with all.
+    /// Compares a value with any of a query's, or with all.
     pub(super) fn quantified(
         &mut self,
         left: &Tree,
@@ -82,7 +82,7 @@ impl Compiler<'_> {
             };
         };
         match (comparison, is_all) {
-            // Different from all is equal to none.
+            // "Different from all" means equal to none.
             (Comparison::Unequal, true) => self.in_query(left, query, true),
             _ => Ok(boolean(
                 self.compared(left, comparison, query, is_all)?,
@@ -160,7 +160,7 @@ impl Compiler<'_> {
         if let (Tree::Identifier(table), [AccessExpr::Dot(Tree::Identifier(column)), rest @ ..]) =
             (root, chain)
         {
-            // A column with its table's name before it.
+            // A column after its table's name.
             let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
             return self.element(&name, rest);
         }
@@ -202,8 +202,8 @@ impl Compiler<'_> {
         self.coerce(number, TypeSpec::plain(SqlType::Int4), Coercion::Assignment)
     }
 
-    /// Elements of an array between bounds of each dimension. If one subscript is a slice, each other one is the last element
-    /// of a slice from 1, as in PostgreSQL.
+    /// Elements of an array between bounds of each dimension. If one subscript is a slice, every other one is the last
+    /// element of a slice from 1, as in PostgreSQL.
     fn slice(&mut self, array: Typed, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
         if matches!(array.kind(), SqlType::Int2Vector | SqlType::OidVector) {
             let name = array.kind().name();
@@ -281,7 +281,7 @@ impl Compiler<'_> {
         }))))
     }
 
-    /// Plans a query inside of the one that is compiled.
+    /// Plans a query inside the one that is compiled.
     fn planned(&mut self, query: &Query) -> Result<Asked, SqlError> {
         let Some(nested) = self.nested.as_mut().filter(|_| !self.is_trying) else {
             return Err(SqlError::unsupported("subqueries are not supported here"));
@@ -302,7 +302,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What a subquery asks for, as an expression over the row in which it stands.
+    /// A column that a subquery asks for, as an expression over the row around it.
     fn argument(&mut self, column: OuterColumn) -> Result<Expr, SqlError> {
         let Some(nested) = self.nested.as_mut() else {
             return Ok(column.expr);
@@ -330,8 +330,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A field of what `information_schema._pg_expandarray` gives, by which JDBC's driver asks for the columns of keys: `x` is
-/// the element and `n` its number. The function stands for its element here.
+/// A field of `information_schema._pg_expandarray`, by which JDBC's driver asks for the columns of keys: `x` is the
+/// element and `n` its number. Here the function itself gives the element.
 fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
     match (typed.expr, field) {
         (Expr::Call(function, parts), "n") if function.is("_pg_expandarray") => Ok(Typed::new(

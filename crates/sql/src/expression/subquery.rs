@@ -1,4 +1,4 @@
-//! Subqueries in expressions: what is asked of a query, and what it asks for.
+//! Subqueries in expressions: the question to a query, and the outer values that it asks for.
 
 use super::{Comparison, Environment, Expr};
 use crate::error::SqlError;
@@ -14,7 +14,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
     /// The answer to a subquery's question, for a row.
     ///
     /// # Errors
-    /// A value that cannot be computed; `21000` if a value is asked for and there are several rows.
+    /// A value that cannot be computed; `21000` if the question is for a value and there are several rows.
     fn value(
         &self,
         subquery: &Subquery,
@@ -22,7 +22,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
         with: &Environment<'_>,
     ) -> Result<Value, SqlError>;
 
-    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    /// The values of its rows, each once, for a test of equality with one of them.
     ///
     /// # Errors
     /// An expression that cannot be computed.
@@ -38,7 +38,7 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
     /// An expression that cannot be computed.
     fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError>;
 
-    /// True if running it once more may give another answer, or have an effect.
+    /// True if another run may give another answer, or have an effect.
     fn is_volatile(&self) -> bool;
 }
 
@@ -47,31 +47,31 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
 pub(crate) struct Subquery {
     pub question: Question,
     pub query: Arc<dyn InnerQuery>,
-    /// What it asks for of the row in which it stands.
+    /// The values that it asks for of the row around it.
     pub arguments: Vec<Expr>,
     /// Its number in the statement.
     pub number: usize,
 }
 
-/// What is asked of its rows.
+/// The question to its rows.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Question {
     /// The value of the only row; null if there is none.
     Value,
-    /// True if there are any.
+    /// True if there are rows.
     Exists,
     /// An array of the values of all rows, of this type.
     Array(SqlType),
     Compared(Box<Compared>),
 }
 
-/// How values compare with those of the rows: with any of them, or with all.
+/// A comparison of values with those of the rows: with any of them, or with all.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Compared {
     pub comparison: Comparison,
     pub is_all: bool,
     pub left: Vec<Expr>,
-    /// Over the rows of the subquery.
+    /// The values of the subquery's rows.
     pub right: Vec<Expr>,
 }
 
@@ -84,7 +84,7 @@ impl PartialEq for Subquery {
 }
 
 impl Subquery {
-    /// The expressions over the row in which it stands.
+    /// The expressions over the row around it.
     pub fn parts(&self) -> impl Iterator<Item = &Expr> {
         let left = match &self.question {
             Question::Compared(compared) => compared.left.as_slice(),
@@ -110,7 +110,8 @@ impl Subquery {
         self.query.value(self, row, with)
     }
 
-    /// The column that is to equal one of its values, if it is asked for that and is the same for all rows.
+    /// The column that must equal one of its values, if the question is equality and the values are the same for all
+    /// rows.
     pub fn equal_column(&self) -> Option<usize> {
         let Question::Compared(compared) = &self.question else {
             return None;

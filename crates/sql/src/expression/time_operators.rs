@@ -28,10 +28,10 @@ fn wrong_pair(side: &str) -> SqlError {
 }
 
 impl Compiler<'_> {
-    /// The call that an operator between times and intervals is; none if it is no such operator.
+    /// The call of an operator between times and intervals; none for another operator.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the call.
     pub(super) fn of_times(
         &mut self,
         operation: Arithmetic,
@@ -110,7 +110,7 @@ impl Compiler<'_> {
     /// `INTERVAL '…'`, as a literal.
     ///
     /// # Errors
-    /// `22007` if the text is none; `0A000` for fields and digits that it is cut to.
+    /// `22007` if the text is invalid; `0A000` for fields and digits that truncate it.
     pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Typed, SqlError> {
         let interval = interval_of(interval)?;
         Ok(Typed::new(
@@ -122,7 +122,7 @@ impl Compiler<'_> {
     /// `make_interval`, whose arguments may have names.
     ///
     /// # Errors
-    /// `42883` for a name that none has; those of the call.
+    /// `42883` for an unknown name; the errors of the call.
     pub(super) fn made_interval(&mut self, given: &[FunctionArg]) -> Result<Typed, SqlError> {
         const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
         let zero = || Typed::new(Expr::Literal(Value::Int(0)), SqlType::Int4);
@@ -181,7 +181,7 @@ fn no_argument(name: &str) -> SqlError {
     )
 }
 
-/// The interval that a literal says.
+/// The value of an interval literal.
 ///
 /// # Errors
 /// As [`Compiler::interval`].

@@ -1,5 +1,5 @@
-//! The expressions inside of an expression of a text's tree. Only those of the usual forms are found: others are refused when
-//! they are compiled. Subqueries are none.
+//! The expressions inside an expression of a syntax tree, without subqueries. Only the usual forms are walked: the
+//! compiler refuses others.
 
 use sqlparser::ast::{
     self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,

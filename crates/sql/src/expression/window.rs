@@ -1,7 +1,7 @@
-//! Calls of window functions, compiled: what each computes, over which rows, in which order.
+//! Calls of window functions, compiled: the function, its rows and their order.
 //!
-//! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
-//! a place from [`FIRST`] on until the query around them is planned.
+//! The number of columns is unknown while expressions are compiled. So the value of a window function has a place from
+//! [`FIRST`] on, until the query around it is planned.
 
 use super::functions::Kind;
 use super::{Expr, SortKey, Typed};
@@ -12,7 +12,7 @@ use crate::types::{SqlType, TypeSpec};
 /// The place of the first window function's value while expressions are compiled. No row has so many columns.
 pub(crate) const FIRST: usize = 1 << 30;
 
-/// What a window function computes.
+/// A window function.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum WindowFunction {
     RowNumber,
@@ -81,29 +81,29 @@ impl WindowFunction {
     }
 }
 
-/// Where the rows of a frame begin or end.
+/// The beginning or the end of a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Bound {
     /// The partition's first row.
     First,
-    /// So many rows or groups before the row, or so far.
+    /// A number of rows or groups before the row, or a distance.
     Preceding(Expr),
     /// The row, or but for [`FrameUnit::Rows`] the rows that are equal in order.
     Current,
-    /// So many rows or groups behind the row, or so far.
+    /// A number of rows or groups behind the row, or a distance.
     Following(Expr),
     /// The partition's last row.
     Last,
 }
 
-/// Which rows of the partition an aggregate and the like are computed of.
+/// The rows of the partition from which an aggregate is computed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Frame {
     pub unit: FrameUnit,
     pub start: Bound,
     pub end: Bound,
     pub excluded: Excluded,
-    /// Of [`FrameUnit::Range`] with an offset: the key that is as far.
+    /// The key of [`FrameUnit::Range`] with an offset.
     pub range: Option<RangeKey>,
 }
 
@@ -111,13 +111,13 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FrameUnit {
     Rows,
-    /// Distances of the key. Rows that are equal in order go together.
+    /// Distances of the key. Rows that are equal in order belong together.
     Range,
     /// Groups of rows that are equal in order.
     Groups,
 }
 
-/// The key by whose distance rows belong to a frame.
+/// The key whose distance decides which rows belong to a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct RangeKey {
     pub expr: Expr,
@@ -127,7 +127,7 @@ pub(crate) struct RangeKey {
 }
 
 impl Frame {
-    /// The frame where none is said: up to the row and those that are equal in order.
+    /// The default frame: up to the row and those that are equal in order.
     pub const DEFAULT: Frame = Frame {
         unit: FrameUnit::Range,
         start: Bound::First,
@@ -137,14 +137,14 @@ impl Frame {
     };
 }
 
-/// `OVER (…)`: which rows belong together, and in which order.
+/// `OVER (…)`: the partition, and its order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Window {
     pub partition: Vec<Expr>,
     pub order: Vec<SortKey>,
-    /// The keys of the order as they are written, while the window is compiled.
+    /// The keys of the order as they are written, until the window is compiled.
     pub values: Vec<Typed>,
-    /// As it is said.
+    /// The frame, if one is given.
     pub frame: Option<Frame>,
 }
 
@@ -192,7 +192,7 @@ impl Windows {
         !self.calls.is_empty()
     }
 
-    /// The place of a call's value; the call may be there already.
+    /// The place of a call's value, which may be a known one.
     pub fn add(&mut self, call: WindowCall, spec: TypeSpec) -> Typed {
         let found = self.calls.iter().position(|there| *there == call);
         let number = found.unwrap_or_else(|| {

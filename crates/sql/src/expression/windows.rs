@@ -1,7 +1,7 @@
-//! Calls of window functions, compiled: the function, the window that `OVER` says or names, and the frame.
+//! Calls of window functions, compiled: the function, the window that `OVER` defines or names, and the frame.
 //!
-//! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they may stand: in the list of
-//! `SELECT`, in `ORDER BY` and `DISTINCT ON`; not in each other, nor in what defines a window.
+//! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they are allowed: in the list
+//! of `SELECT`, in `ORDER BY` and `DISTINCT ON`. They are not allowed in each other, nor in the definition of a window.
 
 use super::calls::function_name;
 use super::cast::Coercion;
@@ -28,16 +28,16 @@ fn wrong(message: impl Into<String>) -> SqlError {
 }
 
 impl<'a> Compiler<'a> {
-    /// With the window functions of the query.
+    /// Adds the window functions of the query.
     pub fn windowed(mut self, windows: &'a mut Windows) -> Self {
         self.windows = Some(windows);
         self
     }
 
-    /// Compiles something in which no window function may stand.
+    /// Compiles a part in which no window function is allowed.
     ///
     /// # Errors
-    /// Those of `compile`; `42P20` for a window function.
+    /// The error of `compile`; `42P20` for a window function.
     pub fn without_windows<R>(
         &mut self,
         compile: impl FnOnce(&mut Self) -> Result<R, SqlError>,
@@ -51,7 +51,7 @@ impl<'a> Compiler<'a> {
     /// Compiles the windows that `WINDOW` names.
     ///
     /// # Errors
-    /// What is wrong with them; `42P20` if a name is given twice.
+    /// An error in them; `42P20` if a name is given twice.
     pub fn name_windows(&mut self, definitions: &[NamedWindowDefinition]) -> Result<(), SqlError> {
         let mut named: Vec<(String, Window)> = Vec::with_capacity(definitions.len());
         for NamedWindowDefinition(name, definition) in definitions {
@@ -347,14 +347,14 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The offset of a bound; `of` is the type of the key by whose distance rows are counted.
+    /// The offset of a bound; `of` is the type of the key whose distance counts.
     fn offset(
         &mut self,
         tree: &Tree,
         unit: WindowFrameUnits,
         of: Option<SqlType>,
     ) -> Result<Expr, SqlError> {
-        // The parser takes a text here for an interval.
+        // The parser takes such a text for an interval.
         let offset = match tree {
             Tree::Interval(interval) if interval.leading_field.is_none() => {
                 self.compile(&interval.value)?

@@ -1,8 +1,8 @@
 //! `DO`: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
 //!
-//! Frameworks and migrations write such blocks around definitions that may be there already. A block here has statements
-//! of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and blocks within. It has no variables and no loops, so
-//! that its length bounds its work; those are refused by name.
+//! Frameworks and migrations write such blocks around definitions of objects that may exist already. A block here has
+//! statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and nested blocks. Variables and loops are
+//! refused by name, so that a block's length bounds its work.
 
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};
@@ -15,7 +15,7 @@ const NESTING_MAX: usize = 32;
 /// The most lines of a block.
 const LINES_MAX: usize = 10_000;
 
-/// Statements, and what is done with their errors.
+/// Statements, and the handlers of their errors.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub lines: Vec<Line>,
@@ -34,11 +34,11 @@ pub(crate) struct Handler {
 pub(crate) enum Line {
     /// A statement.
     Sql(String),
-    /// A query whose rows nothing reads.
+    /// A query whose rows are dropped.
     Perform(String),
-    /// A statement that an expression gives.
+    /// A statement in the text of an expression.
     Execute(String),
-    /// The first branch whose condition is true runs, or else the last one.
+    /// The first branch with a true condition runs, or else the last one.
     If {
         branches: Vec<(String, Vec<Line>)>,
         otherwise: Vec<Line>,
@@ -48,20 +48,20 @@ pub(crate) enum Line {
     Block(Block),
 }
 
-/// A message or an error. Without a message it is the error that is handled, once more.
+/// A message or an error. Without a message it raises the handled error again.
 #[derive(Debug, Default)]
 pub(crate) struct Raise {
     /// `NOTICE`, `WARNING`, `EXCEPTION`, …
     pub level: &'static str,
     pub format: Option<String>,
     pub arguments: Vec<String>,
-    /// By `USING`, or by the name of a condition.
+    /// The code given by `USING`, or by the name of a condition.
     pub code: Option<&'static str>,
     pub detail: Option<String>,
     pub hint: Option<String>,
 }
 
-/// True if the statement that comes next is `DO`.
+/// True if the next statement is `DO`.
 pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
     matches!(&parser.peek_token_ref().token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("do"))
@@ -70,7 +70,7 @@ pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
 /// Reads `DO`, with which the parser is to begin, up to its end.
 ///
 /// # Errors
-/// `42601`; `0A000` for another language, and for what blocks do not have.
+/// `42601`; `0A000` for another language, and for syntax that blocks do not support.
 pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
     parser.next_token();
     let (mut body, mut language) = (None, None);
@@ -135,7 +135,7 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
     }
 }
 
-/// The bytes of places in a text that come in order: each character is looked at once.
+/// The places of bytes in a text, in ascending order: each character is read once.
 struct Walk<'t> {
     characters: std::str::Chars<'t>,
     bytes: usize,
@@ -485,7 +485,7 @@ impl Reader<'_> {
     }
 }
 
-/// How many arguments a format takes: `%%` is a sign.
+/// The number of arguments of a format: `%%` is a sign.
 fn places_of(format: &str) -> usize {
     format.replace("%%", "").matches('%').count()
 }

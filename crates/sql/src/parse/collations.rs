@@ -1,5 +1,5 @@
-//! `ALTER COLUMN … TYPE t COLLATE c`, which the parser does not know, as a type that it knows: `"sql.collated"('t', 'c')`.
-//! It is read where the column is changed.
+//! `ALTER COLUMN … TYPE t COLLATE c`, which the parser does not know. It is written as a type that it knows,
+//! `"sql.collated"('t', 'c')`, and read where the column is changed.
 
 use super::parse_kept;
 use super::words::{behind, behind_alter_column, behind_name, is_word};
@@ -10,10 +10,10 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 /// The name of such a type.
 const COLLATED: &str = "sql.collated";
 
-/// The most tokens of a type, blanks between them too: more are none, and a text of many is read in linear time.
+/// The most tokens of a type, with the blanks between them: so a text of many is read in linear time.
 const TYPE_TOKENS_MAX: usize = 256;
 
-/// The places behind the type and behind the collation's name, if a type begins here that has one.
+/// The places behind the type and behind the collation's name, if a type with a collation begins here.
 fn ends(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
     let mut rest = tokens.iter().enumerate().skip(from).take(TYPE_TOKENS_MAX);
@@ -94,7 +94,7 @@ pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     written
 }
 
-/// A type, and the collation that `COLLATE` names behind it.
+/// A type, and the collation of its `COLLATE`.
 ///
 /// # Errors
 /// `42601` if the type cannot be read.

@@ -34,7 +34,7 @@ pub(crate) enum Commented {
 /// The longest comment, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// True if the statement that comes next is `COMMENT ON`.
+/// True if the next statement is `COMMENT ON`.
 pub(crate) fn is_comment(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
@@ -97,7 +97,7 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         true => None,
         false => Some(text_of(parser).map_err(wrong)?),
     };
-    // An empty one is none, as in PostgreSQL.
+    // An empty comment removes it, as in PostgreSQL.
     let text = text.filter(|text| !text.is_empty());
     if text
         .as_ref()
@@ -123,7 +123,7 @@ fn text_of(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     }
 }
 
-/// Kinds of objects that PostgreSQL has comments of, by their names' first words.
+/// Kinds of objects with comments in PostgreSQL, by their names' first words.
 const OTHERS: [(&str, &[&str]); 27] = [
     ("ACCESS", &["METHOD"]),
     ("AGGREGATE", &[]),
@@ -162,7 +162,7 @@ const OTHERS: [(&str, &[&str]); 27] = [
     ("TRIGGER", &[]),
 ];
 
-/// The error of a kind of object that has no comments here, by its name; of a word that is none, of the syntax.
+/// The error of a kind of object without comments here, by its name; for an unknown word, a syntax error.
 fn refused(text: &str, kind: &TokenWithSpan, parser: &mut Parser<'_>) -> SqlError {
     let first = kind.token.to_string().to_uppercase();
     let Some((_, others)) = OTHERS.iter().find(|(word, _)| *word == first) else {

@@ -1,5 +1,5 @@
-//! The target of `ON CONFLICT`: the parser knows columns there, and no expressions. An expression stands as one name with
-//! quotes that no text has, which is read when the statement is planned.
+//! The target of `ON CONFLICT`. The parser knows columns there, and no expressions. So an expression is written as one
+//! name, with quotes that no text has. It is parsed when the statement is planned.
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
@@ -9,12 +9,12 @@ use std::str::CharIndices;
 /// The quotes of a name that is an expression: no name of PostgreSQL's language has them.
 const QUOTE: char = '`';
 
-/// The text of an expression that stands as a name.
+/// The text of an expression that is written as a name.
 pub(crate) fn written_expression(name: &Ident) -> Option<&str> {
     (name.quote_style == Some(QUOTE)).then_some(&name.value)
 }
 
-/// A place in a text that only goes on: tokens come in its order.
+/// A place in a text that only moves forward: tokens are in its order.
 struct Reading<'t> {
     text: &'t str,
     rest: CharIndices<'t>,
@@ -81,7 +81,7 @@ fn is_space(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
 }
 
-/// Adds what stands between the parentheses of a target, and the last parenthesis.
+/// Adds the elements between the parentheses of a target, and the last parenthesis.
 fn add_target(
     tokens: &mut impl Iterator<Item = TokenWithSpan>,
     reading: &mut Reading<'_>,
@@ -108,7 +108,7 @@ fn add_target(
     written.append(&mut element);
 }
 
-/// Adds a column as it is written, and an expression as a name: what stands in the text, quotes and all.
+/// Adds a column as it is written, or an expression as a name. The name is the expression's text with its quotes.
 fn add_element(
     element: Vec<TokenWithSpan>,
     reading: &mut Reading<'_>,

@@ -10,12 +10,12 @@ use sqlparser::tokenizer::Token;
 /// `SET CONSTRAINTS`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SetConstraints {
-    /// Which; `None` for all.
+    /// The named constraints; `None` for all.
     pub names: Option<Vec<String>>,
     pub is_deferred: bool,
 }
 
-/// True if the statement that comes next is `SET CONSTRAINTS`.
+/// True if the next statement is `SET CONSTRAINTS`.
 pub(crate) fn is_set_constraints(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)

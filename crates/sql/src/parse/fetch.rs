@@ -7,31 +7,31 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// The rows of a cursor that are fetched, beside the row at which it is.
+/// The rows of a cursor to fetch, relative to its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// So many of the next ones, at least one; `None` for all.
+    /// The given number of next rows, at least one; `None` for all.
     Forward(Option<u64>),
-    /// So many of those before, the nearest first; `None` for all.
+    /// The given number of previous rows, the nearest first; `None` for all.
     Backward(Option<u64>),
     /// The row of a number, from 1, or from the end if it is negative; 0 is before the first.
     Absolute(i64),
-    /// The row so many ahead, or before; 0 is the same row again.
+    /// The row at a distance ahead, or before; 0 is the same row again.
     Relative(i64),
 }
 
 /// `FETCH` or `MOVE`.
 #[derive(Debug)]
 pub(crate) struct Fetch {
-    /// Of the cursor.
+    /// The cursor's name.
     pub name: String,
     /// The rows.
     pub direction: Direction,
-    /// True if they are passed over (`MOVE`).
+    /// True if they are skipped (`MOVE`).
     pub is_move: bool,
 }
 
-/// True if the statement that comes next is `FETCH` or `MOVE`.
+/// True if the next statement is `FETCH` or `MOVE`.
 pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
     let words = ["fetch", "move"];
     matches!(&parser.peek_token_ref().token, Token::Word(word)
@@ -41,7 +41,7 @@ pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
 /// Reads `FETCH` or `MOVE`, with which the parser is to begin.
 ///
 /// # Errors
-/// `42601` for what is none.
+/// `42601` for invalid syntax.
 pub(crate) fn parse_fetch(text: &str, parser: &mut Parser<'_>) -> Result<Fetch, SqlError> {
     let wrong = |error| syntax(text, error);
     let is_move = !parser.parse_keyword(Keyword::FETCH);

@@ -1,4 +1,4 @@
-//! `EXCLUDE` in the frame of a window, which the parser does not know, as a part of the frame's end: a function
+//! `EXCLUDE` in the frame of a window, which the parser does not know. It is written into the frame's end as a function
 //! [`EXCLUDED`] of the excluded rows, the kind of the end, and its offset. It is read where the frame is compiled.
 
 use super::words::{behind, is_one_of, is_word};
@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The name of such a function.
 const EXCLUDED: &str = "sql.excluded";
-/// The most tokens of a frame, blanks between them too: a text of many exclusions is read in linear time.
+/// The most tokens of a frame, with the blanks between them: so a text of many exclusions is read in linear time.
 const FRAME_TOKENS_MAX: usize = 512;
 
 /// Rows that a frame leaves out.
@@ -22,7 +22,7 @@ pub(crate) enum Excluded {
     CurrentRow,
     /// The row and those that are equal in order.
     Group,
-    /// Those that are equal in order, without the row.
+    /// The rows that are equal in order, without the row.
     Ties,
 }
 
@@ -96,8 +96,8 @@ fn bound(tokens: &[TokenWithSpan]) -> Option<(&'static str, &[TokenWithSpan])> {
 /// The most tokens of a bound's offset that begins with a text.
 const OFFSET_TOKENS_MAX: usize = 64;
 
-/// Puts the offsets of frames that are casts of texts, `'1 day'::interval PRECEDING`, in parentheses: the parser takes a text
-/// there for a whole interval.
+/// Puts the offsets of frames that are casts of texts, `'1 day'::interval PRECEDING`, in parentheses: the parser takes
+/// such a text for a whole interval.
 pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let ends = |token: &TokenWithSpan| is_one_of(token, &["preceding", "following"]);
     if !tokens.iter().any(ends) {
@@ -140,7 +140,7 @@ pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan
     written
 }
 
-/// Writes frames with exclusions so.
+/// Rewrites frames with exclusions.
 pub(super) fn with_exclusions(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| is_word(token, "exclude")) {
         return tokens;
@@ -172,7 +172,7 @@ pub(super) fn with_exclusions(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     written
 }
 
-/// A frame that begins at a place, with its end and what it excludes as one bound.
+/// A frame that begins at a place, with its end and its exclusion as one bound.
 fn with_end(
     tokens: &[TokenWithSpan],
     first: usize,
@@ -219,7 +219,7 @@ fn with_end(
     Some(frame)
 }
 
-/// A frame's end as it was written, and the rows that the frame excludes.
+/// The original end of a frame, and the rows that the frame excludes.
 pub(crate) fn excluded(end: &WindowFrameBound) -> Option<(WindowFrameBound, Excluded)> {
     let WindowFrameBound::Following(Some(call)) = end else {
         return None;

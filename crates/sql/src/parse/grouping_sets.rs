@@ -1,4 +1,4 @@
-//! `GROUPING SETS` inside of another one, as a function [`NESTED_SETS`]: the parser knows the outer one only.
+//! `GROUPING SETS` inside another one, as a function [`NESTED_SETS`]: the parser knows the outer one only.
 
 use super::words::{behind, is_word};
 use sqlparser::keywords::Keyword;

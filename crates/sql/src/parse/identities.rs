@@ -1,6 +1,6 @@
-//! Identities of columns, where the parser does not know all of it: `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` is written as an
-//! option of the column that it drops, and `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, which dumps of PostgreSQL have, as
-//! an option that it sets in a change of its own behind that one.
+//! Identities of columns, as far as the parser does not know them. `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` becomes
+//! an option of the column that it drops. `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, from dumps of PostgreSQL,
+//! becomes an option that a separate change sets.
 
 use super::words::{behind, behind_alter_column, is_word};
 use sqlparser::ast::{AlterGenericOption, CreateServerOption};
@@ -13,7 +13,7 @@ const IDENTITY: &str = "sql.identity";
 const IDENTITY_IF_EXISTS: &str = "sql.identity.if_exists";
 /// The name of the option that names an identity's sequence.
 const SEQUENCE_NAME: &str = "sql.identity.sequence";
-/// The most tokens of options, blanks between them too, so that a text of many is read in linear time.
+/// The most tokens of options, with the blanks between them: so a text of many is read in linear time.
 const OPTION_TOKENS_MAX: usize = 256;
 
 /// Writes it so.
@@ -71,7 +71,7 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     written
 }
 
-/// Takes the names of sequences out of the options of new identities.
+/// Removes the names of sequences from the options of new identities.
 fn with_sequence_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -168,7 +168,7 @@ fn named_sequence(tokens: &[TokenWithSpan], at: usize) -> Option<NamedSequence> 
     })
 }
 
-/// The name of an identity's sequence, if options of a column say one.
+/// The name of an identity's sequence, if options of a column give one.
 pub(crate) fn names_sequence(options: &[AlterGenericOption]) -> Option<&str> {
     match options {
         [AlterGenericOption::Set(CreateServerOption { key, value })]
@@ -180,7 +180,7 @@ pub(crate) fn names_sequence(options: &[AlterGenericOption]) -> Option<&str> {
     }
 }
 
-/// True if options of a column say that its identity is dropped; the second is true with `IF EXISTS`.
+/// True if options of a column drop its identity; the value is true with `IF EXISTS`.
 pub(crate) fn drops_identity(options: &[AlterGenericOption]) -> Option<bool> {
     match options {
         [AlterGenericOption::Drop(name)] if name.value == IDENTITY => Some(false),

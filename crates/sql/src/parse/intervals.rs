@@ -1,4 +1,4 @@
-//! `INTERVAL(3) '…'`, as `'…'::INTERVAL(3)`: the parser reads the digits of such a literal and forgets them.
+//! `INTERVAL(3) '…'`, as `'…'::INTERVAL(3)`: the parser drops the digits of such a literal.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -7,7 +7,7 @@ fn is_interval(token: &TokenWithSpan) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("interval"))
 }
 
-/// Of `INTERVAL` at a place, the place of the literal, if digits stand before it.
+/// The place of the literal of an `INTERVAL` at a place, if digits precede it.
 fn literal(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let behind = tokens.iter().enumerate().skip(at + 1);
     let mut said = behind.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));

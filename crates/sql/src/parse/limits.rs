@@ -1,5 +1,5 @@
-//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser knows it with a number only. With `WITH TIES`
-//! the expression is the argument of a function [`WITH_TIES`].
+//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser accepts only a number there. With
+//! `WITH TIES` the expression is the argument of a function [`WITH_TIES`].
 
 use super::words::is_one_of;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// The name of such a function.
 const WITH_TIES: &str = "sql.with_ties";
 
-/// The expression of a limit that was written with `WITH TIES`.
+/// The expression of a limit with `WITH TIES`.
 pub(crate) fn count_with_ties(limit: &Expr) -> Option<&Expr> {
     let Expr::Function(function) = limit else {
         return None;
@@ -25,7 +25,7 @@ pub(crate) fn count_with_ties(limit: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The places of the tokens that say something, from one on.
+/// The places of the tokens without blanks, from one on.
 fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
     let places = tokens.iter().enumerate().skip(from);
     places
@@ -33,7 +33,7 @@ fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// Of a `FETCH` at a place, the places of its parentheses and of its last word, and true for `WITH TIES`; none if it is
+/// The places of the parentheses and of the last word of a `FETCH` at a place, and true for `WITH TIES`. None if it is
 /// another `FETCH`.
 fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize, bool)> {
     let mut places = said(tokens, at + 1);

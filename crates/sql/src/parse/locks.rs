@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Tokens in which each lock of rows names one table at most.
+/// Rewrites tokens so that each lock of rows names one table at most.
 pub(super) fn with_locks(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_word = |token: &TokenWithSpan, known: &str| {
         matches!(&token.token, Token::Word(word)
@@ -12,7 +12,7 @@ pub(super) fn with_locks(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         return tokens;
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // The words of the clause so far: FOR, UPDATE or SHARE, OF; behind the last one its names follow.
+    // The words of the clause so far: FOR, UPDATE or SHARE, OF. Its names follow the last one.
     let mut clause: Vec<TokenWithSpan> = Vec::with_capacity(3);
     for token in tokens {
         match (&token.token, clause.len()) {

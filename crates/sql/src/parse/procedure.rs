@@ -22,7 +22,7 @@ pub(crate) struct ProcedureDefinition {
     pub replaces: bool,
 }
 
-/// True if the statement that comes next is `CREATE PROCEDURE`.
+/// True if the next statement is `CREATE PROCEDURE`.
 pub(crate) fn is_procedure(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == known);
     let replaces = is_word(1, Keyword::OR) && is_word(2, Keyword::REPLACE);

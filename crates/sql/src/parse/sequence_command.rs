@@ -38,7 +38,7 @@ pub(crate) enum Restart {
     With(String),
 }
 
-/// True if the statement that comes next is `ALTER SEQUENCE`.
+/// True if the next statement is `ALTER SEQUENCE`.
 pub(crate) fn is_sequence_command(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
@@ -81,7 +81,7 @@ fn command(parser: &mut Parser<'_>) -> Result<SequenceCommand, ParserError> {
     })
 }
 
-/// Reads the options: `RESTART` here, the others as those of `CREATE SEQUENCE`, of which the parser knows all.
+/// Reads the options: `RESTART` here, the others as those of `CREATE SEQUENCE`, which the parser knows.
 fn options(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     let mut restart = None;
     let word = |word: &str| Token::make_keyword(word);
@@ -128,7 +128,7 @@ fn options(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     }
 }
 
-/// A name in the place of the sequence's.
+/// A name in place of the sequence's.
 fn marked() -> Token {
     let name = Ident::with_quote('"', "sql.sequence");
     Token::Word(Word {

@@ -1,4 +1,4 @@
-//! `LISTEN`, `UNLISTEN` and `NOTIFY`, as PostgreSQL has them: the parser takes names as payloads.
+//! `LISTEN`, `UNLISTEN` and `NOTIFY` as in PostgreSQL: the parser takes names as payloads.
 
 use super::{at_location, syntax};
 use crate::error::SqlError;
@@ -7,7 +7,7 @@ use sqlparser::ast::{Ident, Statement};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// True if the statement that comes next is one of them.
+/// True if the next statement is one of them.
 pub(crate) fn is_signal(parser: &Parser<'_>) -> bool {
     let words = ["listen", "unlisten", "notify"];
     matches!(&parser.peek_token_ref().token, Token::Word(word)

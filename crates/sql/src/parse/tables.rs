@@ -1,6 +1,6 @@
-//! What `CREATE TABLE` has that the parser does not know: `LIKE` with its options among the columns, and the names of columns
-//! without types before `AS`. Both are written as columns that it knows, and read where the table is made. `SELECT … INTO` is
-//! written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
+//! The syntax of `CREATE TABLE` that the parser does not know: `LIKE` with its options among the columns, and names of
+//! columns without types before `AS`. Both are written as columns that it knows, and read when the table is made.
+//! `SELECT … INTO` is written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, Expr, ObjectName, SelectInto, SetExpr, Statement};
@@ -8,13 +8,13 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The name of the column that is written for `LIKE`: its type is the table, with the options.
+/// The name of the column that is written for `LIKE`. Its type is the table, with the options.
 pub(crate) const LIKE: &str = "sql.like";
-/// The type of a column that was said without one.
+/// The type of a column that is written without one.
 pub(crate) const UNSAID: &str = "sql.unsaid";
 
-/// Reads `WITH [NO] DATA` behind a materialized view. Without data it says `WITH NO SCHEMA BINDING` of another database
-/// system, which the parser does not read in this dialect.
+/// Reads `WITH [NO] DATA` behind a materialized view. Without data it becomes `WITH NO SCHEMA BINDING` of another
+/// database system, which the parser does not read in this dialect.
 pub(super) fn parse_data(parser: &mut Parser<'_>, view: &mut CreateView) {
     if !parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]) {
         view.with_no_schema_binding =
@@ -27,14 +27,14 @@ pub(crate) fn is_without_data(view: &CreateView) -> bool {
     view.materialized && view.with_no_schema_binding
 }
 
-/// The tokens of a text, those that are no blanks, by their places.
+/// The tokens of a text without blanks, by their places.
 struct Words<'t> {
     tokens: &'t [TokenWithSpan],
     at: usize,
 }
 
 impl Words<'_> {
-    /// Goes to the next token that is no blank.
+    /// Moves to the next token that is no blank.
     fn here(&mut self) -> Option<&Token> {
         while let Some(token) = self.tokens.get(self.at) {
             match &token.token {
@@ -91,7 +91,7 @@ const OPTIONS: [&str; 10] = [
     "storage",
 ];
 
-/// The tokens with what the parser does not know of `CREATE TABLE` written as columns.
+/// Rewrites clauses of `CREATE TABLE` that the parser does not know as columns.
 pub(super) fn with_columns(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_create = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::CREATE);
     if !tokens.iter().any(is_create) {
@@ -125,7 +125,7 @@ pub(super) fn with_columns(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     written
 }
 
-/// What is to be written otherwise of a statement that begins with `CREATE`, in the order of the places.
+/// The tokens to replace in a statement that begins with `CREATE`, in the order of their places.
 fn changes_of(words: &mut Words<'_>) -> Option<Vec<(std::ops::Range<usize>, Vec<Token>)>> {
     while words
         .take_word(&["local", "global", "temp", "temporary", "unlogged"])
@@ -234,7 +234,7 @@ fn quoted(name: &str) -> Token {
     })
 }
 
-/// `SELECT … INTO t` as `CREATE TABLE t AS SELECT …`; other statements as they are.
+/// `SELECT … INTO t` as `CREATE TABLE t AS SELECT …`; other statements unchanged.
 pub(super) fn without_into(mut statement: Statement) -> Statement {
     // Trees may be too deep for a copy.
     let Statement::Query(query) = &mut statement else {
@@ -259,7 +259,7 @@ pub(super) fn without_into(mut statement: Statement) -> Statement {
     }
 }
 
-/// The table of `INTO`, and whether it is temporary; none for what other systems have.
+/// The table of `INTO`, and true if it is temporary; none for the syntax of other systems.
 fn target(into: &SelectInto) -> Option<(ObjectName, bool)> {
     let SelectInto {
         temporary,

@@ -1,5 +1,5 @@
-//! Statements on types that the parser does not know, or of which it knows too little: `ALTER TYPE` with an owner or a
-//! schema, and all of domains.
+//! Statements on types that the parser does not know, or knows only in part: `ALTER TYPE` with an owner or a schema,
+//! and all of domains.
 
 use super::syntax;
 use crate::error::SqlError;
@@ -13,12 +13,12 @@ use sqlparser::tokenizer::Token;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TypeCommand {
     pub name: ObjectName,
-    /// It says `DOMAIN`.
+    /// True if the statement has `DOMAIN`.
     pub is_domain: bool,
     pub change: TypeChange,
 }
 
-/// What becomes of it.
+/// The change of the type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TypeChange {
     OwnerTo(String),
@@ -50,7 +50,7 @@ pub(crate) enum TypeChange {
 }
 
 impl TypeCommand {
-    /// True if what depends on the type goes with it.
+    /// True if objects that depend on the type are dropped with it.
     pub fn cascades(&self) -> bool {
         matches!(self.change, TypeChange::Drop { cascade: true, .. })
     }
@@ -61,7 +61,7 @@ fn is_word(parser: &Parser<'_>, at: usize, known: &str) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
 }
 
-/// True if the statement that comes next is one of these.
+/// True if the next statement is one of these.
 pub(crate) fn is_type_command(parser: &Parser<'_>) -> bool {
     let is_word = |at, known| is_word(parser, at, known);
     if is_word(1, "domain") && (is_word(0, "create") || is_word(0, "alter") || is_word(0, "drop")) {

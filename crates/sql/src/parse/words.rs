@@ -1,4 +1,4 @@
-//! Words among the tokens of a text, for clauses that are written otherwise before the parser reads them.
+//! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -32,7 +32,7 @@ pub(super) fn behind(tokens: &[TokenWithSpan], at: usize, words: &[&str]) -> Opt
     None
 }
 
-/// The place behind `ALTER` or `ALTER COLUMN`, if one of a column is here, and not one of a table.
+/// The place behind `ALTER` or `ALTER COLUMN`, if this alters a column, and not a table.
 pub(super) fn behind_alter_column(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let altered = behind(tokens, at, &["alter"])?;
     match behind(tokens, altered, &["table"]) {

@@ -1,6 +1,6 @@
-//! Set-returning functions in the list of `SELECT`, in `ORDER BY`, `DISTINCT ON` and `GROUP BY`: a query below gives the
-//! rows with the columns that are read, and each row becomes as many as its longest function has values. Shorter ones
-//! are continued with nulls. A function whose arguments are of other ones is called in the rows that these give.
+//! Set-returning functions in the list of `SELECT`, in `ORDER BY`, `DISTINCT ON` and `GROUP BY`. A query below gives
+//! the rows with the columns that are read, and each row becomes as many as its longest function has values. Shorter
+//! ones are continued with nulls. A function with others in its arguments is called in the rows that these give.
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 

@@ -1,6 +1,6 @@
-//! The frames of window functions: which rows of a partition a row's value is computed of. Rows are counted (`ROWS`), or
-//! groups of equal ones (`GROUPS`), or the distance of their key counts (`RANGE`). A frame is a range of places, of which
-//! `EXCLUDE` leaves some out. From row to row both ends of a range only move forwards.
+//! The frames of window functions: the rows of a partition from which a row's value is computed. Rows are counted
+//! (`ROWS`), or groups of equal ones (`GROUPS`), or the distance of their key counts (`RANGE`). A frame is a range of
+//! places without those that `EXCLUDE` names. From row to row both ends of a range only move forwards.
 //!
 //! Source: SQL:2016, part 2, 7.15 (window clause); PostgreSQL's documentation, 4.2.8.
 
@@ -21,9 +21,9 @@ pub(super) struct Frames<'f, 'e> {
     start: Edge,
     end: Edge,
     excluded: Excluded,
-    /// Of `RANGE` with an offset: the key, and its values in the partition's order.
+    /// The key of `RANGE` with an offset, and its values in the partition's order.
     range: Option<(&'f RangeKey, Vec<Value>)>,
-    /// Of `GROUPS`: the places at which groups begin, and the number of rows.
+    /// The places at which groups of `GROUPS` begin, and the number of rows.
     groups: Vec<usize>,
     /// The group of the last row that was asked for.
     group: usize,
@@ -42,17 +42,17 @@ enum Edge {
     Last,
 }
 
-/// How far an edge is from the row.
+/// The distance of an edge from the row.
 #[derive(Clone, PartialEq)]
 enum Offset {
     Rows(usize),
-    /// Of the key's values.
+    /// A distance of the key's values.
     Distance(Value),
 }
 
 impl<'f, 'e> Frames<'f, 'e> {
-    /// The frames of a call over a partition, whose rows have these peers. `key` gives the value of an expression for the
-    /// row at a place.
+    /// The frames of a call over a partition with these peers. `key` gives the value of an expression for the row at a
+    /// place.
     ///
     /// # Errors
     /// `22013` for a negative offset, `22004` for null; evaluation errors.
@@ -168,8 +168,8 @@ impl<'f, 'e> Frames<'f, 'e> {
         })
     }
 
-    /// The place of an edge at a distance of the key from the row at a place: of a frame's start the first row that is not
-    /// before it, of an end the first one behind it.
+    /// The place of an edge at a distance of the key from the row at a place. For a frame's start it is the first row
+    /// that is not before it, for an end the first one behind it.
     fn distant(
         &self,
         place: usize,
@@ -250,7 +250,7 @@ impl Limit {
             Limit::Least => std::cmp::Ordering::Greater,
             Limit::Greatest => std::cmp::Ordering::Less,
             Limit::None => {
-                // As in PostgreSQL all numbers are within it, and NaN is where the order has it.
+                // As in PostgreSQL all numbers are within the distance, and NaN has its place in the order.
                 let is_nan = matches!(value, Value::Float(value) if value.is_nan());
                 return match (is_start, descending) {
                     (true, _) => is_nan && descending,
@@ -272,7 +272,7 @@ impl Limit {
 
 fn compared(a: &Value, b: &Value) -> std::cmp::Ordering {
     match (a, b) {
-        // Of intervals.
+        // Intervals are compared by length.
         (Value::Text(a), Value::Text(b)) => {
             (Interval::known(a).length()).cmp(&Interval::known(b).length())
         }

@@ -114,7 +114,7 @@ fn key_sets(trees: &[Tree]) -> Result<Vec<Vec<&Tree>>, SqlError> {
     Ok(sets)
 }
 
-/// Checks the bounds before so many groupings, with so many keys, are made.
+/// Checks the bounds before `sets` groupings with `keys` keys are made.
 fn check_sets(sets: usize, keys: usize) -> Result<(), SqlError> {
     let text = match (sets > SETS_MAX, keys > KEYS_MAX) {
         (true, _) => format!("too many grouping sets present (maximum {SETS_MAX})"),

@@ -15,7 +15,7 @@ pub(super) struct Groups<'g, 'm> {
     grouping: &'g Grouping,
     /// The number of the grouping and its keys, if there are several.
     set: Option<(usize, &'g [usize])>,
-    /// The expressions that tell its groups apart.
+    /// The expressions that distinguish its groups.
     identified: Vec<&'g Expr>,
     /// The groups' numbers by the hashes of their identities.
     table: HashTable,

@@ -65,7 +65,7 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    /// Checks that what is read can be read.
+    /// Checks that the tables of the query can be read.
     ///
     /// # Errors
     /// `55000` for a materialized view without its rows.

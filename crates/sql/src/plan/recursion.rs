@@ -5,7 +5,8 @@
 //! recursion. The rows of a round are kept for the next one, and without `ALL` also the keys of all rows, within the
 //! statement's memory limit.
 //!
-//! Source: SQL:2016, part 2, 7.17 (recursive query expressions), linear recursion only; PostgreSQL's documentation, 7.8.2.
+//! Source: SQL:2016, part 2, 7.17 (recursive query expressions), linear recursion only; PostgreSQL's documentation,
+//! 7.8.2.
 
 use super::draft::{Draft, FromTable, LastRound, NamedKind, NamedQuery};
 use super::planning::Planning;

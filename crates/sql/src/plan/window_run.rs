@@ -4,7 +4,8 @@
 //! Frames only move forwards, row by row. An aggregate of a frame that begins with the partition adds each row once. If
 //! the frame's start moves, too, its aggregate combines two parts. One is precomputed for the rows from each place up
 //! to a middle, the other is a running aggregate of the rows after it. So each row is added at most twice. Sums of
-//! floats and concatenations depend on the order, and are computed anew for each frame, as are all with `EXCLUDE`.
+//! floats and concatenations depend on the order, and are computed for each frame separately, as are all with
+//! `EXCLUDE`.
 
 use super::frames::Frames;
 use super::tree::{WindowSort, Windowed};

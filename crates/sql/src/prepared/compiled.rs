@@ -1,5 +1,5 @@
-//! The plan of a prepared statement, and its parameters and columns, which are known by its plan. A plan holds for a version
-//! of the catalogue; a client that knows the columns is given an error if they change.
+//! The plan of a prepared statement, which gives its parameters and columns. A plan holds for a version of the
+//! catalogue. If the columns change, a client with their description gets an error.
 
 use super::Prepared;
 use crate::class::change_behind_with;
@@ -23,17 +23,17 @@ impl Prepared {
         self.parameters.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
+    /// The columns of its result; `None` if it has no result, or one that is known only when it runs.
     pub fn columns(&self) -> Option<&[ResultColumn]> {
         self.columns.get()?.as_deref()
     }
 
-    /// The client is told the columns before it runs the statement: they are to remain.
+    /// Keeps the columns: the client gets their description before it runs the statement.
     pub(crate) fn keep_columns(&self) {
         self.is_told.store(true, Ordering::Relaxed);
     }
 
-    /// The parameters' types as they are now known.
+    /// The types of the parameters that are known now.
     pub(crate) fn known_parameters(&self) -> Vec<Option<SqlType>> {
         match self.parameters.get() {
             Some(types) => types.iter().map(|kind| Some(*kind)).collect(),
@@ -41,16 +41,16 @@ impl Prepared {
         }
     }
 
-    /// True if it has a plan of this version of the catalogue, and that asks nothing of the session.
+    /// True if it has a plan of this version of the catalogue that reads nothing of the session.
     pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
-    /// The plan for a state of the tables: the one that there is, or a new one.
+    /// The plan for a state of the tables: the present one, or a new one.
     ///
     /// # Errors
-    /// What is wrong with the statement; `0A000` if its client was told other columns than it now has.
+    /// An error in the statement; `0A000` if its columns differ from the description that the client has.
     pub(crate) fn planned(
         &self,
         version: u64,
@@ -71,7 +71,7 @@ impl Prepared {
         Ok(planned)
     }
 
-    /// The plan that there is, whether or not it holds.
+    /// The last plan, valid or not.
     pub(crate) fn last_plan(&self) -> Option<Arc<Planned>> {
         self.plan
             .lock()
@@ -79,13 +79,13 @@ impl Prepared {
             .clone()
     }
 
-    /// True if the plan that there is, whether or not it holds, is such a one; true without one.
+    /// True if the last plan, valid or not, meets a condition; true without one.
     pub(crate) fn is_unplanned_or(&self, is: impl FnOnce(&Planned) -> bool) -> bool {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.as_deref().is_none_or(is)
     }
 
-    /// Checks that the columns of a new plan are those that the client was told.
+    /// Checks that the columns of a new plan are those of the client's description.
     fn check_columns(&self, plan: &Plan) -> Result<(), SqlError> {
         let told = self.columns.get().and_then(Option::as_deref);
         let (Some(told), Some(now), true) =
@@ -105,7 +105,7 @@ impl Prepared {
         }
     }
 
-    /// Places in the text as numbers of characters.
+    /// Converts places in the text to numbers of characters.
     pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
         error.position = error
             .position
@@ -128,13 +128,13 @@ impl Prepared {
         Ok(Planned::new(plan, version, queries))
     }
 
-    /// Notes what is known of a statement that has no plan.
+    /// Notes the description of a statement without a plan.
     pub(crate) fn describe(&self, parameters: Vec<SqlType>, columns: Option<Arc<[ResultColumn]>>) {
         let _ = self.parameters.set(parameters);
         let _ = self.columns.set(columns);
     }
 
-    /// Notes how many columns a `COPY` has.
+    /// Notes the number of columns of a `COPY`.
     pub(crate) fn describe_copy(&self, columns: usize) {
         let _ = self.copy_columns.set(columns);
         self.describe(Vec::new(), None);

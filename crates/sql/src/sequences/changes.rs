@@ -1,9 +1,9 @@
-//! What a transaction does with sequences that others see once it commits: those that it makes and drops, and up to where
-//! numbers may be used.
+//! The changes of sequences that others see when a transaction commits: sequences that it makes and drops, and the
+//! bounds up to which numbers may be used.
 //!
-//! Numbers are drawn outside of transactions, but only of sequences that are there for all. One that a transaction made is
-//! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
-//! draws of that one.
+//! Numbers are drawn outside of transactions, but only of committed sequences. A sequence that a transaction made is
+//! counted apart until the commit: no other session draws of it. Sessions that draw meanwhile of an older sequence with
+//! its name draw of the older one.
 
 use super::done::{Done, Drew};
 use super::{Counter, Counters, Sequence};
@@ -15,35 +15,35 @@ use sardonyx::schema::Value;
 use sardonyx_rows::constraints::Objects;
 use std::collections::{BTreeSet, HashMap};
 
-/// How many numbers are made usable at a time.
+/// The most numbers that are made usable at a time.
 const AHEAD: i128 = 1000;
 
-/// What a transaction changed.
+/// The changes of a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SequenceChanges {
-    /// Up to where numbers may be used, where it raised that.
+    /// The bounds that it raised, up to which numbers may be used.
     pub raised: HashMap<String, i128>,
-    /// Those that it made.
+    /// The sequences that it made.
     pub made: HashMap<String, Counter>,
-    /// Those of others that it dropped; one of the name may have been made since.
+    /// The sequences of others that it dropped; one of the same name may have been made since.
     pub dropped: BTreeSet<String>,
-    /// Sequences that it made of one of others: they draw of that one until it commits.
+    /// Sequences made from others' sequences: until the commit they draw of those.
     continued: HashMap<String, Continued>,
-    /// The next numbers of those that are stored, and not yet made here.
+    /// The next numbers of stored sequences that are not made here yet.
     next: HashMap<String, i128>,
 }
 
-/// A sequence with another name or other options, which goes on behind the numbers of the one that it was.
+/// A sequence with another name or other options, which continues after the numbers of the earlier one.
 #[derive(Clone, Debug)]
 struct Continued {
     /// The name of that one.
     of: String,
-    /// The next number is so much further than that one's: the difference of their increments.
+    /// The distance of the next number from the earlier sequence's: the difference of their increments.
     step: i128,
 }
 
 impl Continued {
-    /// Calls `act` with a counter that goes on behind the numbers of the one that it was, which then goes on behind its.
+    /// Calls `act` with a counter that continues after the numbers of the earlier one, which then continues after its.
     fn drawing<R>(
         &self,
         counters: &Counters,
@@ -73,7 +73,7 @@ impl SequenceChanges {
     /// Calls `act` with the counter of a sequence as the transaction sees it.
     ///
     /// # Errors
-    /// `42P01` if there is none; what `act` returns.
+    /// `42P01` if there is none; the error of `act`.
     pub fn with_counter<R>(
         &mut self,
         counters: &Counters,
@@ -93,8 +93,8 @@ impl SequenceChanges {
         }
     }
 
-    /// A sequence has this name and these options from now on, and goes on behind its numbers: the next one is so much
-    /// further. It is stored, and [`SequenceChanges::note_stored`] is called next.
+    /// Gives a sequence this name and these options. It continues after its numbers: the next one is further by the
+    /// difference of the increments. It is stored, and the caller calls [`SequenceChanges::note_stored`] next.
     ///
     /// # Errors
     /// `42P01` if there is none of the name `from`.
@@ -109,7 +109,7 @@ impl SequenceChanges {
         self.next.insert(name.to_string(), next + step);
         let (of, before) = match self.continued.remove(from) {
             Some(before) => (before.of, before.step),
-            // The transaction made it: no other one draws of it.
+            // The transaction made it: no other transaction draws of it.
             None if self.made.contains_key(from) => return Ok(()),
             None => (from.to_string(), 0),
         };
@@ -119,13 +119,13 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// A sequence begins anew from now on: its numbers are no longer behind those of the one that it was.
+    /// Restarts a sequence: its numbers no longer continue those of the earlier one.
     pub fn begins_anew(&mut self, name: &str) {
         self.continued.remove(name);
         self.next.remove(name);
     }
 
-    /// Sequences that are stored now were made or dropped by the transaction, where others know another state.
+    /// Notes the stored sequences that the transaction made or dropped, which others see in another state.
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
@@ -166,7 +166,7 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// Makes sure that what was drawn may be used, in the transaction that uses it: it is stored with it.
+    /// Makes sure that the drawn numbers may be used: stores the bound in the transaction that uses them.
     ///
     /// # Errors
     /// An error of the engine.
@@ -193,7 +193,7 @@ impl SequenceChanges {
                         false => number > usable_to,
                     };
                     if !is_usable(usable_to) {
-                        // Rows that a program inserted may have raised it.
+                        // A program's inserted rows may have raised it.
                         let raised = number + increment * AHEAD;
                         let to = |stored| (!is_usable(stored)).then_some(raised);
                         self.raise(objects, name, to)?;
@@ -212,7 +212,7 @@ impl SequenceChanges {
     ) -> Result<(), SqlError> {
         let key = [Value::from(kind::SEQUENCE), Value::from(name)];
         let body = objects.text(OBJECTS, &key, BODY).map_err(Error::from)?;
-        // One that a transaction made which was undone, or that is dropped.
+        // The sequence was made by an undone transaction, or is dropped.
         let body = body.ok_or_else(|| SqlError::unknown_table(name))?;
         let mut sequence: Sequence = parsed(&body)?;
         let Some(usable_to) = to(sequence.usable_to) else {
@@ -231,7 +231,7 @@ impl SequenceChanges {
         self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()
     }
 
-    /// The transaction has committed: what others see of it.
+    /// Publishes the changes of a committed transaction.
     pub fn committed(mut self, counters: &mut HashMap<String, Counter>) {
         for (name, continued) in &self.continued {
             if let (Some(own), Some(there)) = (self.made.get_mut(name), counters.get(&continued.of))

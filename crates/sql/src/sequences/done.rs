@@ -1,14 +1,14 @@
-//! The draws of a statement: it is given the same numbers when it is run again.
+//! The draws of a statement: it gets the same numbers when it is run again.
 //!
-//! Of each sequence the order is kept, and not that of one sequence to another. So a run that leaves out one sequence still has
-//! what an earlier run drew of the others.
+//! The order of draws is kept for each sequence, not between sequences. So a run that leaves out one sequence still
+//! gets the numbers of an earlier run for the others.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// One draw from a sequence, or one setting of it; neither is undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Draw {
-    /// The number of the sequence's counter then.
+    /// The number of the sequence's counter at that time.
     pub counter: u64,
     pub what: Drew,
 }
@@ -17,20 +17,20 @@ pub(super) struct Draw {
 pub(super) enum Drew {
     /// A number was drawn.
     Next(i64),
-    /// It was said that this one comes next.
+    /// The next number was set to this one.
     Set(i128),
 }
 
-/// Something that was done with a sequence, and numbers that were drawn behind it.
+/// A draw or a set of a sequence, and the numbers drawn after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     first: Draw,
-    /// The last number, and what each one is more than the one before, if there are more than the first.
+    /// The last number, and the difference between two, if there are more than the first.
     more: Option<(i64, i64)>,
 }
 
 impl Run {
-    /// Takes a number that was drawn behind the others, if it is the next one.
+    /// Adds a number drawn after the others, if it is the next one.
     fn takes(&mut self, draw: Draw) -> bool {
         let (Drew::Next(first), Drew::Next(number)) = (self.first.what, draw.what) else {
             return false;
@@ -49,7 +49,7 @@ impl Run {
         is_next
     }
 
-    /// Without the first; `None` if there are no more.
+    /// The run without its first draw; `None` if it has no more.
     fn rest(mut self) -> Option<Run> {
         let (Drew::Next(first), Some((last, step))) = (self.first.what, self.more) else {
             return None;
@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-/// The draws of a statement, by the names of sequences: numbers that follow each other take no more memory than one.
+/// The draws of a statement, by the names of sequences. Consecutive numbers take no more memory than one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done(BTreeMap<String, VecDeque<Run>>);
 
@@ -78,7 +78,7 @@ impl Done {
             .sum()
     }
 
-    /// The first that was done with a sequence.
+    /// The first draw or set of a sequence.
     pub(super) fn first(&self, name: &str) -> Option<Draw> {
         Some(self.0.get(name)?.front()?.first)
     }
@@ -93,12 +93,12 @@ impl Done {
         }
     }
 
-    /// Forgets all that was done with a sequence.
+    /// Forgets all draws of a sequence.
     pub(super) fn forget(&mut self, name: &str) {
         self.0.remove(name);
     }
 
-    /// Notes what is done with a sequence.
+    /// Notes a draw or a set.
     pub(super) fn note(&mut self, name: &str, draw: Draw) {
         if let Some(run) = self.0.get_mut(name).and_then(VecDeque::back_mut)
             && run.takes(draw)
@@ -115,7 +115,7 @@ impl Done {
         }
     }
 
-    /// With what an earlier run did behind it.
+    /// Appends the draws of an earlier run.
     pub(crate) fn followed_by(mut self, rest: Done) -> Done {
         for (name, runs) in rest.0 {
             self.0.entry(name).or_default().extend(runs);
@@ -123,7 +123,7 @@ impl Done {
         self
     }
 
-    /// All of it, but for numbers between two others.
+    /// All draws, without numbers between two others.
     pub(super) fn ends(&self) -> impl Iterator<Item = (&str, Drew)> {
         let of_each = self.0.iter();
         let runs = of_each.flat_map(|(name, runs)| runs.iter().map(|run| (&**name, run)));

@@ -1,14 +1,14 @@
-//! The open transaction of a session, run aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the
-//! serial stage. Its commit is one short call there, which compares what was read and makes the changes.
+//! An open transaction that runs aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the serial
+//! stage. Its commit is one short call in the stage, which compares the rows that it read and makes its changes.
 //!
-//! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
-//! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
-//! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
-//! and their results are compared with the client's replies, as for transactions that are not run aside. Those call a
-//! procedure of the program, or define what only the stage can.
+//! A transaction moves aside after some statements ([`Database::set_aside_from`]), or at one that may take long. Before
+//! that, to run a few statements again costs less than a snapshot. Its earlier statements are run once more there. The
+//! session remembers all statements ([`History`](super::history::History)). If rows that the transaction read were
+//! changed meanwhile, the stage runs the statements again and compares their results with the client's replies.
+//! Transactions that call a procedure of the program, or define objects that only the stage can define, always run so.
 //!
-//! Definitions are made in its rows, which are a store of tables that it alone sees. Plans over them have versions of the
-//! catalogue of their own ([`own_version`]).
+//! Definitions are made in its rows, a store of tables that only the transaction sees. Plans over them have versions of
+//! the catalogue of their own ([`own_version`]).
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
@@ -41,7 +41,7 @@ use tracing::{Instrument, Span};
 /// The most bytes that a transaction keeps aside.
 const BYTES_MAX: usize = 256 << 20;
 
-/// What an open transaction has aside.
+/// The rows of an open transaction that runs aside, with their snapshot.
 #[derive(Debug)]
 pub(crate) struct Aside {
     pub rows: OpenRows,
@@ -53,7 +53,7 @@ pub(crate) struct Aside {
     pub effects: Effects,
 }
 
-/// The same where a session keeps it, which threads share by reference.
+/// The same as a session keeps it, shared by threads.
 #[derive(Debug)]
 pub(crate) struct Kept(Mutex<Aside>);
 
@@ -145,7 +145,7 @@ impl Session {
     /// True if the next steps run aside. If so, the transaction has its rows there.
     ///
     /// # Errors
-    /// That the wait for a snapshot was interrupted; the engine's.
+    /// An interruption of the wait for a snapshot; the engine's.
     pub(super) fn goes_aside(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
         let database = &self.database;
         let TransactionState::Open(open) = &mut self.state.transaction else {
@@ -171,7 +171,7 @@ impl Session {
             }
             return Ok(true);
         }
-        // What it did would have to be run again in the stage. Its rows stay, for a savepoint to go back to.
+        // The stage would have to run all of it again. The rows stay, so that the client can go back to a savepoint.
         if !open.history.is_whole() {
             return Err(too_long());
         }
@@ -188,9 +188,9 @@ impl Session {
             return Ok(false);
         }
         let (snapshot, version, group) = match &open.reading {
-            // It waited until that was durable.
+            // The transaction has waited until the snapshot was durable.
             Reading::Snapshot(Some((snapshot, version))) => (snapshot.clone(), *version, 0),
-            // What it did before is run again there, and compared.
+            // The earlier statements are run again there, and compared.
             Reading::Snapshot(None) | Reading::Live => {
                 let committed = database.committed(&self.state.interrupt)?;
                 (committed.snapshot, committed.version, committed.group)
@@ -212,7 +212,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Runs steps aside, up to the commit of the transaction, which is done. Returns what is left of them.
+    /// Runs steps aside, up to and including the commit of the transaction. Returns the rest of the steps.
     pub(super) async fn run_aside(&mut self, steps: &mut VecDeque<Step>) -> UnitDone {
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
@@ -242,7 +242,7 @@ impl Session {
     /// Commits the transaction, which is the next step.
     ///
     /// # Errors
-    /// Why it did not happen, or is not known to have.
+    /// The reason for which it failed, or for which its fate is unknown.
     async fn commit_aside(&mut self, done: &mut UnitDone) -> Result<(), SqlError> {
         let TransactionState::Open(OpenTransaction { aside, .. }) = &mut self.state.transaction
         else {
@@ -293,13 +293,13 @@ impl Session {
                 done.outcomes.push(committed);
                 Ok(())
             }
-            // Without its rows aside it is run again, with the rest, and compared.
+            // Without its rows aside, the transaction is run again with the rest, and compared.
             Err(NotCommitted::Changed) => match &mut self.state.transaction {
                 TransactionState::Open(open) if open.history.is_whole() => {
                     open.leave_aside();
                     Ok(())
                 }
-                // To try it again would not help.
+                // Another attempt would not help.
                 _ if needs_stage => Err(too_long()),
                 _ => Err(SqlError::new(
                     code::SERIALIZATION_FAILURE,
@@ -319,7 +319,7 @@ impl Session {
         }
     }
 
-    /// Makes the changes of a transaction that has run aside. The ticket tells when they are durable.
+    /// Makes the changes of a transaction that has run aside. The ticket resolves when they are durable.
     fn install(
         &mut self,
         statement: &Prepared,
@@ -337,11 +337,11 @@ impl Session {
                 Came::Open | Came::InStage => {}
             }
         }
-        // If it failed when its changes were being made already, it is run again.
+        // If it failed while its changes were being made, it is run again.
         let Some(Work { rows, snapshot }) = work else {
             return Err(NotCommitted::Changed);
         };
-        // Before pages change, so that none is copied for it.
+        // The snapshot ends before pages change, so that none is copied for it.
         drop(snapshot);
         let database = &self.database;
         let mut turn = database.turn(&self.state.interrupt)?;
@@ -366,14 +366,14 @@ impl Session {
                 installed
             })
         });
-        // Plans that others have compiled since then may be for a catalogue that was undone.
+        // Other sessions may have compiled plans for a catalogue that was undone.
         database.catalogue_changed();
         let ((), durable) = installed?;
         Ok(durable)
     }
 }
 
-/// What a transaction that has run aside did besides its rows, which counts when they are installed.
+/// The effects of a transaction that ran aside, besides its rows. They count when the rows are installed.
 pub(super) struct Committing {
     effects: Cell<Effects>,
     posted: Cell<Option<Posted>>,
@@ -393,7 +393,7 @@ impl Committing {
         self.posted.set(posted);
     }
 
-    /// The transaction is durable. If it changed no row it has committed by reading what is.
+    /// Notes that the transaction is durable. One without changed rows has committed as a read.
     fn durable(&self, database: &Database) {
         if let Some(posted) = self.posted.take() {
             posted.durable();
@@ -404,9 +404,9 @@ impl Committing {
     }
 }
 
-/// Why a transaction that has run aside is not committed.
+/// The reason for which a transaction that has run aside is not committed.
 enum NotCommitted {
-    /// Something that it read is not so any more.
+    /// Rows that it read have changed.
     Changed,
     Error(SqlError),
 }
@@ -426,7 +426,7 @@ impl From<SqlError> for NotCommitted {
     }
 }
 
-/// That a transaction is too long to go on in the stage.
+/// The error of a transaction that is too long to continue in the stage.
 #[cold]
 fn too_long() -> SqlError {
     SqlError::new(
@@ -441,7 +441,7 @@ fn too_long() -> SqlError {
 }
 
 impl Unit {
-    /// Runs steps with the rows that the transaction has aside, up to its commit, which is left.
+    /// Runs steps with the rows that the transaction has aside, up to its commit, which it leaves.
     pub fn run_aside(mut self: Box<Self>) -> Box<UnitDone> {
         let span = self.span();
         let _inside = span.enter();
@@ -451,7 +451,7 @@ impl Unit {
             if self.has_refused_definition() {
                 return self.into_done(false);
             }
-            // Only a part of what it did stands in its rows.
+            // The rows have only a part of the transaction's changes.
             if let TransactionState::Open(open) = &mut self.state_mut().transaction {
                 open.leave_aside();
             }
@@ -480,7 +480,7 @@ impl Unit {
         self.into_done(skips)
     }
 
-    /// True if a definition is to run in the stage, since a table has too many rows for it. The transaction goes on there.
+    /// True if a definition has to run in the stage, since a table has too many rows. The transaction continues there.
     fn has_refused_definition(&mut self) -> bool {
         match &mut self.state_mut().transaction {
             TransactionState::Open(open) | TransactionState::Failed(open) => {

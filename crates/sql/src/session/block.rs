@@ -1,9 +1,9 @@
-//! `DO`: the statements of a block, one after the other, within the statement that it is.
+//! `DO`: the statements of a block, run in order within one statement.
 //!
-//! A block with handlers marks where the transaction is. An error goes back to the mark, and the handler's lines run. Errors
-//! of the engine (a full disk, a limit, a cancellation) are no handler's: they end the block.
+//! A block with handlers marks its place in the transaction. An error returns to the mark, and the handler's lines run.
+//! Handlers do not catch errors of the engine (a full disk, a limit, a cancellation): these end the block.
 //!
-//! Invariants: what a failed block did is undone before its handler runs. Numbers that it drew from sequences stay drawn.
+//! Invariants: a failed block is undone before its handler runs. Numbers that it drew from sequences stay drawn.
 
 use super::aside::own_version;
 use super::describing;
@@ -32,13 +32,13 @@ enum Flow {
     Return,
 }
 
-/// What the lines of a block share.
+/// The state of a running block, shared by its lines.
 struct Running<'r, 'g> {
     given: &'r Given<'g>,
     notices: Vec<Notice>,
     /// Bytes of the messages.
     told: usize,
-    /// What the lines drew from sequences so far.
+    /// The numbers that the lines drew from sequences so far.
     drawn: Done,
     /// The error that is handled.
     handled: Option<SqlError>,
@@ -48,7 +48,7 @@ impl Call<'_> {
     /// Runs the block of `DO`.
     ///
     /// # Errors
-    /// What a line returns that no handler catches.
+    /// The error of a line that no handler catches.
     pub(super) fn run_block(
         &mut self,
         state: &mut SessionState,
@@ -101,7 +101,7 @@ impl Call<'_> {
         self.tx.return_to(mark)?;
         self.effects.return_to(&effects);
         state.settings.return_to(settings);
-        // Plans of what is undone do not hold.
+        // Plans of undone definitions are invalid.
         match &mut self.version {
             Some(version) => *version = own_version(),
             None => self.database.catalogue_changed(),
@@ -288,7 +288,7 @@ impl Call<'_> {
         }
     }
 
-    /// Tells a message, or returns the error.
+    /// Sends a message, or returns the error.
     fn raise(
         &mut self,
         state: &mut SessionState,
@@ -344,7 +344,7 @@ impl Call<'_> {
     }
 }
 
-/// A format with its arguments in the places of `%`; `%%` is that sign.
+/// A format with its arguments in the places of `%`; `%%` is the sign itself.
 fn filled(format: &str, arguments: Vec<String>) -> String {
     let mut arguments = arguments.into_iter();
     let mut text = String::with_capacity(format.len());

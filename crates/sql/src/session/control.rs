@@ -1,4 +1,4 @@
-//! What begins and ends transactions, and parts of them.
+//! Statements that begin and end transactions, and parts of them.
 
 use super::state::{Reading, SessionState, TransactionState};
 use crate::error::{SqlError, code};
@@ -20,7 +20,7 @@ fn no_transaction() -> Option<Notice> {
     ))
 }
 
-/// True if the modes of `BEGIN` say that nothing is written.
+/// True if the modes of `BEGIN` allow no writes.
 ///
 /// # Errors
 /// None of the isolation levels is refused: all are serializable.
@@ -42,7 +42,8 @@ pub(super) fn is_read_only(modes: &[TransactionMode], otherwise: bool) -> bool {
     read_only
 }
 
-/// The level of isolation that modes of a transaction ask for, if they do: all run serializable, which is more.
+/// The level of isolation in the modes of a transaction, if they have one. All transactions are serializable, which
+/// includes it.
 pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
     let mut levels = modes.iter().filter_map(|mode| match mode {
         TransactionMode::IsolationLevel(level) => Some(match level {
@@ -58,7 +59,7 @@ pub(super) fn isolation(modes: &[TransactionMode]) -> Option<&'static str> {
     levels.next_back()
 }
 
-/// Begins, ends, marks; `None` if that needs a serial call: the commit of what was written.
+/// Begins, ends, marks; `None` if that needs a serial call: the commit of a transaction that wrote.
 pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Option<Outcome> {
     let outcome = match statement.statement()? {
         Statement::StartTransaction { modes, begin, .. } => {
@@ -72,7 +73,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                     }
                     done(word, None)
                 }
-                // The unit that goes on with it makes it one that was begun.
+                // The unit that continues it makes it an explicit one.
                 TransactionState::Open(ref open) if open.is_implicit => return None,
                 _ => done(word, Some(already_open())),
             }
@@ -151,7 +152,7 @@ fn in_open(
     }
 }
 
-/// Goes back to a savepoint: what was done since is undone.
+/// Goes back to a savepoint: undoes the changes since.
 pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
     match std::mem::take(&mut state.transaction) {
         TransactionState::Idle => Outcome::Failed(SqlError::new(

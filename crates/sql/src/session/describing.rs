@@ -1,5 +1,5 @@
-//! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
-//! which statement `EXECUTE` names.
+//! Descriptions of statements before they run: the statements of a text, their parameters and columns, their length,
+//! and the statement that `EXECUTE` names.
 
 use super::execute::with_context;
 use super::given::Given;
@@ -34,7 +34,7 @@ type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
 /// The statements of a text; one that does nothing if there are none.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// An error in the text.
 pub(super) fn statements_of(
     text: &str,
     parameter_types: &[Option<SqlType>],
@@ -92,10 +92,10 @@ pub(super) fn statements_of(
     statements.collect()
 }
 
-/// What is known of a statement that needs no plan; `None` if it is to be planned.
+/// The description of a statement that needs no plan; `None` if it has to be planned.
 ///
 /// # Errors
-/// That there is no such prepared statement.
+/// There is no such prepared statement.
 pub(super) fn described(
     prepared: &Prepared,
     state: &SessionState,
@@ -149,7 +149,7 @@ pub(super) fn plan_reached(
     }
 }
 
-/// Plans a statement, which says its parameters and columns.
+/// Plans a statement, which gives its parameters and columns.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -191,7 +191,7 @@ pub(super) fn check_access(user: &str, statement: &Prepared) -> Result<(), SqlEr
     };
     let rights = statement.rights();
     let allowed = match statement.class() {
-        // Which tables they are is known when it is planned, or run.
+        // Its tables are known when it is planned, or runs.
         Class::Read | Class::Maintenance | Class::Define => rights.most(),
         Class::Write if statement.is_call() => rights.elsewhere(),
         _ => rights.most(),
@@ -217,7 +217,7 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
 /// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
 ///
 /// # Errors
-/// `26000` if there is none; what is wrong with the values.
+/// `26000` if there is none; an error in the values.
 pub(super) fn executed(
     state: &mut SessionState,
     database: &Arc<Database>,
@@ -236,7 +236,7 @@ pub(super) fn executed(
     let name = crate::names::of_public(name)?;
     let inner = state.named.get(&name).cloned();
     if let Some(inner) = &inner {
-        // One that the protocol prepared may be another statement.
+        // The protocol may have prepared another kind of statement.
         super::parameters::check_preparable(inner)?;
     }
     let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;

@@ -37,10 +37,10 @@ use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// How many rows of a long result are told at first, if nobody says.
+/// The rows of a long result that are sent first, without a limit of the client.
 const PORTION_ROWS: u64 = 10_000;
 
-/// What a statement did, and what is to be remembered of it.
+/// The result of a statement, and the digest of it to remember.
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
@@ -72,10 +72,10 @@ fn context_of(
     }
 }
 
-/// Why a statement that reads draws no numbers.
+/// The reason for which a statement that reads draws no numbers.
 const READS_ONLY: &str = "a statement that only reads draws no numbers from sequences";
 
-/// Runs something with a statement's context; what the session draws and sets comes back to it.
+/// Runs a function with a statement's context; the session takes back its draws and settings.
 pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
@@ -124,7 +124,7 @@ pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> TableN
     names
 }
 
-/// Checks that there is a value for each parameter.
+/// Checks that each parameter has a value.
 pub(super) fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
     let wanted = given.statement.parameters().len();
     if wanted == given.parameters.len() {
@@ -142,7 +142,7 @@ pub(super) fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
 /// Runs a statement that reads over a snapshot.
 ///
 /// # Errors
-/// What is wrong with it, or cannot be computed.
+/// An error in the statement, or of computing.
 pub(super) fn read(
     database: &Arc<Database>,
     state: &mut SessionState,
@@ -162,7 +162,7 @@ pub(super) fn read(
     statement.look_in(state.settings.path());
     let now = now();
     let (started, digests) = match &state.transaction {
-        // What is read only need not be run again.
+        // A statement of a transaction that only reads need not be run again.
         TransactionState::Open(open) => (open.started, !open.read_only),
         _ => (now, false),
     };
@@ -178,7 +178,7 @@ pub(super) fn read(
     };
     let tables = table_numbers(statement, source);
     let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
-    // What a stream sets would come when nobody waits for it any more.
+    // The effects of a streamed statement would come after its answer.
     if is_query && !digests && !statement.sets_session() && !statement.notifies() {
         let streamed = streamed(database, state, &given, version, snapshot, &tables);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
@@ -306,18 +306,17 @@ pub(super) fn reading(
     }
 }
 
-/// What statements of one serial call share.
+/// The state that statements of one serial call share.
 pub(super) struct Call<'c> {
     pub tx: &'c mut dyn WriteTarget,
     pub database: &'c Arc<Database>,
-    /// What the transaction does besides its rows.
+    /// The effects of the transaction besides its rows.
     pub effects: &'c mut Effects,
-    /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
+    /// The draws of the statement's run before. Afterwards those of this run, also if it failed.
     pub drawn: Done,
-    /// What it drew when it ran before, and did not draw again.
+    /// The draws of the run before that this one did not repeat.
     pub undrawn: Done,
-    /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
-    /// defined something.
+    /// The version of the catalogue of the tables; `None` if they are the newest. A definition changes it.
     pub version: Option<u64>,
 }
 
@@ -325,7 +324,7 @@ impl Call<'_> {
     /// Runs a statement.
     ///
     /// # Errors
-    /// What is wrong with it, or cannot be computed or stored.
+    /// An error in the statement, of computing or of storing.
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
         let result = match given.statement.block() {
@@ -351,7 +350,7 @@ impl Call<'_> {
             database.memory().check()?;
         }
         if given.statement.makes_temporary() {
-            // Of a statement that fails the settings are as before with what else it did.
+            // The settings of a failed statement are restored with its other effects.
             let schema = state.temporary.clone();
             state.settings.set_temporary(Some(schema));
         }
@@ -490,7 +489,7 @@ fn writing(
     }
 }
 
-/// That a statement writes in a transaction that only reads.
+/// Refuses a statement that writes in a transaction that only reads.
 pub(super) fn check_may_write(
     open: &OpenTransaction,
     statement: &Prepared,

@@ -1,7 +1,8 @@
-//! A session of tables that another program has open: each of its statements reads a snapshot ([`super::reading`]), those
-//! between two ends, and those of a transaction, the same one. What would need more is refused here, by name.
+//! A session on tables that another program has open: each of its statements reads a snapshot ([`super::reading`]).
+//! Statements between two ends, and those of a transaction, read the same one. Statements that need more are refused
+//! here, by name.
 //!
-//! Invariant: no statement of such a session comes to a serial call.
+//! Invariant: no statement of such a session reaches a serial call.
 
 use super::Session;
 use super::control::already_open;
@@ -13,8 +14,8 @@ use crate::result::{Complete, Outcome, Tag};
 use sqlparser::ast::{Set, Statement, TransactionAccessMode, TransactionMode};
 
 impl Session {
-    /// The outcome of a statement that does not only read, or that a transaction without `BEGIN` makes one with it; `None`
-    /// if it runs as anywhere.
+    /// The outcome of a statement that does not only read, or that would begin a transaction without `BEGIN`. `None` if
+    /// it runs as anywhere.
     pub(super) fn handle_following(&mut self, statement: &Prepared) -> Option<Outcome> {
         match statement.class() {
             Class::Control | Class::Session => {
@@ -45,7 +46,7 @@ impl Session {
         Outcome::Failed(error)
     }
 
-    /// `BEGIN` behind statements that no client ended: they belong to the transaction.
+    /// `BEGIN` after statements without an end: they belong to the transaction.
     fn go_on_as_begun(&mut self, statement: &Prepared) -> Option<Outcome> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return None;
@@ -78,7 +79,7 @@ fn asks_to_write(statement: &Prepared) -> bool {
     })
 }
 
-/// A statement as an error names it: its first word, where that says what it does.
+/// A statement in an error: its first word, if that names the operation.
 fn named(statement: &Prepared) -> String {
     let text = statement.text().trim_start();
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();

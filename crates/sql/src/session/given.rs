@@ -1,24 +1,24 @@
-//! Data of sessions that all their parts know: their options, and what a statement is given when it is run.
+//! Data of sessions that all their parts know: their options, and the inputs of a statement.
 
 use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::rights::Rights;
 use sardonyx::schema::Value;
 
-/// What a session begins with.
+/// The options with which a session begins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionOptions {
-    /// Who it is.
+    /// The user's name.
     pub user: String,
     /// Parameters, such as `application_name`, to which `RESET` goes back.
     pub parameters: Vec<(String, String)>,
-    /// What it may do.
+    /// The rights of the session.
     pub rights: Rights,
-    /// Its number: `pg_backend_pid()`, and where notifications come from. 0 for the process's.
+    /// Its number: `pg_backend_pid()`, and the sender of its notifications. 0 for the process's.
     pub process: u32,
 }
 
-/// What a statement is run with.
+/// The inputs of a statement.
 pub(super) struct Given<'g> {
     pub statement: &'g Prepared,
     pub parameters: &'g [Value],
@@ -27,6 +27,6 @@ pub(super) struct Given<'g> {
     pub transaction_started: i64,
     pub statement_started: i64,
     pub seed: [u64; 2],
-    /// True if a digest is wanted of what it tells.
+    /// True if a digest of its answer is needed.
     pub digests: bool,
 }

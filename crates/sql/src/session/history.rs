@@ -1,11 +1,11 @@
-//! What an open transaction did, in the order in which it did it, with what its client was told of each statement: what is
-//! run again, and compared, before the transaction goes on or commits.
+//! The statements of an open transaction in their order, each with a digest of the client's answer. They are run again,
+//! and compared, before the transaction continues or commits.
 //!
-//! A client that goes back to a savepoint has been told what the statements since it gave, and may have decided by that
-//! what to do next. So they stay, between a mark and the return to it: they are run again, compared, and undone. A
-//! statement that failed and was gone back behind stays in the same way, with the code of its error.
+//! A client that rolls back to a savepoint has seen the answers since it, and may act upon them. So these statements
+//! stay, between a mark and the return to it: they are run again, compared, and undone. A failed statement that was
+//! rolled back stays likewise, with the code of its error.
 //!
-//! Invariant: each return has its mark before it, and between them stand whole pairs only.
+//! Invariant: each return has its mark before it, and pairs between them are whole.
 
 use crate::class::Class;
 use crate::error::{SqlError, code};
@@ -21,7 +21,7 @@ pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
 /// The most bytes of their parameters, and of data for `COPY`.
 pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
 
-/// What an open transaction did.
+/// The history of an open transaction.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     events: Vec<Event>,
@@ -31,17 +31,17 @@ pub(crate) struct History {
     forgotten: bool,
 }
 
-/// A part of what a transaction did.
+/// An event of a transaction.
 #[derive(Debug)]
 pub(crate) enum Event {
     Statement(Remembered),
     /// A place to which the transaction went back later.
     Mark,
-    /// It went back to the last mark to which it had not gone back yet.
+    /// A rollback to the last mark without a return.
     Return,
 }
 
-/// A statement of an open transaction, with what its client was told.
+/// A statement of an open transaction, with the client's answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered {
     pub statement: Arc<Prepared>,
@@ -49,19 +49,19 @@ pub(crate) struct Remembered {
     pub data: Option<Arc<CopyData>>,
     pub statement_started: i64,
     pub seed: [u64; 2],
-    /// The session's parameters as they were then, which it may have asked for.
+    /// The session's parameters at that time, on which the statement may depend.
     pub settings: Settings,
     pub drawn: Done,
     pub told: Told,
     pub bytes: usize,
 }
 
-/// What a client was told of a statement.
+/// The digest of a client's answer to a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
-    /// How many rows, and a digest of all of them, in whatever order they came.
+    /// The number of rows, and a digest of all of them, in any order.
     Rows { rows: u64, digest: [u64; 2] },
-    /// That it failed, with this code.
+    /// An error with this code.
     Failed(&'static str),
 }
 
@@ -79,12 +79,12 @@ impl History {
         self.events.is_empty() && !self.forgotten
     }
 
-    /// How many statements would be run again.
+    /// The number of statements to run again.
     pub fn len(&self) -> usize {
         self.statements
     }
 
-    /// True if all that was done can be run again.
+    /// True if all statements can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten
     }
@@ -96,7 +96,7 @@ impl History {
         self.forgotten = true;
     }
 
-    /// How far it has come, to say later since when something is undone.
+    /// The number of events, a place to which the transaction can be undone.
     pub fn place(&self) -> usize {
         self.events.len()
     }
@@ -148,7 +148,7 @@ impl History {
         Ok(())
     }
 
-    /// What was done since a place is undone.
+    /// Marks the events since a place as undone.
     pub fn undo_since(&mut self, place: usize) {
         if place < self.events.len() {
             self.events.insert(place, Event::Mark);
@@ -156,7 +156,7 @@ impl History {
         }
     }
 
-    /// True if tables were changed, and not as before again.
+    /// True if tables are changed, without the changes that were undone.
     pub fn defines(&self) -> bool {
         let mut undone = 0_usize;
         for event in &self.events {
@@ -175,7 +175,7 @@ impl History {
     }
 }
 
-/// True if an error says something of the engine, or of the client that asked for an end, and not of the statement.
+/// True if an error is about the engine, or a cancel request, and not about the statement.
 pub(super) fn is_of_the_engine(error: &SqlError) -> bool {
     let classes = ["53", "54", "57", "58", "XX"];
     classes.iter().any(|class| error.code.starts_with(class))

@@ -38,7 +38,7 @@ impl Session {
         Outcome::Done(Complete::of(Tag::plain(word)))
     }
 
-    /// Checks that a statement of maintenance may run here, and that what it names is there.
+    /// Checks that a statement of maintenance may run here, and that the named objects exist.
     fn check_maintenance(&self, special: Special, text: &str) -> Result<(), SqlError> {
         let maintenance = Maintenance::parse(special, text)?;
         let path = self.state.settings.path();

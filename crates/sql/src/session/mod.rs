@@ -1,22 +1,23 @@
-//! A session: what one client says, and the transaction that it is in.
+//! A session: the statements of one client, and its transaction.
 //!
-//! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
+//! - [`state`]: the session's state; [`history`]: the statements of an open transaction, to be run again;
 //! - [`unit`]: a part of a flight that runs in one serial call;
-//! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
+//! - [`execute`]: one statement; [`describing`]: its description before it runs; [`telling`]: the digest of its answer;
 //! - [`block`]: the statements of `DO`;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
-//! - [`following`]: what a session is refused that only reads snapshots, of tables that another program has open;
-//! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
+//! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
+//!   snapshots;
+//! - [`control`]: beginning and end of transactions; [`parameters`]: `SET`, `SHOW` and `PREPARE`;
 //! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`;
-//! - [`spans`]: what `tracing` is told.
+//! - [`spans`]: spans for `tracing`.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
-//! what arrived together runs in one serial call. If that ends the transaction, the call commits. If not, everything is
-//! undone, and the session remembers the statements with a digest of what the client was told. The next call runs them
-//! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
-//! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more than a few
-//! statements goes on [`aside`], where nothing is run again, either.
+//! steps that arrived together run in one serial call. If they end the transaction, the call commits. If not,
+//! everything is undone. The session remembers the statements with a digest of the client's answers. The next call runs
+//! them again first and compares: a difference is `40001`. So the client's answers are those of a serial execution at
+//! the commit. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more
+//! than a few statements moves [`aside`], where nothing is run again, either.
 
 mod aside;
 mod beside;
@@ -63,14 +64,14 @@ use std::time::Duration;
 use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
 
-/// One client's session. It is sent between threads; it does one thing at a time.
+/// A client's session. Threads may send it to each other; it runs one flight at a time.
 #[derive(Debug)]
 pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     rights: Arc<Rights>,
     first_notices: Vec<Notice>,
-    /// It may have temporary tables: a statement that makes one was run, whatever became of it.
+    /// True if it may have temporary tables: a statement that makes one has run, or failed.
     has_temporary: bool,
     locker: Locker,
     /// It may have advisory locks until its transaction ends.
@@ -78,7 +79,7 @@ pub struct Session {
 }
 
 impl Drop for Session {
-    /// Its advisory locks and its temporary tables go with it. After an error they are dropped when the database is opened again.
+    /// Drops its advisory locks and its temporary tables. After an error the next opening of the database drops them.
     fn drop(&mut self) {
         self.locker.release_session();
         self.locker.end_transaction();
@@ -89,18 +90,18 @@ impl Drop for Session {
     }
 }
 
-/// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
+/// The sent units without an answer: the number of their steps, without the ends, and the span of the wait.
 #[derive(Default)]
 struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
-/// What has to be done with a step that is no data.
+/// The handling of a step that is no data.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is taken apart at once, and a box would allocate for each step"
 )]
 enum Handled {
     Done(Outcome),
-    /// It, and what follows, is to run as a unit.
+    /// This step and the following ones run as a unit.
     Unit,
 }
 
@@ -126,12 +127,12 @@ impl Session {
         })
     }
 
-    /// The notices for its client at the beginning: times are UTC, where it asked for another zone.
+    /// The notices for its client at the beginning, such as that times are UTC for an unknown zone.
     pub fn first_notices(&self) -> &[Notice] {
         &self.first_notices
     }
 
-    /// The time for which its client may say nothing now, and the error with which its connection ends then.
+    /// The time for which its client may be idle now, and the error that ends its connection then.
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         let in_transaction = self.status() != TransactionStatus::Idle;
         let limit = self.state.settings.idle_limit(in_transaction)?;
@@ -143,14 +144,14 @@ impl Session {
         Some((limit, SqlError::new(code, text)))
     }
 
-    /// Statements look at this while they walk rows, and while they wait for their turn. A request in it ends one of them
-    /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins; rows that are read
+    /// Statements check this while they walk rows, and while they wait for their turn. A request in it ends one of them
+    /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins. Rows that are read
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.state.interrupt = interrupt;
     }
 
-    /// Where notifications come for it, to be waited for, and taken when it [`Session::is_between`] transactions.
+    /// The inbox of its notifications. The caller waits for them, and takes them when [`Session::is_between`] is true.
     pub fn inbox(&self) -> Option<&Arc<Inbox>> {
         self.state.inbox.as_ref()
     }
@@ -183,13 +184,13 @@ impl Session {
         self.state.named.remove(name);
     }
 
-    /// Where it stands.
+    /// The state of its transaction.
     pub fn status(&self) -> TransactionStatus {
         self.state.transaction.status()
     }
 
-    /// The transaction, if one is open, has failed: its client was told an error of an answer that was read further after
-    /// the statement had run.
+    /// Fails the open transaction, if there is one: reading an answer further, after the statement had run, gave the
+    /// client an error.
     pub fn fail(&mut self) {
         self.state.fail();
     }
@@ -223,27 +224,27 @@ impl Session {
         self.state.settings.get(name).ok()
     }
 
-    /// The parameters of which clients are told, with their values: at the beginning all.
+    /// All parameters that are reported to clients, with their values: for the beginning of a connection.
     pub fn reported_parameters(&self) -> Vec<(String, String)> {
         self.state.settings.reported()
     }
 
-    /// The parameters that changed since they were asked for, of which clients are told.
+    /// The reported parameters that changed since the last call.
     pub fn take_changed_parameters(&mut self) -> Vec<(String, String)> {
         self.state.settings.take_changed()
     }
 
-    /// Prepares the statements of a text. Where there is one only, it is compiled, too; several are compiled when they
-    /// are run, since one may make what the next one uses. An empty text is one statement that does nothing.
+    /// Prepares the statements of a text. A single one is compiled, too; several are compiled when they run, since one
+    /// may make tables of the next. An empty text is one statement that does nothing.
     ///
-    /// The columns of one remain as they are told here: if the tables change so that it has others, running it fails
-    /// (`0A000`), and it is to be prepared again.
+    /// The columns of a single statement remain as described here. If a change of tables gives it others, running it
+    /// fails (`0A000`), and the client prepares it again.
     ///
-    /// A statement on a table that is made by another, which was sent before in the same flight and has not been run
-    /// yet, is not prepared: run those first.
+    /// A statement on a table that an earlier statement of the same flight makes cannot be prepared before that one has
+    /// run.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// An error in the text.
     pub fn prepare(
         &mut self,
         text: &str,
@@ -260,7 +261,7 @@ impl Session {
     /// As [`Session::prepare`], for statements that are run at once: their columns are not kept.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// An error in the text.
     pub fn prepare_to_run(
         &mut self,
         text: &str,
@@ -291,7 +292,7 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Compiles a statement, where that says its parameters and columns.
+    /// Compiles a statement, if that gives its parameters and columns.
     fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
         prepared.look_in(self.state.settings.path());
         if let Some(described) = describing::described(prepared, &self.state)? {
@@ -315,7 +316,7 @@ impl Session {
             && let TransactionState::Open(open) = &self.state.transaction
             && let Reading::Snapshot(Some((snapshot, version))) = &open.reading
         {
-            // Its tables may be others by now, and it goes on with those that it reads.
+            // The tables may have changed by now; the transaction continues with those of its snapshot.
             let source = &**snapshot.space();
             return describing::plan_for(prepared, database, *version, &source);
         }
@@ -323,7 +324,7 @@ impl Session {
             let reached = database.reach(Some(&self.state.interrupt))?;
             return describing::plan_reached(prepared, database, reached);
         }
-        // Tables are as the transaction makes them.
+        // The tables are those of the transaction.
         if let TransactionState::Open(open) = &mut self.state.transaction
             && let Some((version, rows)) = open.own_tables()
         {
@@ -347,9 +348,9 @@ impl Session {
         }
     }
 
-    /// Runs what a client sent together: one outcome for each step, when all of it is durable.
+    /// Runs the steps that a client sent together: one outcome for each step, when all of it is durable.
     ///
-    /// A session whose future was dropped before it was ready has forgotten its transaction, and what was prepared in
+    /// A session whose future was dropped before it was ready has lost its transaction, and the statements prepared in
     /// it: drop it, too.
     pub async fn run(&mut self, flight: Vec<Step>) -> Vec<Outcome> {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(flight.len());
@@ -432,8 +433,8 @@ impl Session {
         outcomes
     }
 
-    /// True if what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
-    /// is answered.
+    /// True if the next steps, to their end, are a transaction by themselves. It can run before the steps sent earlier
+    /// are answered.
     fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
         if !matches!(self.state.transaction, TransactionState::Idle)
             || (reads_alone(steps) && self.database.has_long_statement())
@@ -456,7 +457,7 @@ impl Session {
         false
     }
 
-    /// Sends what is by itself, to its end. False if it only reads, and is to read beside a long statement.
+    /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
     fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
         let database = self.database.clone();
         let turn = match turn_for(&database, &self.state, reads_alone(steps)) {
@@ -482,7 +483,7 @@ impl Session {
         true
     }
 
-    /// Waits for what was sent, and takes its answers.
+    /// Waits for the sent units, and takes their answers.
     async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
         for (count, ticket, span) in sent.0.drain(..) {
             let before = outcomes.len();
@@ -505,7 +506,7 @@ impl Session {
         }
     }
 
-    /// Does what needs no serial call.
+    /// Handles steps that need no serial call.
     async fn handle(&mut self, step: &Step, steps: &VecDeque<Step>) -> Handled {
         if let Step::Fail(error) = step {
             self.state.fail();
@@ -576,7 +577,7 @@ impl Session {
         }
     }
 
-    /// True if a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.
+    /// True if a statement notifies or listens in a transaction that only reads a snapshot, without a serial call.
     fn signals_in_snapshot(&self, statement: &Prepared) -> bool {
         statement.only_signals()
             && self.database.node().is_none()
@@ -584,7 +585,7 @@ impl Session {
                 if open.read_only && !open.is_implicit && matches!(open.reading, Reading::Snapshot(_)))
     }
 
-    /// What a transaction signalled that has only read counts at its end.
+    /// Posts the signals of a transaction that has only read, at its end.
     fn signal_due(&mut self) {
         if !self.state.due.is_empty() {
             let signals = std::mem::take(&mut self.state.due);
@@ -597,8 +598,8 @@ impl Session {
         }
     }
 
-    /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
-    /// statement: the steps are as they were.
+    /// Runs a unit, and takes back the session's state from it. None if it is a statement that only reads, and is to
+    /// read beside a long statement: the steps are unchanged then.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
         match self.goes_aside(steps) {
             Ok(true) => return Some(self.run_aside(steps).await),
@@ -623,14 +624,14 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         };
-        // It stays if the engine does not give the state back.
+        // This part stays if the engine does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
         let count = unit.steps();
         let ran = match unit.stays_open() {
-            // Nothing is waited for: what it reads counts only once the transaction commits, which reads it again and
-            // is durable behind it.
+            // Nothing is awaited: its reads count only once the transaction commits, which reads again and waits until
+            // it is durable.
             true => unit.run_undone(turn),
             false => {
                 let ticket = unit.submit(turn);
@@ -644,7 +645,7 @@ impl Session {
                 *done
             }
             Err(error) => {
-                // What became of it is not known, or it did not run at all.
+                // The fate of the unit is unknown, or it did not run at all.
                 self.state.transaction = match is_idle {
                     false => TransactionState::Failed(OpenTransaction::default()),
                     true => TransactionState::Idle,
@@ -655,7 +656,7 @@ impl Session {
     }
 }
 
-/// Waits for a turn; none if something that only reads can do without.
+/// Waits for a turn. `None` if a statement that only reads can run without one.
 fn turn_for<'d>(
     database: &'d Database,
     state: &SessionState,
@@ -670,7 +671,7 @@ fn turn_for<'d>(
     }
 }
 
-/// True if the next step is a statement that only reads, and is all that belongs together.
+/// True if the next step is a statement that only reads, with an end behind it.
 fn reads_alone(steps: &VecDeque<Step>) -> bool {
     let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
     steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
@@ -679,7 +680,7 @@ fn reads_alone(steps: &VecDeque<Step>) -> bool {
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.
 ///
 /// # Errors
-/// That there is none, or with what it is run.
+/// There is no such statement, or an error in its parameters.
 fn resolve_execute(
     state: &mut SessionState,
     database: &Arc<Database>,
@@ -703,7 +704,7 @@ fn resolve_execute(
     }
 }
 
-/// What a serial call ends with whose changes are to be undone, and what it found.
+/// The end of a serial call whose changes are undone, with its result.
 #[derive(Debug, thiserror::Error)]
 #[error("undone on purpose")]
 struct Undone(Result<(), SqlError>);

@@ -1,7 +1,8 @@
-//! Units of a session on a node's tables: each is a transaction of the node, on a thread of its own, since it waits for locks
-//! that others hold and for stable storage.
+//! Units of a session on a node's tables. Each is a transaction of the node, on a thread of its own: it waits for locks
+//! of others and for stable storage.
 //!
-//! One that a deadlock chose is run again here if it is a transaction by itself; of another one the client is told (`40001`).
+//! A transaction that a deadlock ended is run again here if it is a single statement; for others the client gets
+//! `40001`.
 
 use super::unit::{Unit, UnitDone, UnitEnd};
 use super::{Session, describing};
@@ -16,7 +17,7 @@ use sardonyx_base::waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What became of a unit: what it says itself, unless the node did not run it or commit it.
+/// The result of a unit: its own end, unless the node did not run it or commit it.
 type Ran = (Option<UnitEnd>, Result<bool, Error>);
 
 impl Unit {
@@ -34,7 +35,7 @@ impl Unit {
     }
 }
 
-/// True if a statement does the same when it is run again, and nothing to its session.
+/// True if a statement does the same when it is run again, and does not change its session.
 fn is_data(statement: &Prepared) -> bool {
     matches!(
         statement.class(),
@@ -42,7 +43,7 @@ fn is_data(statement: &Prepared) -> bool {
     ) && !statement.sets_session()
 }
 
-/// The steps of a transaction by itself, to be run again if need be; `None` if some cannot.
+/// The steps of a transaction by itself, as copies to be run again; `None` if some cannot be copied.
 fn copies(steps: &VecDeque<Step>) -> Option<VecDeque<Step>> {
     let end = steps.iter().position(|step| matches!(step, Step::Sync))?;
     let copies = steps.range(..=end).map(|step| match step {
@@ -52,7 +53,7 @@ fn copies(steps: &VecDeque<Step>) -> Option<VecDeque<Step>> {
     copies.collect()
 }
 
-/// A step to be run again; none of one that has data.
+/// A step to be run again; `None` if it has data.
 fn copied(step: &Step) -> Option<Step> {
     match step {
         Step::Execute {
@@ -69,7 +70,7 @@ fn copied(step: &Step) -> Option<Step> {
     }
 }
 
-/// That a transaction met another one.
+/// The error of a transaction that conflicted with another one.
 fn conflict() -> SqlError {
     SqlError::new(
         code::SERIALIZATION_FAILURE,
@@ -125,15 +126,15 @@ impl Session {
             TransactionState::Open(open) => !open.is_implicit,
             TransactionState::Failed(_) => true,
         };
-        // The steps behind its end are run in any case.
+        // The steps behind its end run in any case.
         let behind = |end: Option<usize>| end.map_or(steps.len(), |end| end + 1);
         let first_end = behind(steps.iter().position(|step| matches!(step, Step::Sync)));
         let end = behind(end_of_unit(steps, is_block));
-        // If the unit is undone, these are run as behind any error.
+        // If the unit is undone, these run as after any error.
         let again = steps.range(first_end..end).map(copied);
         let again = again.collect::<Option<Vec<Step>>>();
         let mut rest = steps.split_off(again.as_ref().map_or(first_end, |_| end));
-        // It stays if the node does not give the state back.
+        // This part stays if the node does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
@@ -161,7 +162,7 @@ impl Session {
         refused
     }
 
-    /// Of so many steps, of which the last one is an end: whether they were run, and are durable, is not known.
+    /// The outcomes of `count` steps, of which the last one is an end. It is unknown if they ran, and are durable.
     fn refused(&self, error: SqlError, count: usize, steps: &mut VecDeque<Step>) -> UnitDone {
         steps.drain(..count);
         let ends = (0..count).map(|step| step + 1 == count).collect();
@@ -177,10 +178,10 @@ impl Session {
         ran.await
     }
 
-    /// Compiles a statement over the tables as the session's open transaction makes them.
+    /// Compiles a statement over the tables of the session's open transaction.
     ///
     /// # Errors
-    /// Invalid SQL; why the node does not go on.
+    /// Invalid SQL; the reason for which the node stopped.
     pub(super) fn describe_on_node(
         &mut self,
         node: &dyn NodeStore,
@@ -190,7 +191,7 @@ impl Session {
         let state = std::mem::take(&mut self.state);
         let mut unit = Unit::replaying(self.database.clone(), state);
         let mut planned = Ok(());
-        // All that it did is run again.
+        // The whole transaction is run again.
         let ran = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
                 node.run(&mut |tx| {
@@ -212,7 +213,7 @@ impl Session {
     }
 }
 
-/// The place of the first end at which no block is open: with one open the next unit would run all before it again.
+/// The place of the first end outside a block: inside one, the next unit would run everything before it again.
 fn end_of_unit(steps: &VecDeque<Step>, mut is_block: bool) -> Option<usize> {
     steps.iter().position(|step| {
         if let Step::Execute { statement, .. } = step {

@@ -1,4 +1,4 @@
-//! What a session sets, shows and keeps: parameters, prepared statements.
+//! Statements on the session itself: parameters, prepared statements.
 
 use super::control::{is_read_only, isolation};
 use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
@@ -152,7 +152,7 @@ fn act(
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else if let Some(node) = database.node() {
-                // Inside of a transaction it is compiled when it is run.
+                // Inside a transaction it is compiled when it runs.
                 if !runs_on_node() {
                     database.look_at_node(&**node, &state.interrupt, |source, version| {
                         super::describing::plan_for(&inner, database, version, source)
@@ -165,13 +165,13 @@ fn act(
                 && open.defines
                 && open.is_aside
             {
-                // While its own tables are changed, it is compiled when it is run.
+                // A transaction that changes tables compiles it when it runs.
                 if let Some((version, rows)) = open.own_tables() {
                     super::describing::plan_for(&inner, database, version, rows)?;
                 }
             } else {
                 let tables = database.tables_in_memory("PREPARE")?;
-                // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
+                // Inside a serial call tables cannot be reached: it is compiled when it runs.
                 match tables.reach(Some(&state.interrupt)) {
                     Ok(reached) => super::describing::plan_reached(&inner, database, reached)?,
                     Err(sardonyx::Error::Nested(_)) => {}
@@ -186,7 +186,7 @@ fn act(
     }
 }
 
-/// That a parameter has a type that is none of PostgreSQL's own.
+/// The error of a parameter with a type that is not PostgreSQL's own.
 fn of_parameter(error: SqlError) -> SqlError {
     match error.code {
         code::UNKNOWN_OBJECT => error.hint(
@@ -258,7 +258,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 return Err(SqlError::unsupported("SET GLOBAL is not supported"));
             }
             let name = plain_name(&variable.to_string());
-            // A transaction's level ends with it, whichever way it is set.
+            // A transaction's level ends with it, however it is set.
             let is_level = name.eq_ignore_ascii_case("transaction_isolation");
             let local = is_level || matches!(scope, Some(ContextModifier::Local));
             if let [Expr::Identifier(word)] = values.as_slice()
@@ -269,7 +269,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             let is_path = name.eq_ignore_ascii_case("search_path");
             let values = values.iter().map(|value| match is_path {
-                // Each is a name, and shown as one.
+                // Each value is a name, and shown as one.
                 true => quoted(&value_text(value)),
                 false => value_text(value),
             });
@@ -346,7 +346,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             Ok(())
         }
-        // A pool goes back to the user with whom it connected.
+        // A pool returns to the user with which it connected.
         Set::SetRole { role_name, .. }
             if role_name
                 .as_ref()
@@ -402,7 +402,7 @@ pub(super) fn shown_name(words: &[String]) -> String {
     }
 }
 
-/// The columns of what `SHOW` gives.
+/// The columns of the result of `SHOW`.
 pub(super) fn shown_columns(words: &[String]) -> Arc<[ResultColumn]> {
     let name = shown_name(words);
     let names = match name.as_str() {

@@ -1,7 +1,8 @@
-//! Statements that read a snapshot, and hold nobody up: in a transaction that has only read, or by themselves if they look at
-//! many rows.
+//! Statements that read a snapshot, and block no others: those of a transaction that has only read, and single ones
+//! that look at many rows.
 //!
-//! Invariant: what is told is durable. A snapshot may have what is not; so its reads wait, once, for all that it has.
+//! Invariant: answers are durable. A snapshot may have changes that are not yet; so the session waits for them once,
+//! before it reads.
 
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::{Session, describing, execute, spans, unit};
@@ -11,12 +12,13 @@ use sardonyx::Snapshot;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
-/// With so many reads before it, a transaction that may write goes aside.
+/// The most remembered reads of a transaction that may write: with more it moves aside.
 const REMEMBERED_READS_MAX: usize = 1000;
 
 impl Session {
-    /// True if the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
-    /// next statements do not write, by itself if it looks at many rows, and wherever tables are followed.
+    /// True if the next statement, which reads, does so in a snapshot. That is so in a transaction that has only read
+    /// and whose next statements do not write. A single statement does if it looks at many rows; all do where tables
+    /// are followed.
     pub(super) fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
         if self.database.node().is_some() {
             return false;
@@ -26,7 +28,7 @@ impl Session {
         }
         match &self.state.transaction {
             TransactionState::Open(open) => match &open.reading {
-                // One that has read much is compared by what it read, not by what it was told.
+                // A transaction with many reads is compared by the rows that it read, not by its answers.
                 Reading::Snapshot(_) if open.history.len() >= REMEMBERED_READS_MAX => {
                     open.read_only
                 }
@@ -34,8 +36,8 @@ impl Session {
                 Reading::Live => false,
             },
             TransactionState::Idle => {
-                // What belongs together is of one state: with what follows it is a unit, and what is still to come makes
-                // this one the first read of a transaction.
+                // The steps up to an end see one state. With later steps this one is a unit. If the end is still to
+                // come, it is the first read of a transaction.
                 let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
                 let is_long = |step: &Step| match step {
                     Step::Execute { statement, .. } => describing::is_long(statement),
@@ -68,7 +70,7 @@ impl Session {
             Some(there) => there,
             None => {
                 let committed = self.database.committed(&self.state.interrupt)?;
-                // What is told is durable: this waits for all that the snapshot has.
+                // Answers are durable: this waits for all changes that the snapshot has.
                 let durable = self.database.durable(&committed);
                 durable.instrument(spans::durability()).await?;
                 let taken = (committed.snapshot, committed.version);

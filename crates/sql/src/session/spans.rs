@@ -1,13 +1,13 @@
-//! Spans of what a session does, for whoever looks at a server's work through `tracing`: each statement, what is run again
-//! before it, and each wait for stable storage. They are within the span that the caller of
-//! [`Session::run`](super::Session::run) has entered.
+//! Spans of a session's work for subscribers of `tracing`: each statement, the replay before it, and each wait for
+//! stable storage. They are within the span that the caller of [`Session::run`](super::Session::run) has entered.
 //!
-//! They are of level TRACE, so that nobody gets them unasked: where nobody does, making one is a comparison of a number.
+//! They are of level TRACE, so that only subscribers who ask get them. Without a subscriber, making one is a comparison
+//! of a number.
 //!
-//! Invariant: no value of a parameter, and no text of an error, which may have one, gets into a span; texts of statements
+//! Invariant: no value of a parameter, and no text of an error, which may have one, is in a span. Texts of statements
 //! are cut at [`TOLD_TEXT_BYTES_MAX`].
 //!
-//! Source: OpenTelemetry's "Semantic conventions for database client spans", which the names of the fields are from.
+//! Source: OpenTelemetry's "Semantic conventions for database client spans", for the names of the fields.
 
 use crate::error::SqlError;
 use crate::prepared::Prepared;
@@ -20,10 +20,10 @@ use tracing::{Span, trace_span};
 
 /// The target of all spans of a server, by which subscribers choose them.
 pub const SPANS_TARGET: &str = "sardonyx::spans";
-/// So much of a statement's text is told to those who look at a server, in bytes.
+/// The most bytes of a statement's text in spans and in lists of slow statements.
 pub const TOLD_TEXT_BYTES_MAX: usize = 1 << 10;
 
-/// The span in which this thread is, if there are any.
+/// The span of this thread, if it has one.
 pub(super) fn current() -> Span {
     match LevelFilter::current() {
         LevelFilter::TRACE => Span::current(),
@@ -52,24 +52,24 @@ pub(super) fn statement(prepared: &Prepared) -> Span {
     span
 }
 
-/// What a statement's span says at its end.
+/// Records the result of a statement in its span.
 pub(super) fn ended(span: &Span, outcome: &Outcome) {
     if let Outcome::Failed(error) = outcome {
         record_error(span, error);
     }
 }
 
-/// What an open transaction did is run again.
+/// The replay of an open transaction.
 pub(super) fn replay() -> Span {
     trace_span!(target: SPANS_TARGET, "replay")
 }
 
-/// From when something has run to when it, or what it has read, is on stable storage.
+/// The wait until a result, or the changes that it read, are on stable storage.
 pub(super) fn durability() -> Span {
     trace_span!(target: SPANS_TARGET, "durability")
 }
 
-/// Tells an error by its SQLSTATE, in a span that has the fields for it: not by its text, which may have values.
+/// Records an error in a span with fields for it: the SQLSTATE only, since its text may have values.
 pub fn record_error(span: &Span, error: &SqlError) {
     span.record("db.response.status_code", error.code);
     span.record("error.type", error.code);
@@ -81,11 +81,11 @@ fn beginning(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// What a statement does, by its first word.
+/// The operation of a statement: its first word.
 fn operation(prepared: &Prepared) -> Cow<'static, str> {
     let Some(statement) = prepared.statement() else {
         let special = prepared.as_special().map(|special| special.word());
-        // What else has no statement is a procedure that is created, or nothing at all.
+        // A text without a statement is a procedure that is created, or empty.
         let is_empty = prepared.is_empty();
         return special
             .unwrap_or(if is_empty { "" } else { "CREATE" })

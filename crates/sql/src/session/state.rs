@@ -1,4 +1,4 @@
-//! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
+//! The state of a session: its parameters, its prepared statements, and the history of its open transaction.
 
 use super::aside::{Kept, own_version};
 use super::given::SessionOptions;
@@ -24,26 +24,26 @@ pub(super) const NAMED_MAX: usize = 10_000;
 /// The most savepoints of a transaction.
 const SAVEPOINTS_MAX: usize = 1000;
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub user: Arc<str>,
-    /// The name of the schema of its temporary tables, as soon as it has some.
+    /// The name of the schema of its temporary tables, once it has some.
     pub temporary: Arc<str>,
     pub settings: Settings,
     pub transaction: TransactionState,
-    /// Of `PREPARE`.
+    /// The statements of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
-    /// What the statement drew from sequences when it ran aside. The stage gives it the same numbers.
+    /// The statement's draws from sequences when it ran aside. The stage gives it the same numbers.
     pub again: Done,
-    /// Says when what it runs is to end.
+    /// Ends the running statement, at its time limit or on request.
     pub interrupt: Arc<Interrupt>,
-    /// Where notifications come for it.
+    /// The inbox of its notifications.
     pub inbox: Option<Arc<Inbox>>,
-    /// What a transaction signalled that has committed by reading only.
+    /// The signals of a committed transaction that has only read.
     pub due: Signals,
-    /// Its way to advisory locks, while a statement runs that may wait for them.
+    /// Its access to advisory locks, while a statement runs that may wait for them.
     pub locker: Option<Locker>,
 }
 
@@ -56,12 +56,12 @@ pub(crate) enum TransactionState {
     Failed(OpenTransaction),
 }
 
-/// What an open transaction reads.
+/// The tables that an open transaction reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Reading {
     /// It has only read: one snapshot, taken at its first statement, with the version of the catalogue.
     Snapshot(Option<(Snapshot, u64)>),
-    /// It has written: what it did is run again at each flight.
+    /// The live tables, since it has written: its statements are run again at each flight.
     Live,
 }
 
@@ -71,26 +71,26 @@ pub(crate) struct OpenTransaction {
     /// When it began, in microseconds since 1970.
     pub started: i64,
     pub read_only: bool,
-    /// Nobody said `BEGIN`: it ends with the next end of what belongs together.
+    /// True without `BEGIN`: it ends at the next [`Step::Sync`](crate::Step::Sync).
     pub is_implicit: bool,
     pub settings_before: Settings,
-    /// What the session had drawn from sequences when it began.
+    /// The session's last numbers when it began.
     pub drawn_before: Drawn,
     pub reading: Reading,
     pub history: History,
-    /// Names, with how far the history had come then, and the settings.
+    /// The savepoints with their names.
     pub savepoints: Vec<Savepoint>,
     /// True if it changed tables.
     pub defines: bool,
     /// Its rows, if it runs aside.
     pub aside: Option<Box<Kept>>,
-    /// True if it runs aside: what is remembered of it may be forgotten.
+    /// True if it runs aside: its history may be dropped.
     pub is_aside: bool,
-    /// True if what it did before is still to be run there.
+    /// True if its earlier statements are still to be run there.
     pub is_new_aside: bool,
-    /// True if it did what cannot be run there: it stays in the stage.
+    /// True if it did something that cannot run there: it stays in the stage.
     pub is_of_stage: bool,
-    /// Of one that only reads, in a snapshot: what it notifies of, and listens to.
+    /// The signals of a transaction that only reads, in a snapshot.
     pub signals: Signals,
 }
 
@@ -98,12 +98,12 @@ pub(crate) struct OpenTransaction {
 #[derive(Debug)]
 pub(crate) struct Savepoint {
     name: String,
-    /// How far the history had come then.
+    /// The place in the history at that time.
     pub place: usize,
     settings: Settings,
-    /// The mark in the rows that the transaction has aside, and what it had done besides.
+    /// The mark in the rows that the transaction has aside, and in its effects.
     pub aside: Option<(Marked, EffectsMark)>,
-    /// How far the signals of a transaction that only reads had come.
+    /// The mark in the signals of a transaction that only reads.
     signals: SignalsMark,
 }
 
@@ -129,8 +129,8 @@ impl Default for OpenTransaction {
 }
 
 impl SessionState {
-    /// Of a user, with the parameters with which a client begins, and what it is to be told of them. `follows`: the
-    /// database is one that another program has open.
+    /// The state for a user, with the parameters with which a client begins, and notices for the client. `follows`:
+    /// another program has the database open.
     ///
     /// # Errors
     /// The first parameter that cannot have its value.
@@ -145,7 +145,7 @@ impl SessionState {
         let mut notices = Vec::new();
         for (name, value) in &options.parameters {
             match settings.begin_with(name, value) {
-                // Drivers tell the zone of their host unasked. They learn which one holds: it is reported.
+                // Drivers send the zone of their host without a request. They learn the valid one: it is reported.
                 Err(error) if name.eq_ignore_ascii_case("TimeZone") => {
                     let text = format!("{}: the time zone is UTC", error.message);
                     notices.push(Notice::warning(error.code, &text));
@@ -202,7 +202,7 @@ impl SessionState {
         outcome
     }
 
-    /// What stays of a session if the engine does not give it back: all but its transaction.
+    /// The part that stays if the engine does not give the state back: all but the transaction.
     pub fn kept(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
@@ -219,7 +219,7 @@ impl SessionState {
         }
     }
 
-    /// What a transaction by itself needs of it, which asks nothing of the session.
+    /// The part for a transaction by itself, which reads nothing of the session.
     pub fn by_itself(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
@@ -236,7 +236,7 @@ impl SessionState {
         }
     }
 
-    /// Notes what such a transaction drew from sequences.
+    /// Notes the draws of such a transaction.
     pub fn take_drawn(&mut self, of: SessionState) {
         if let Some(drawn) = &of.drawn.by_sequence {
             let drawn = drawn.iter().map(|(name, number)| (name.clone(), *number));
@@ -245,7 +245,7 @@ impl SessionState {
         self.drawn.last = of.drawn.last.or(self.drawn.last);
     }
 
-    /// A statement begins: its time limit is counted from now.
+    /// Begins a statement: its time limit is counted from now.
     pub fn begin_statement(&mut self) {
         // The statement before drew these aside, and did not begin in the stage.
         self.again = Done::default();
@@ -254,10 +254,10 @@ impl SessionState {
             .set_deadline(limit.map(|limit| Instant::now() + limit));
     }
 
-    /// The transaction, if one is open, has failed.
+    /// Fails the open transaction, if there is one.
     pub fn fail(&mut self) {
         self.transaction = match std::mem::take(&mut self.transaction) {
-            // Nobody will say its end.
+            // It has no end of its own.
             TransactionState::Open(open) if open.is_implicit => {
                 self.settings.return_to(open.settings_before);
                 self.settings.end_transaction();
@@ -288,7 +288,7 @@ impl SessionState {
         });
     }
 
-    /// Begins a transaction of which nobody said `BEGIN`.
+    /// Begins a transaction without `BEGIN`.
     pub fn begin_implicit(&mut self) {
         self.begin(self.usually_reads());
         if let TransactionState::Open(open) = &mut self.transaction {
@@ -296,20 +296,19 @@ impl SessionState {
         }
     }
 
-    /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
-    /// until then.
+    /// Ends a transaction without `BEGIN`, if one is open that has only read, and the settings for its time.
     pub fn end_implicit(&mut self) {
         if self.transaction.is_implicit() || matches!(self.transaction, TransactionState::Idle) {
             self.end(true);
         }
     }
 
-    /// True if transactions only read, if they do not say otherwise.
+    /// True if transactions only read by default.
     pub fn usually_reads(&self) -> bool {
         self.settings.reads_only()
     }
 
-    /// Ends a transaction: its settings stay, or are as before.
+    /// Ends a transaction: its settings stay, or are restored.
     pub fn end(&mut self, keeps: bool) {
         let transaction = std::mem::take(&mut self.transaction);
         if let TransactionState::Open(open) | TransactionState::Failed(open) = transaction {
@@ -345,7 +344,7 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
-    /// Goes on in the stage: all that it did is run again there from now on.
+    /// Continues in the stage: the whole transaction is run again there from now on.
     pub fn leave_aside(&mut self) {
         self.aside = None;
         self.is_aside = false;
@@ -370,7 +369,7 @@ impl OpenTransaction {
     pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
         let remembered = self.history.remember(one, &self.settings_before);
         match remembered {
-            // It need not be run again, as long as nothing that it read changes.
+            // It need not be run again, as long as its reads do not change.
             Err(_) if self.is_aside || self.read_only => {
                 self.history.forget();
                 Ok(())
@@ -379,7 +378,7 @@ impl OpenTransaction {
         }
     }
 
-    /// True if a statement that fails is to be remembered: the client may go back behind it, and go on.
+    /// True if a failed statement is remembered: the client may roll it back, and continue.
     pub fn remembers_failures(&self) -> bool {
         !self.is_implicit && !self.savepoints.is_empty()
     }
@@ -423,7 +422,7 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Goes back to a savepoint: what was done since is undone. Returns the settings that were then.
+    /// Goes back to a savepoint: undoes the changes since. Returns the settings at that time.
     ///
     /// # Errors
     /// `3B001` if there is none of the name.
@@ -441,11 +440,11 @@ impl OpenTransaction {
                 aside.rows.return_to(*mark)?;
                 aside.effects.return_to(effects);
                 if self.defines {
-                    // Plans of what is undone do not hold.
+                    // Plans of undone definitions are invalid.
                     aside.version = own_version();
                 }
             }
-            // It failed before the mark could be set there.
+            // The transaction failed before the mark could be set there.
             (Some(_), None) => self.leave_aside(),
             (None, _) => {}
         }

@@ -1,4 +1,4 @@
-//! What a client is told of a statement, and what the session remembers of that: the digest by which a replay is compared.
+//! Answers to clients, and the digest of an answer by which a replay is compared.
 
 use super::given::Given;
 use super::history::{Remembered, Told};
@@ -17,7 +17,7 @@ use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
-/// Counts what a statement's answer takes until it is sent.
+/// Counts the memory of a statement's answer until it is sent.
 ///
 /// # Errors
 /// `53200` if there is no memory for it.
@@ -35,7 +35,7 @@ pub(super) fn count(
     Ok(())
 }
 
-/// Gives a statement's rows to its client: all, or the first ones and what follows.
+/// Gives a statement's rows to its client: all, or the first ones and a stream.
 pub(super) fn attach(
     complete: &mut Complete,
     table: Option<(Table, Arc<[ResultColumn]>)>,
@@ -72,7 +72,7 @@ pub(super) fn portion_memory(values: &[Value], memory: &Arc<Budget>) -> Result<S
     Ok(share)
 }
 
-/// What an answer takes until it is sent, about: its rows are written a few at a time, and at least one.
+/// The memory of an answer until it is sent, about: its rows are written a few at a time, and at least one.
 fn bytes_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> usize {
     let copied = complete
         .copy_out
@@ -96,8 +96,8 @@ fn hashers() -> &'static [RandomState; 2] {
     HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
 }
 
-/// The digest of what is told: the sum over rows, so that their order does not matter. How long something took is left
-/// out, which is told by `EXPLAIN ANALYZE` and is never the same again.
+/// The digest of an answer: the sum over rows, so that their order does not matter. It leaves out the times of
+/// `EXPLAIN ANALYZE`, which differ in each run.
 pub(super) fn told_of(
     statement: &Prepared,
     complete: &Complete,
@@ -118,7 +118,7 @@ pub(super) fn told_of(
             }
             key.clear();
             for value in row {
-                // Equal numbers may be told with different digits.
+                // Equal numbers may be written with different digits.
                 if let Value::Decimal(_, scale) = value {
                     key.push(*scale);
                 }

@@ -1,5 +1,5 @@
-//! A unit: the steps of a flight that run in one serial call. It begins with what is to be run again of an open
-//! transaction, and ends where the transaction does, where a step fails, or with the flight.
+//! A unit: the steps of a flight that run in one serial call. It begins with the replay of an open transaction. It ends
+//! where the transaction does, where a step fails, or with the flight.
 
 mod replay;
 mod turns;
@@ -36,17 +36,17 @@ pub(super) struct Unit {
     state: SessionState,
     steps: VecDeque<Step>,
     outcomes: Vec<Outcome>,
-    /// True if what is run is to be remembered: the transaction may be open at the end.
+    /// True if the statements are remembered: the transaction may be open at the end.
     remembers: bool,
     effects: Effects,
     defined: bool,
-    /// In which it was made: another thread may run it.
+    /// The span in which it was made: another thread may run it.
     span: Span,
     /// The version of the catalogue of rows that a transaction has aside.
     version: Option<u64>,
 }
 
-/// What became of a unit.
+/// The result of a unit.
 #[derive(Debug)]
 pub(super) struct UnitDone {
     pub state: SessionState,
@@ -59,12 +59,12 @@ pub(super) struct UnitDone {
     pub posted: Option<Posted>,
 }
 
-/// How the serial call of a unit ends: it commits, or what it did is undone.
+/// The end of a unit's serial call: it commits, or its changes are undone.
 pub(super) type UnitEnd = Result<Box<UnitDone>, Box<UnitDone>>;
 
 impl UnitDone {
-    /// The engine did not run it, or does not know its fate: so it is told to the first step, and all that follow to
-    /// the next end are skipped.
+    /// The result of a unit that the engine did not run, or whose fate it does not know. The first step gets the error,
+    /// and those up to the next end are skipped.
     pub fn refused(error: SqlError, steps: Vec<bool>, status: TransactionStatus) -> UnitDone {
         let mut outcomes = Vec::with_capacity(steps.len());
         let mut error = Some(error);
@@ -105,26 +105,26 @@ pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
     false
 }
 
-/// Of each step whether it is an end.
+/// For each step, true if it is an end.
 pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
     let steps = steps.iter();
     steps.map(|step| matches!(step, Step::Sync)).collect()
 }
 
-/// How a serial call ends.
+/// The end of a serial call.
 enum End {
     Commit,
     Undo,
 }
 
-/// What goes on after a step.
+/// The way on after a step.
 enum Next {
     Go,
     End(End, bool),
 }
 
 impl Unit {
-    /// On the heap: it is handed on several times before it runs.
+    /// On the heap: it is passed on several times before it runs.
     pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Box<Unit> {
         let (is_open, may_return) = match &state.transaction {
             TransactionState::Open(open) => (true, open.remembers_failures()),
@@ -144,7 +144,7 @@ impl Unit {
         })
     }
 
-    /// A unit without steps, for what an open transaction did.
+    /// A unit without steps, for the replay of an open transaction.
     pub fn replaying(database: Arc<Database>, state: SessionState) -> Box<Unit> {
         Unit::new(database, state, VecDeque::new())
     }
@@ -153,7 +153,7 @@ impl Unit {
         self.state
     }
 
-    /// True if no step ends the transaction in which it begins, so that whatever it does is undone.
+    /// True if no step ends the transaction in which it begins, so that all of its changes are undone.
     pub fn stays_open(&self) -> bool {
         let ends = |step: &Step| match step {
             Step::Execute { statement, .. } => statement.ends_transaction(),
@@ -169,7 +169,7 @@ impl Unit {
         }
     }
 
-    /// Of each step whether it is an end.
+    /// For each step, true if it is an end.
     pub fn steps(&self) -> Vec<bool> {
         ends(&self.steps)
     }
@@ -190,7 +190,7 @@ impl Unit {
         &mut self.effects
     }
 
-    /// Plans are those for this version of the catalogue, or the newest. Returns the one before.
+    /// Sets the version of the catalogue for plans, or the newest. Returns the one before.
     pub(super) fn set_version(&mut self, version: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.version, version)
     }
@@ -213,12 +213,12 @@ impl Unit {
         })
     }
 
-    /// A transaction that has its rows aside fails.
+    /// Fails a transaction that has its rows aside.
     pub(super) fn fail_aside(&mut self, error: SqlError) {
         self.failed(error, false);
     }
 
-    /// Takes back the failure of the last step, which goes on elsewhere.
+    /// Takes back the failure of the last step, which continues elsewhere.
     pub(super) fn take_back_failure(&mut self) {
         self.outcomes.pop();
         self.state.transaction = match std::mem::take(&mut self.state.transaction) {
@@ -227,7 +227,7 @@ impl Unit {
         };
     }
 
-    /// Runs a step with the rows that the transaction has aside. Returns whether it failed.
+    /// Runs a step with the rows that the transaction has aside. Returns true if it failed.
     pub(super) fn step_aside(&mut self, step: Step) -> bool {
         let is_control = matches!(&step, Step::Execute { statement, .. }
             if statement.class() == Class::Control);
@@ -246,7 +246,7 @@ impl Unit {
         }
     }
 
-    /// Runs it: `Err` if what it did is to be undone.
+    /// Runs it: `Err` if its changes are undone.
     pub fn run(mut self: Box<Self>, tx: &mut dyn WriteTarget) -> UnitEnd {
         let (end, skips) = {
             let span = self.span.clone();
@@ -254,7 +254,7 @@ impl Unit {
             self.run_steps(tx)
         };
         if self.defined {
-            // Plans of what is undone do not hold, either.
+            // Plans of undone definitions are invalid, too.
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);
@@ -278,7 +278,7 @@ impl Unit {
     fn run_steps(&mut self, tx: &mut dyn WriteTarget) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
-            // The end of what belongs together is one all the same, and is told why it is none of a commit.
+            // A `Step::Sync` is an end all the same, but its outcome is the error of its commit.
             let is_sync = matches!(self.steps.pop_front(), Some(Step::Sync));
             self.outcomes.push(Outcome::Failed(error));
             match is_end {
@@ -287,7 +287,7 @@ impl Unit {
             }
             return (End::Undo, !is_sync);
         }
-        // What stands between two ends without `BEGIN` is a transaction, too.
+        // Steps between two ends without `BEGIN` are a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
             self.state.begin(self.state.usually_reads());
@@ -298,7 +298,7 @@ impl Unit {
         let mut implicit = is_implicit || self.state.transaction.is_implicit();
         loop {
             let Some(step) = self.steps.pop_front() else {
-                // What is left of it comes with the next flight.
+                // The rest of the transaction comes with the next flight.
                 if let TransactionState::Open(open) = &mut self.state.transaction {
                     open.is_implicit = implicit;
                 }
@@ -360,7 +360,7 @@ impl Unit {
         next
     }
 
-    /// Runs a statement, with its parameters, the data that it copies in, and how many rows are wanted.
+    /// Runs a statement, with its parameters, its data to copy in, and the most rows to return.
     fn statement(
         &mut self,
         tx: &mut dyn WriteTarget,
@@ -414,7 +414,7 @@ impl Unit {
         Next::Go
     }
 
-    /// A step failed: an implicit transaction is over, another one waits for its end.
+    /// Notes a failed step: an implicit transaction is over, another one waits for its end.
     fn failed(&mut self, error: SqlError, implicit: bool) -> Next {
         self.outcomes.push(Outcome::Failed(error));
         match implicit {
@@ -434,7 +434,7 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
-    /// What is done before a commit: deferred constraints are checked, then temporary tables are emptied or dropped.
+    /// Prepares a commit: checks deferred constraints, then empties or drops temporary tables.
     fn at_commit(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         constraints::at_commit(tx)?;
         if let Some(schema) = self.state.settings.ending_at_commit() {
@@ -488,7 +488,7 @@ impl Unit {
             Some(Statement::Rollback {
                 savepoint: Some(_), ..
             }) if !*implicit => {
-                // What was done since is undone with all; what is left is run again by the next unit.
+                // The changes since the savepoint are undone with all others; the next unit runs the rest again.
                 let outcome = control::without_data(&mut self.state, statement);
                 let failed = matches!(outcome, Some(Outcome::Failed(_)));
                 self.outcomes.extend(outcome);
@@ -595,7 +595,7 @@ impl Unit {
 fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
     let mut open = is_open;
     let mut any = is_open;
-    // What has no end belongs together with what is still to come.
+    // Steps without an end belong together with later ones.
     if !matches!(steps.back(), Some(Step::Sync)) {
         return true;
     }

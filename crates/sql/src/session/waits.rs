@@ -1,7 +1,7 @@
 //! Statements that wait: for advisory locks, and by `pg_sleep`.
 //!
-//! They run once, outside of the serial stage, and no transaction runs them again: so what they took is taken once. They
-//! read no tables. Locks of a transaction are given back when it has ended, and its commit is durable.
+//! They run once, outside of the serial stage, and no transaction runs them again: so each lock is taken once. They
+//! read no tables. Locks of a transaction are released when it has ended, and its commit is durable.
 
 use super::Session;
 use super::execute::{reading, table_numbers, with_context};
@@ -80,7 +80,7 @@ impl Session {
         Ok(complete)
     }
 
-    /// Gives back the locks of a transaction that has ended.
+    /// Releases the locks of a transaction that has ended.
     pub(super) fn end_locks(&mut self) {
         if self.has_locks && self.is_between() {
             self.locker.end_transaction();

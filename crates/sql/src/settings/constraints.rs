@@ -1,4 +1,4 @@
-//! `SET CONSTRAINTS` in a transaction: which constraints are checked at its end.
+//! `SET CONSTRAINTS` in a transaction: the constraints that are checked at its end.
 
 use crate::parse::SetConstraints;
 use crate::relation::ReferenceNotes;
@@ -12,7 +12,7 @@ pub(crate) struct ConstraintModes {
 }
 
 impl ConstraintModes {
-    /// Notes what is said.
+    /// Notes the modes of a statement.
     pub fn set(&mut self, command: &SetConstraints) {
         match &command.names {
             None => {

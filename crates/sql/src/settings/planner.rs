@@ -1,11 +1,11 @@
 //! Parameters of PostgreSQL 15's planner and of its memory and parallel workers.
 //!
-//! They say how PostgreSQL finds an answer, never which one: here they are checked as PostgreSQL checks them, kept, shown,
-//! and change nothing. Invariant: a parameter that could change an answer is none of these.
+//! They change how PostgreSQL finds an answer, never the answer. So here they are checked as PostgreSQL checks them,
+//! kept and shown, without an effect. Invariant: none of these parameters could change an answer.
 
 use super::values::{Value, truth};
 
-/// The values that a parameter takes.
+/// The valid values of a parameter.
 enum Form {
     /// On or off.
     Truth,
@@ -13,7 +13,7 @@ enum Form {
     Number(f64, f64),
     /// A whole number from one to another.
     Whole(i64, i64),
-    /// So many units of kibibytes, at least and at most.
+    /// A size in units of the given kibibytes, at least and at most.
     Size(i64, i64, i64),
     /// One of these words.
     OneOf(&'static [&'static str]),
@@ -21,7 +21,7 @@ enum Form {
 
 /// A parameter.
 pub(super) struct Parameter {
-    /// Its name, and the value that it has at the beginning.
+    /// Its name, and its value at the beginning.
     pub known: (&'static str, &'static str),
     form: Form,
 }
@@ -146,7 +146,7 @@ pub(super) static PARAMETERS: [Parameter; 58] = [
     of("work_mem", "4MB", Form::Size(1, 64, KILOBYTES_MAX)),
 ];
 
-/// The value of a parameter as it is kept; `None` if it is no parameter of the planner.
+/// The kept value of a parameter; `None` if it is none of the planner's.
 pub(super) fn value(name: &str, lower: &str) -> Option<Value> {
     let parameter = PARAMETERS.iter().find(|one| one.known.0 == name)?;
     Some(match parameter.form {
@@ -190,7 +190,7 @@ const UNITS: [(&str, i64); 5] = [
     ("B", 1),
 ];
 
-/// Memory with a unit, or else in the parameter's own; it is shown in the largest unit in which it is a whole number.
+/// Memory with a unit, or in the parameter's own. It is shown in the largest unit in which it is a whole number.
 fn size(text: &str, kilobytes: i64, least: i64, most: i64) -> Value {
     const WRONG: &str =
         "memory that PostgreSQL 15 takes for it, with one of the units B, kB, MB, GB and TB";

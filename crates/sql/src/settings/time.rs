@@ -9,7 +9,7 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// The milliseconds that a text means; without a unit it is of milliseconds. Parts of a millisecond are rounded.
+/// The milliseconds of a text. Without a unit it is in milliseconds; fractions of a millisecond are rounded.
 pub fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|one: char| !matches!(one, '0'..='9' | '.' | '+'));
@@ -24,7 +24,7 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     (milliseconds < u64::MAX as f64).then_some(milliseconds as u64)
 }
 
-/// So many milliseconds, in the largest unit in which they are a whole number.
+/// Milliseconds, in the largest unit in which they are a whole number.
 pub fn written(milliseconds: u64) -> String {
     let whole = |(_, one): &&(&str, u64)| milliseconds.is_multiple_of(*one);
     match UNITS.iter().find(whole) {

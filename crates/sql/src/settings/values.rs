@@ -1,19 +1,19 @@
-//! Values of parameters that change nothing here, and those that would have to.
+//! Values of parameters without an effect here, and those that would need one.
 //!
-//! A parameter is known only where each value that it takes is kept: since it is acted upon, or since it asks for nothing
-//! that is not so in any case. A value that would matter is refused.
+//! A parameter is known only if each value that it takes is honoured: it has an effect, or it asks for the behaviour
+//! that is always the case. A value that would change the behaviour is refused.
 
 use super::time;
 
-/// A parameter's value as it is kept, or why it cannot be.
+/// A parameter's kept value, or the reason for which it is invalid.
 pub(super) type Value = Result<String, &'static str>;
 
-/// The value of a parameter as it is kept; `None` if nothing is known of the parameter's values.
+/// The kept value of a parameter; `None` if the parameter's values are unknown.
 pub(super) fn of(name: &str, value: &str) -> Option<Value> {
     let bare = value.trim().trim_matches('\'');
     let lower = bare.to_ascii_lowercase();
     Some(match name {
-        // They change nothing: there are no languages' functions, no tables of others, no second scan.
+        // They change nothing: there are no functions of other languages, no tables of other owners, no second scan.
         "check_function_bodies"
         | "default_transaction_deferrable"
         | "escape_string_warning"
@@ -25,12 +25,12 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         "default_table_access_method" => one_of(&lower, &["heap"], "heap is the one method"),
         "default_tablespace" => one_of(&lower, &["", "pg_default"], "there is one tablespace"),
         "default_transaction_isolation" | "transaction_isolation" => isolation(&lower),
-        // Floats are written with all digits that they need, which is what 1 and more ask for.
+        // Floats are written with all digits that they need, the meaning of 1 and more.
         "extra_float_digits" => match lower.parse::<i32>() {
             Ok(1..=3) => Ok(lower),
             _ => Err("floats are written with all digits that they need: 1, 2 or 3"),
         },
-        // Nothing waits for a lock, so no wait is too long; the others are acted upon.
+        // Nothing waits for a lock, so no wait is too long. The other parameters have an effect.
         "lock_timeout"
         | "idle_in_transaction_session_timeout"
         | "idle_session_timeout"
@@ -42,13 +42,13 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         },
         "lc_messages" => locale(bare, "messages are in English", true),
         "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
-        // Names of schemas that are not there are passed over, as in PostgreSQL.
         "pg_trgm.similarity_threshold"
         | "pg_trgm.strict_word_similarity_threshold"
         | "pg_trgm.word_similarity_threshold" => match bare.parse::<f32>() {
             Ok(share) if (0.0..=1.0).contains(&share) => Ok(share.to_string()),
             _ => Err("a number from 0 to 1"),
         },
+        // Unknown names of schemas are skipped at lookups, as in PostgreSQL.
         "search_path" => match value.len() <= 1000 {
             true => Ok(value.to_string()),
             false => Err("at most 1000 bytes"),
@@ -70,7 +70,7 @@ fn one_of(value: &str, known: &[&str], what: &'static str) -> Value {
     }
 }
 
-/// `on` or `off`, in one of the ways in which it can be said.
+/// `on` or `off`, from any of their spellings.
 pub(super) fn truth(lower: &str) -> Value {
     match lower {
         "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
@@ -79,7 +79,7 @@ pub(super) fn truth(lower: &str) -> Value {
     }
 }
 
-/// The output is ISO's; the input has an order, which stays as it is if the value has none.
+/// The output is ISO's; the input has an order, which is kept if the value has none.
 fn date_style(lower: &str) -> Value {
     const WRONG: &str =
         "dates are written as ISO has them: ISO, with one of the orders MDY, DMY and YMD";
@@ -110,7 +110,7 @@ fn isolation(lower: &str) -> Value {
         "read uncommitted",
     ];
     match known.contains(&lower) {
-        // It is shown as it was asked for; what runs is serializable, which is more than each of them asks for.
+        // The requested level is shown; transactions are serializable, which includes all of them.
         true => Ok(lower.to_string()),
         false => Err("serializable, repeatable read, read committed or read uncommitted"),
     }

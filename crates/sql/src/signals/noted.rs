@@ -1,4 +1,5 @@
-//! The signals of a transaction until it commits: lists that grow, and go back to marks. A savepoint is a mark, not a copy.
+//! The signals of a transaction until it commits: lists that grow, and are cut back to marks. A savepoint is a mark,
+//! not a copy.
 
 use super::{CHANGES_MAX, CHANNELS_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{SqlError, code};
@@ -7,40 +8,40 @@ use sardonyx_base::memory::{Budget, Share};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A change of what a session listens to takes so much, about.
+/// The memory of a change of channels, about.
 const CHANGE_BYTES: usize = 200;
 
-/// Memory is taken in such steps.
+/// Memory is taken in steps of this size.
 const STEP_BYTES: usize = 16 << 10;
 
-/// How far the lists had come.
+/// A mark: the lengths of the lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SignalsMark {
     changes: usize,
     messages: usize,
 }
 
-/// Changes of what a session listens to, and messages.
+/// Changes of the channels to which a session listens, and messages.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
-    /// Of the session whose changes they are.
+    /// The inbox of the session.
     inbox: Option<Arc<Inbox>>,
-    /// Each with the number of channels that the session listens to behind it.
+    /// The changes, each with the number of channels to which the session listens after it.
     changes: Vec<(Listening, usize)>,
     /// The places of the changes of each channel.
     of_channels: HashMap<Arc<[u8]>, Vec<usize>>,
     /// The places of the changes of all channels at once.
     of_all: Vec<usize>,
     messages: Vec<Arc<Message>>,
-    /// The same: each comes once.
+    /// The same as a set: each message is sent once.
     known: HashSet<Arc<Message>>,
-    /// Of the messages.
+    /// The bytes of the messages.
     bytes: usize,
     memory: Option<Share>,
 }
 
 impl Noted {
-    /// How far the lists have come.
+    /// The mark of the lists now.
     pub fn mark(&self) -> SignalsMark {
         SignalsMark {
             changes: self.changes.len(),
@@ -48,7 +49,7 @@ impl Noted {
         }
     }
 
-    /// Forgets what was noted behind a mark.
+    /// Forgets the entries after a mark.
     pub fn return_to(&mut self, mark: SignalsMark) {
         for message in self
             .messages
@@ -90,7 +91,7 @@ impl Noted {
         Ok(share.cover(bytes)?)
     }
 
-    /// Notes a message, unless it is there.
+    /// Notes a message, unless it is noted already.
     ///
     /// # Errors
     /// `54000` beyond the bound; `53200` if there is no memory for it.
@@ -117,7 +118,7 @@ impl Noted {
         }
     }
 
-    /// Notes a change, unless it is the last one of its channel already.
+    /// Notes a change, unless it is already the last one of its channel.
     ///
     /// # Errors
     /// `54000` beyond the bounds; `53200` if there is no memory for it.
@@ -166,7 +167,7 @@ impl Noted {
         self.changes.push((change, count));
     }
 
-    /// The last change that concerns the channel of another one, or all channels.
+    /// The last change of the same channel as another one, or of all channels.
     fn last_of(&self, change: &Listening) -> Option<&Listening> {
         let of_channel = match change {
             Listening::To(channel) | Listening::NoMore(channel) => self.of_channels.get(channel),
@@ -184,7 +185,7 @@ impl Noted {
         }
     }
 
-    /// True if the session listens to the channel of a change before it.
+    /// True if the session listens to the channel before a change.
     fn listens(&self, inbox: &Inbox, change: &Listening) -> bool {
         match (self.last_of(change), change) {
             (Some(last), _) => matches!(last, Listening::To(_)),
@@ -193,7 +194,7 @@ impl Noted {
         }
     }
 
-    /// How many channels the session listens to behind a change.
+    /// The number of channels to which the session listens after a change.
     fn count_behind(&self, inbox: &Inbox, change: &Listening) -> usize {
         let before = || match self.changes.last() {
             Some((_, count)) => *count,
@@ -207,7 +208,7 @@ impl Noted {
         }
     }
 
-    /// Adds what was noted later, within bounds of its own.
+    /// Adds later entries, within bounds of its own.
     pub fn append(&mut self, later: Noted) {
         if let Some(inbox) = &later.inbox {
             for (change, _) in later.changes {
@@ -219,7 +220,7 @@ impl Noted {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// Commits the signals: the session listens, and the notifications are posted. Returns the post, if they have
     /// listeners.
     pub fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
         if let Some(inbox) = &self.inbox {

@@ -7,7 +7,7 @@ fn payloads(inbox: &Inbox) -> Vec<String> {
     inbox.take(usize::MAX).into_iter().map(text).collect()
 }
 
-/// Where nothing is left to be settled.
+/// A posting without unsettled transactions.
 fn posting() -> Arc<Posting> {
     Posting::new(|| true, drop)
 }
@@ -34,7 +34,7 @@ fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
     first.notify("a", "3", 1, &memory).unwrap();
     first.listen(&listener, Listening::ToNone, &memory).unwrap();
     first.return_to(mark);
-    // It was forgotten: so it comes anew, in its new place.
+    // It was forgotten, so it is added again, in its new place.
     for payload in ["4", "3", "2"] {
         first.notify("a", payload, 1, &memory).unwrap();
     }
@@ -156,7 +156,7 @@ fn what_is_lost_with_its_log_is_given_to_no_listener() {
         database.effects_committed(effects).unwrap()
     };
     let (lost, later) = (post("lost"), post("later"));
-    // A closed log answers as one whose end is not known.
+    // A closed log answers that the fate is unknown.
     tables.close().unwrap();
     later.durable_alone();
     drop(lost);

@@ -1,5 +1,5 @@
-//! Dates, times and timestamps as PostgreSQL reads them: its rules of fields, words and numbers (`datetime.c`), with the
-//! month first, in a session's zone or else UTC.
+//! Dates, times and timestamps as PostgreSQL reads them, by its rules of fields, words and numbers (`datetime.c`): with
+//! the month first, in a session's zone or else UTC.
 //!
 //! Invariant: the whole text is read. A date or a zone that the type ignores must still be one.
 
@@ -25,14 +25,14 @@ const SECOND: i64 = 1_000_000;
 /// The first moment of a timestamp: day 0 of the Julian calendar.
 const FIRST: i64 = -2_440_588 * DAY;
 
-/// A text that is no moment, and why.
+/// The reason for which a text is no moment.
 #[derive(Debug)]
 enum Bad {
     /// It has another form.
     Format,
     /// One of its fields is out of range.
     Field,
-    /// Its month or day is out of range, which it may not be in another order.
+    /// Its month or day is out of range. It may be valid in another order.
     MonthOrDay,
     /// No place has this name.
     Place(String),
@@ -81,7 +81,7 @@ fn out_of_range(what: &str, text: &str) -> SqlError {
     )
 }
 
-/// The value of a type that is behind all others, or before them.
+/// The infinity of a type.
 fn infinity(kind: SqlType, is_negative: bool) -> Value {
     match (kind, is_negative) {
         (SqlType::Date, false) => Value::Date(i32::MAX),
@@ -91,7 +91,7 @@ fn infinity(kind: SqlType, is_negative: bool) -> Value {
     }
 }
 
-/// True if a text has a word whose meaning a clock gives.
+/// True if a text has a word that depends on the clock.
 pub(crate) fn asks_clock(text: &str) -> bool {
     let mut words = text.split(|letter: char| !letter.is_ascii_alphabetic());
     words.any(|text| {
@@ -102,11 +102,11 @@ pub(crate) fn asks_clock(text: &str) -> bool {
     })
 }
 
-/// Reads a date, a time of the day or a timestamp, in a zone if the text says none.
+/// Reads a date, a time of the day or a timestamp, in the given zone if the text has none.
 ///
 /// # Errors
-/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
-/// `0A000` for words for the present where there is no clock, and for zones of places in a time without a day.
+/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for unknown zones. `0A000`
+/// for words for the present without a clock, and for zones of places in a time without a day.
 #[inline(never)]
 pub(super) fn read(
     kind: SqlType,
@@ -116,7 +116,7 @@ pub(super) fn read(
     read_at(kind, text, zone, None)
 }
 
-/// The same where a clock gives the present, in microseconds since 1970.
+/// The same with a clock's present, in microseconds since 1970.
 ///
 /// # Errors
 /// As [`read`].

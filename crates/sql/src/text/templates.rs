@@ -1,5 +1,5 @@
-//! Templates of `to_char`, `to_number`, `to_date` and `to_timestamp`: a text of patterns, quoted texts and separators, read
-//! as PostgreSQL reads it (`parse_format` of `formatting.c`), in the locale C.
+//! Templates of `to_char`, `to_number`, `to_date` and `to_timestamp`: a text of patterns, quoted texts and separators.
+//! It is read as PostgreSQL reads it (`parse_format` of `formatting.c`), in the locale C.
 //!
 //! Invariant: the parts of a template, written one behind the other, are the template without its quotes.
 
@@ -31,13 +31,13 @@ pub(super) enum Part {
 pub(super) struct Modifiers {
     /// `FM`: without blanks and zeros that fill a width.
     pub is_bare: bool,
-    /// `TM`: a name in the language of the locale, which is C, as wide as it is.
+    /// `TM`: a name in the language of the locale, which is C, without padding.
     pub is_translated: bool,
-    /// `TH` or `th`: with the end of an ordinal number.
+    /// `TH` or `th`: with the suffix of an ordinal number.
     pub ordinal: Ordinal,
 }
 
-/// The end of an ordinal number.
+/// The suffix of an ordinal number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Ordinal {
     #[default]
@@ -46,7 +46,7 @@ pub(super) enum Ordinal {
     Lower,
 }
 
-/// Patterns of moments. Of two that begin alike the longer one is first.
+/// Patterns of moments. The longer of two with one beginning is first.
 const OF_MOMENTS: &[&str] = &[
     "A.D.", "A.M.", "AD", "AM", "B.C.", "BC", "CC", "DAY", "DDD", "DD", "DY", "Day", "Dy", "D",
     "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "FX", "HH24", "HH12", "HH", "IDDD", "ID", "IW",
@@ -65,7 +65,7 @@ const OF_NUMBERS: &[&str] = &[
     "th", "v",
 ];
 
-/// The most bytes of a template: what is written for a byte of it has a bound.
+/// The most bytes of a template: the output for a byte of it has a bound.
 const BYTES_MAX: usize = 1 << 20;
 
 /// The parts of a template of moments.
@@ -112,7 +112,7 @@ fn parts(template: &str, is_of_moments: bool) -> Vec<Part> {
     let (mut parts, mut rest) = (Vec::new(), template);
     while !rest.is_empty() {
         let mut modifiers = Modifiers::default();
-        // One prefix alone is read, as there.
+        // Only one prefix is read, as in PostgreSQL.
         if is_of_moments && let Some(behind) = without_prefix(rest, &mut modifiers) {
             rest = behind;
         }
@@ -190,7 +190,7 @@ fn without_suffix<'t>(text: &'t str, modifiers: &mut Modifiers) -> &'t str {
     text
 }
 
-/// The end of the ordinal of a number that is written so: `st`, `nd`, `rd`, `th`.
+/// The suffix of a number as an ordinal: `st`, `nd`, `rd`, `th`.
 pub(super) fn ordinal_end(number: &str, ordinal: Ordinal) -> Result<&'static str, SqlError> {
     let mut digits = number.bytes().rev();
     let (last, tens) = (digits.next(), digits.next());
@@ -200,7 +200,7 @@ pub(super) fn ordinal_end(number: &str, ordinal: Ordinal) -> Result<&'static str
             format!("\"{number}\" is not a number"),
         ));
     };
-    // All numbers from 10 to 19 have the same end.
+    // All numbers from 10 to 19 have the same suffix.
     let last = if tens == Some(b'1') { b'0' } else { last };
     Ok(match (ordinal, last) {
         (Ordinal::None, _) => "",

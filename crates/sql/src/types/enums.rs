@@ -1,11 +1,11 @@
 //! Enum types: an ordered list of labels, each with a number by which values are stored and ordered.
 //!
-//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Types that say the same
-//! share one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
-//! the process may have them. All of them have a bound ([`BYTES_MAX`]), beyond which a type cannot be created or changed before
-//! the program starts again. Types that are there are read beyond it, too.
+//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Equal types share
+//! one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
+//! the process may have them. [`BYTES_MAX`] bounds all of them. Beyond it no type can be created or changed before the
+//! program starts again. Existing types are still read.
 //!
-//! Invariants: the numbers of labels are in their order, and the number of a label never changes, so stored values and
+//! Invariants: the numbers of labels are in their order. The number of a label never changes, so stored values and
 //! indexes stay as they are when labels are added or renamed.
 
 use crate::error::{SqlError, code};
@@ -22,9 +22,9 @@ const BYTES_MAX: usize = 64 << 20;
 pub(crate) const LABELS_MAX: usize = 10_000;
 /// The most bytes of a label.
 pub(crate) const LABEL_BYTES_MAX: usize = 63;
-/// The distance of two labels that are declared one behind the other: so many times a label fits between two.
+/// The distance of two labels that are declared one after the other, as room for new labels between them.
 const GAP: i64 = 1 << 40;
-/// The first of the numbers by which functions are passed user-defined types: none of the catalogue is as large.
+/// The first number by which functions get user-defined types: the catalogue's are smaller.
 const FIRST_NUMBER: u32 = 0xC000_0000;
 
 /// A label of an enum type.
@@ -38,7 +38,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// Its place as `pg_enum` has it: 1, 2, 3, and fractions for labels that were added between.
+    /// Its place in `pg_enum`: 1, 2, 3, and fractions for labels that were added between.
     pub fn sort_order(&self) -> f64 {
         self.position as f64 / GAP as f64 + 1.0
     }
@@ -51,10 +51,10 @@ pub(crate) struct Definition {
     pub oid: u32,
     /// The schema that it is in.
     pub schema: String,
-    /// As SQL writes it, and its arrays.
+    /// The names in SQL of the type, and of its arrays.
     pub name: String,
     pub array_name: String,
-    /// As `pg_type` has it, and its arrays.
+    /// The names in `pg_type` of the type, and of its arrays.
     pub internal_name: String,
     pub array_internal_name: String,
     /// In their order.
@@ -62,7 +62,7 @@ pub(crate) struct Definition {
     places: HashMap<String, usize>,
 }
 
-/// A handle of an enum type. Two are equal if they are of one type of a database, whatever labels it has.
+/// A handle of an enum type. Two are equal if they are of one type of a database, whichever labels they have.
 #[derive(Clone, Copy)]
 pub struct EnumType(&'static Definition);
 
@@ -89,7 +89,7 @@ impl fmt::Debug for EnumType {
 #[derive(Default)]
 struct Known {
     all: Vec<&'static Definition>,
-    /// By a digest of what they say.
+    /// Entries by number and name.
     by_content: HashMap<(u32, String), Vec<&'static Definition>>,
     bytes: usize,
 }
@@ -97,13 +97,13 @@ struct Known {
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 impl Known {
-    /// The entry that says this, if there is one.
+    /// The entry with this content, if there is one.
     fn find(&self, oid: u32, kept: &str, labels: &[Label]) -> Option<&'static Definition> {
         let same = self.by_content.get(&(oid, kept.to_string()))?;
         same.iter().copied().find(|there| there.labels == labels)
     }
 
-    /// Checks that there is room for an entry, or that it is there.
+    /// Checks that an entry exists, or has room.
     ///
     /// # Errors
     /// `54000` if there is none.
@@ -119,7 +119,7 @@ impl Known {
         .hint("Types that were dropped or changed count until the program starts again."))
     }
 
-    /// The entry that says this, which is made if there is none.
+    /// The entry with this content, which is made if there is none.
     fn keep(&mut self, oid: u32, kept: &str, labels: &[Label]) -> &'static Definition {
         if let Some(found) = self.find(oid, kept, labels) {
             return found;
@@ -147,7 +147,7 @@ impl Known {
     }
 }
 
-/// About how many bytes an entry takes.
+/// The bytes of an entry, about.
 fn bytes_of(kept: &str, labels: &[Label]) -> usize {
     let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
     512 + 4 * kept.len() + label_bytes.sum::<usize>()
@@ -158,13 +158,13 @@ fn known() -> MutexGuard<'static, Known> {
 }
 
 impl EnumType {
-    /// The type with this number, name and labels, which are in their order. It is read, so it is there, whatever room there
-    /// is.
+    /// The type with this number, name and labels, which are in their order. It exists in a database, so it is read
+    /// beyond the bound, too.
     pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> EnumType {
         EnumType(known().keep(oid, kept, labels))
     }
 
-    /// Checks that such a type may be created, or be made of another one. It takes room as soon as it is read.
+    /// Checks that such a type may be created, or be changed. It takes room once it is read.
     ///
     /// # Errors
     /// `54000` if the process has read too many.
@@ -172,17 +172,17 @@ impl EnumType {
         known().check_room(oid, kept, labels)
     }
 
-    /// What it says.
+    /// Its name, schema and labels.
     pub(crate) fn definition(self) -> &'static Definition {
         self.0
     }
 
-    /// The number by which functions are passed it, or its arrays: it is of this process, not of the database.
+    /// The number by which functions get the type, or its arrays. It belongs to this process, not to the database.
     pub(super) fn number(self, of_array: bool) -> u32 {
         FIRST_NUMBER + 2 * self.0.number + u32::from(of_array)
     }
 
-    /// The type of such a number, and whether its arrays are meant.
+    /// The type of such a number, and true for its arrays.
     pub(super) fn of_number(number: u32) -> Option<(EnumType, bool)> {
         let number = number.checked_sub(FIRST_NUMBER)?;
         let known = known();
@@ -190,7 +190,7 @@ impl EnumType {
         Some((EnumType(found), number % 2 == 1))
     }
 
-    /// The number that is stored of a label.
+    /// The stored number of a label.
     pub(crate) fn position(self, label: &str) -> Option<i64> {
         let place = self.0.places.get(label)?;
         self.0.labels.get(*place).map(|label| label.position)
@@ -204,7 +204,7 @@ impl EnumType {
     }
 }
 
-/// The number of a label that is declared behind all others.
+/// The number of a new label after all others.
 ///
 /// # Errors
 /// `54000` if there is no greater one.
@@ -213,7 +213,7 @@ pub(crate) fn position_behind(last: Option<i64>) -> Result<i64, SqlError> {
     next.ok_or_else(no_room)
 }
 
-/// The number of a label before another one, or between two.
+/// The number of a new label before another one, or between two.
 ///
 /// # Errors
 /// `54000` if there is none.
@@ -268,7 +268,7 @@ mod tests {
     fn what_is_declared_has_a_bound_and_what_is_read_has_none() {
         let labels = [label("a", 0), label("b", GAP)];
         let mut known = Known::default();
-        // What is declared and never read takes nothing.
+        // A type that is declared and never read takes nothing.
         for _ in 0..2 {
             assert!(known.check_room(7, "mood", &labels).is_ok());
         }
@@ -281,7 +281,7 @@ mod tests {
         known.bytes = BYTES_MAX;
         let full = known.check_room(7, "mood", &labels[..1]);
         assert_eq!(full.expect_err("it is full").code, code::PROGRAM_LIMIT);
-        // Back to what it was, and what another program has stored.
+        // The first labels have an entry still, and those that another program has stored are read.
         assert!(known.check_room(7, "mood", &labels).is_ok());
         assert_eq!(known.keep(8, "other", &labels[..1]).labels.len(), 1);
         assert!(known.bytes > BYTES_MAX);

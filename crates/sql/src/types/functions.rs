@@ -1,5 +1,5 @@
-//! The functions that PostgreSQL has for its types: those that read and write their values and lengths. Drivers look at
-//! them in `pg_type` and `pg_proc` to find out how values are sent; statements cannot call them.
+//! PostgreSQL's functions of its types, which read and write values and lengths. Drivers read them in `pg_type` and
+//! `pg_proc` to find the format of values; statements cannot call them.
 
 use super::SqlType::{self, Bytea, Int4, Oid};
 use super::{NamedCollation, TypeSpec};
@@ -20,7 +20,7 @@ pub(crate) struct TypeFunction {
     pub is_stable: bool,
 }
 
-/// The numbers of a type's functions in `pg_type`; 0 for those that it has not.
+/// The numbers of a type's functions in `pg_type`; 0 for absent ones.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Numbers {
     pub input: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
     pub analyze: u32,
 }
 
-/// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
+/// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
 const OWN: [(SqlType, &str, [u32; 4]); 32] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
@@ -209,13 +209,13 @@ fn has_modifier(number: u32) -> bool {
     WITH_MODIFIERS.iter().any(|(of, ..)| of.oid() == number)
 }
 
-/// The number of one with a name.
+/// The number of a named function.
 pub(crate) fn named(name: &str) -> Option<u32> {
     let mut all = all().into_iter();
     all.find(|one| one.name == name).map(|one| one.number)
 }
 
-/// How PostgreSQL lays values of a type out: whether they are passed by value, their alignment, and where they are kept.
+/// The layout of a type in PostgreSQL: passed by value or not, alignment, storage.
 pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     let element = kind.element().filter(|_| !kind.is_vector());
     let single = element.unwrap_or(kind);
@@ -236,7 +236,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     (matches!(kind.size(), 1 | 2 | 4 | 8), align, storage)
 }
 
-/// The number of a type's collation: without another one the database's own of texts, C of names.
+/// The number of a type's collation: by default the database's own for texts, C for names.
 pub(crate) fn collation(spec: TypeSpec) -> u32 {
     let (kind, name) = (spec.kind, spec.collation.name());
     if name != NamedCollation::default() {

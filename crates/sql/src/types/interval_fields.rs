@@ -1,6 +1,6 @@
 //! The fields and digits that an interval type has: `interval day to minute`, `interval second(3)`.
 //!
-//! They are in a type's modifier as PostgreSQL has them: a bit for each field in the upper half, the digits of a second's
+//! They are in a type's modifier as in PostgreSQL: a bit for each field in the upper half, the digits of a second's
 //! fraction in the lower one.
 //!
 //! Source: PostgreSQL 15, `AdjustIntervalForTypmod` and `DecodeInterval`.
@@ -11,7 +11,7 @@ pub(crate) const DAY: i32 = 1 << 3;
 pub(crate) const HOUR: i32 = 1 << 10;
 pub(crate) const MINUTE: i32 = 1 << 11;
 pub(crate) const SECOND: i32 = 1 << 12;
-/// No fields are said, and no digits.
+/// The modifier has no fields, and no digits.
 pub(crate) const ALL_FIELDS: i32 = 0x7FFF;
 pub(crate) const ALL_DIGITS: i32 = 0xFFFF;
 
@@ -32,7 +32,7 @@ const NAMES: [(i32, &str); 13] = [
     (MINUTE | SECOND, "minute to second"),
 ];
 
-/// The modifier of fields, as SQL writes them, and digits, of which there are six at most. None if there are no such fields.
+/// The modifier of fields, as SQL writes them, and of at most six digits. `None` if there are no such fields.
 pub(crate) fn modifier_of(fields: Option<&str>, digits: Option<u64>) -> Option<i32> {
     let range = match fields {
         None => ALL_FIELDS,
@@ -50,7 +50,7 @@ pub(crate) fn modifier_of(fields: Option<&str>, digits: Option<u64>) -> Option<i
     })
 }
 
-/// As SQL writes a modifier behind `interval`.
+/// The SQL of a modifier behind `interval`.
 pub(crate) fn shown(modifier: i32) -> String {
     if modifier < 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! The types that are not of users: their numbers and names in PostgreSQL's catalogue, and their arrays.
+//! The built-in types: their numbers and names in PostgreSQL's catalogue, and their arrays.
 
 use super::SqlType;
 

@@ -9,9 +9,9 @@ use sqlparser::ast::{
     TypeModifier,
 };
 
-/// The types that users defined, as far as a statement may name them.
+/// The user-defined types that a statement may name.
 pub(crate) trait NamedTypes {
-    /// The type of a name; of a domain, that of its values.
+    /// The type of a name; for a domain, that of its values.
     ///
     /// # Errors
     /// `42704` if there is none.
@@ -21,7 +21,7 @@ pub(crate) trait NamedTypes {
     fn is_domain(&self, of: &DataType) -> bool;
 }
 
-/// Where PostgreSQL's own types alone are known.
+/// PostgreSQL's own types only.
 #[derive(Debug)]
 pub(crate) struct OwnTypes;
 
@@ -35,7 +35,7 @@ impl NamedTypes for OwnTypes {
     }
 }
 
-/// That there is no type of a name.
+/// The error of an unknown type.
 pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
     let shown = match schema {
         Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),
@@ -168,7 +168,7 @@ fn no_modifier(of: &DataType) -> SqlError {
     SqlError::syntax(format!("type modifier is not allowed for type \"{name}\""))
 }
 
-/// A time with as many digits of a second's fraction as there are, at most six.
+/// A time with the given digits of a second's fraction, at most six.
 fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
     let modifier = digits.map_or(-1, |digits| digits.min(6) as i32);
     Ok(TypeSpec::new(kind, modifier))
@@ -197,7 +197,7 @@ fn named(
         _ => None,
     });
     let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
-    // A type of an extension is no type of the catalogue's, which come first.
+    // A type of an extension is not in the catalogue of types, which is searched first.
     if text == SqlType::Hstore.name()
         && let Ok(spec) = names.named(None, &text)
     {
@@ -240,7 +240,7 @@ fn is_multirange(name: &str) -> bool {
     of.is_some_and(|of| ["date", "int4", "int8", "num", "ts", "tstz"].contains(&of))
 }
 
-/// A type of a user, for which no length or digits can be said.
+/// A type of a user, which has no length or digits.
 fn of_user(
     spec: TypeSpec,
     modifiers: &[TypeModifier],
@@ -252,7 +252,7 @@ fn of_user(
     }
 }
 
-/// A type for which no length or digits are said, unless it has them.
+/// A type without a length or digits, unless it has them.
 fn without_modifiers(
     spec: TypeSpec,
     modifiers: &[TypeModifier],

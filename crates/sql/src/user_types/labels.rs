@@ -1,4 +1,4 @@
-//! Labels of enum types for who reads rows without SQL, which has their numbers: an export.
+//! Labels of enum types for programs that read rows without SQL, as numbers: an export.
 
 use super::UserTypes;
 use crate::error::SqlError;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub struct EnumLabels(BTreeMap<usize, EnumType>);
 
 impl EnumLabels {
-    /// The table whose rows say it: a kind, a name and a body each.
+    /// The table with the rows to read: a kind, a name and a body each.
     pub const TABLE: &str = crate::relation::OBJECTS;
 
-    /// Those of a table, of the rows of [`EnumLabels::TABLE`].
+    /// The enum types of a table, from the rows of [`EnumLabels::TABLE`].
     ///
     /// # Errors
     /// `XX001` for a row that cannot be read.
@@ -46,7 +46,7 @@ impl EnumLabels {
         self.0.keys().copied()
     }
 
-    /// A value of a column as it is to be written: the label, if it is a label's number.
+    /// A value of a column for output: the label, if it is a label's number.
     pub fn shown<'v>(&self, column: usize, value: ValueRef<'v>) -> ValueRef<'v> {
         match (self.0.get(&column), value) {
             (Some(of), ValueRef::Int(position)) => of.label(position).map_or(value, ValueRef::Text),

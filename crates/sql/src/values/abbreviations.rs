@@ -1,6 +1,6 @@
-//! Abbreviations of time zones: those of PostgreSQL's file `Default`, which `timezone_abbreviations` names in a usual server.
+//! Abbreviations of time zones, from PostgreSQL's file `Default`, the usual value of `timezone_abbreviations`.
 
-/// Those with one distance from UTC, in seconds to the east, and whether daylight is saved.
+/// Zones with one distance from UTC, in seconds to the east, and true for daylight saving.
 pub(crate) const FIXED: &[(&str, i32, bool)] = &[
     ("acdt", 37_800, true),
     ("acsst", 37_800, true),
@@ -149,7 +149,7 @@ pub(crate) const FIXED: &[(&str, i32, bool)] = &[
     ("zulu", 0, false),
 ];
 
-/// Those whose distance has changed, and the places in which they are used.
+/// Zones whose distance has changed, with a place that uses each.
 pub(crate) const OF_PLACES: &[(&str, &str)] = &[
     ("amst", "Asia/Yerevan"),
     ("anast", "Asia/Anadyr"),

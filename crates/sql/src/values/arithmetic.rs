@@ -1,5 +1,5 @@
-//! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
-//! their width, a `numeric` has up to 38 digits.
+//! Operators of numbers and dates, by the rules of PostgreSQL's types: whole numbers are checked against their width, a
+//! `numeric` has up to 38 digits.
 
 use super::infinity::{finite, infinite_moment, is_infinite};
 use super::intervals::Interval;
@@ -13,14 +13,14 @@ use sardonyx_rows::value_text::{add_months, rescale};
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
-/// True for a date that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
+/// True for a valid date of PostgreSQL: from 4714-11-24 BC, the first day of the Julian calendar, to 5874897-12-31.
 pub(crate) fn is_date(date: &Value) -> bool {
     const FIRST: i32 = -2_440_588;
     const LAST: i32 = 2_145_042_905;
     matches!(date, Value::Date(FIRST..=LAST))
 }
 
-/// What is computed of two values.
+/// An operation on two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arithmetic {
     Add,
@@ -35,7 +35,7 @@ pub(crate) enum Arithmetic {
     ShiftLeft,
     ShiftRight,
     Concatenate,
-    /// Days between two dates, a date and days.
+    /// The days between two dates, or a date and days.
     DateDifference,
     DateAdd,
     DateSubtract,
@@ -51,13 +51,13 @@ pub(crate) fn division_by_zero() -> SqlError {
     SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
 }
 
-/// A number that is a float, whatever it was.
+/// A number of any type as a float.
 pub(crate) fn float_of(value: ValueRef<'_>) -> f64 {
     match value {
         ValueRef::Int(value) => value as f64,
         ValueRef::U128(value) => value as f64,
         ValueRef::Float(value) => value,
-        // By its digits: a quotient of two floats would not be the nearest.
+        // The digits are parsed: a quotient of two floats would not be the nearest float.
         ValueRef::Decimal(..) => value.to_string().parse().unwrap_or(f64::NAN),
         _ => f64::NAN,
     }
@@ -73,7 +73,7 @@ pub(crate) fn decimal_of(value: ValueRef<'_>) -> Option<(i128, u8)> {
     }
 }
 
-/// Checks that a whole number is one of a type.
+/// Checks that a whole number is in the range of a type.
 pub(crate) fn within(value: i128, kind: SqlType) -> Result<Value, SqlError> {
     match kind.integer_range() {
         Some((low, high)) if !(low..=high).contains(&value) => Err(overflow(kind)),
@@ -81,7 +81,7 @@ pub(crate) fn within(value: i128, kind: SqlType) -> Result<Value, SqlError> {
     }
 }
 
-/// Computes; null if one side is.
+/// Computes an operation; null if one side is.
 pub(crate) fn calculate(
     operation: Arithmetic,
     kind: SqlType,
@@ -169,7 +169,7 @@ fn integers(
         Arithmetic::And => Some(left & right),
         Arithmetic::Or => Some(left | right),
         Arithmetic::Xor => Some(left ^ right),
-        // The count wraps around and what is shifted out is lost, as on the processors, which shift 32 bits at least.
+        // The count wraps around and the shifted-out bits are lost, as on processors, which shift 32 bits at least.
         Arithmetic::ShiftLeft => {
             let shifted = left << right.rem_euclid(bits.max(32));
             let unused = 128 - bits as u32;
@@ -325,7 +325,7 @@ fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     }
 }
 
-/// Without zeros behind the point.
+/// Removes zeros behind the point.
 pub(crate) fn without_zeros(mut units: i128, mut scale: u8) -> (i128, u8) {
     if let Ok(mut short) = i64::try_from(units) {
         while scale > 0 && short % 10 == 0 {
@@ -359,14 +359,13 @@ fn first_group(units: i128, scale: u8) -> (i32, i128) {
     (weight, first)
 }
 
-/// Digits behind the point of a quotient, by the first groups of its parts and the most digits that these show.
+/// The scale of a quotient, by the first groups of its parts and the most digits that these show.
 pub(crate) fn quotient_scale(of: (i32, i128), by: (i32, i128), shown: i32) -> i32 {
     let weight = of.0 - by.0 - i32::from(of.1 <= by.1);
     (16 - weight * 4).max(shown)
 }
 
-/// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or as many as there is room
-/// for.
+/// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or with as many as fit.
 fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let (of_a, of_b) = (first_group(a, x), first_group(b, y));
     let wanted = quotient_scale(of_a, of_b, x.max(y).into());
@@ -395,13 +394,13 @@ fn quotient(a: i128, b: i128, shift: i32) -> Option<i128> {
     }
 }
 
-/// The rest of a quotient, at the greater scale.
+/// The remainder of a quotient, at the greater scale.
 fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let units = match 10_i128.checked_pow(x.abs_diff(y).into()) {
         Some(power) if x < y => rest_of_product(a, power, b)?,
         Some(power) => match b.checked_mul(power) {
             Some(b) => a.checked_rem(b).unwrap_or(0),
-            // The divisor is beyond all numbers that there are.
+            // The divisor is greater than all numbers.
             None => a,
         },
         None => return None,
@@ -414,7 +413,7 @@ pub(crate) fn decimal_of_float(value: f64) -> Option<Value> {
     if !value.is_finite() {
         return None;
     }
-    // 15 digits are what every float holds.
+    // Every float holds 15 digits.
     let text = format!("{value:.14e}");
     let (digits, exponent) = text.split_once('e')?;
     let exponent: i32 = exponent.parse().ok()?;
@@ -537,7 +536,7 @@ mod tests {
             "2.5000000000000000"
         );
         assert_eq!(decimal(Arithmetic::Modulo, (-75, 1), (2, 0)), "-1.5");
-        // With more digits on the way than there are in the end.
+        // There are more digits in between than in the result.
         let long = (123_456_789_012_345_678_901_234_567_890, 29);
         assert_eq!(
             decimal(Arithmetic::Divide, (1, 0), long),

@@ -1,8 +1,8 @@
-//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. A
-//! column of a table has them as texts.
+//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. Columns
+//! of tables store these texts.
 //!
-//! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements as their type writes them, so
-//! that equal arrays have equal texts.
+//! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements in the text of their
+//! type. So equal arrays have equal texts.
 //!
 //! Source: PostgreSQL's documentation, 8.15 and 9.19.
 
@@ -32,7 +32,7 @@ use sardonyx_rows::condition::compare;
 /// An array that was read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Array {
-    /// Of each dimension the number of its first element, and how many it has.
+    /// For each dimension the number of its first element, and its length.
     pub bounds: Vec<(i64, usize)>,
     /// Row by row; `None` for a null.
     pub elements: Vec<Option<String>>,
@@ -48,7 +48,7 @@ impl Array {
         Array { bounds, elements }
     }
 
-    /// The array of a text that was written here, or a vector.
+    /// The array of a text in our own form, or of a vector.
     pub fn known(text: &str) -> Array {
         match text.starts_with(['{', '[']) {
             true => Array::read(text).unwrap_or_default(),
@@ -74,7 +74,7 @@ impl Array {
             text += "{}";
         }
         for (at, element) in self.elements.iter().enumerate() {
-            // Braces and commas stand where an element is the first of its row, its plane and so on.
+            // Braces and commas precede an element that is the first of its row, its plane and so on.
             let mut size = 1;
             let mut opened = 0;
             for (_, length) in self.bounds.iter().rev() {
@@ -173,7 +173,7 @@ pub(crate) fn decode_in(
     })
 }
 
-/// An array of moments, or of ranges of them, as it is shown in a session's time zone.
+/// An array of moments, or of ranges of them, for output in a session's time zone.
 pub(crate) fn encoded_in(text: &str, kind: SqlType, zone: Option<&SessionZone>) -> String {
     let shown = of_elements(Array::known(text), |element| {
         let mut shown = String::new();
@@ -235,7 +235,7 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
         .collect()
 }
 
-/// The elements as they are compared.
+/// The elements as values for comparisons.
 ///
 /// # Errors
 /// As [`values`]; `54001` for JSON that is nested too deep.
@@ -244,7 +244,7 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
     values.map(|value| compared_as(value, kind)).collect()
 }
 
-/// A value of a type that no array is, as an expression compares it.
+/// A value of another type than arrays, as expressions compare it.
 ///
 /// # Errors
 /// `54001` for JSON that is nested too deep.
@@ -265,7 +265,7 @@ pub(crate) struct Against {
 }
 
 impl Against {
-    /// True if it holds; null if that is not known.
+    /// True if it holds; null if that is unknown.
     ///
     /// # Errors
     /// As [`keys`].
@@ -289,7 +289,7 @@ impl Against {
     }
 }
 
-/// The elements with a separator between them; nulls are left out, or written as something else.
+/// The elements with a separator between them. Nulls are left out, or replaced.
 pub(crate) fn joined(array: &str, separator: &str, null: Option<&str>) -> Value {
     let elements = elements(array).into_iter();
     let shown = elements.filter_map(|element| element.or_else(|| null.map(String::from)));

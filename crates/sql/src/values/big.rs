@@ -1,5 +1,5 @@
-//! Decimal fixed-point numbers with 126 digits behind the point, for functions of `numeric`: enough that results of up to 38
-//! digits are rounded correctly.
+//! Decimal fixed-point numbers with 126 digits behind the point, for functions of `numeric`. That is enough to round
+//! results of up to 38 digits correctly.
 //!
 //! A number is a sign and limbs of nine decimal digits, the lowest first. Products and quotients are truncated.
 
@@ -18,7 +18,7 @@ const FRACTION_DIGITS: u32 = FRACTION as u32 * LIMB_DIGITS;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Big {
     negative: bool,
-    /// Without zeros at the upper end.
+    /// The limbs have no zeros at the upper end.
     limbs: Vec<u64>,
 }
 
@@ -88,7 +88,8 @@ fn divide_small(a: &[u64], by: u64) -> (Vec<u64>, u64) {
     (trimmed(quotient), rest)
 }
 
-/// The truncated quotient, by long division: each limb is first found too small from the upper limbs, by at most a few.
+/// The truncated quotient, by long division. Each limb is first estimated from the upper limbs, too small by at most a
+/// few.
 fn divide(a: &[u64], b: &[u64]) -> Vec<u64> {
     let limb_at = |limbs: &[u64], at: Option<usize>| {
         let limb = at.and_then(|at| limbs.get(at));
@@ -150,14 +151,14 @@ impl Big {
         Big::new(value < 0.0, limbs)
     }
 
-    /// With so many digits behind the point, halves rounded away from zero; `None` if there is no room for the units.
+    /// Rounds to the given digits behind the point, halves away from zero; `None` if the units do not fit.
     pub fn rounded(&self, scale: u8) -> Option<i128> {
         let divisor = power_of_ten(FRACTION_DIGITS.saturating_sub(scale.into()));
         let half = divide_small(&divisor, 2).0;
         self.with_sign(&divide(&add(&self.limbs, &half), &divisor))
     }
 
-    /// The same, as a number; a scale above that of all numbers changes nothing.
+    /// The same, as a number. A scale above that of all numbers changes nothing.
     pub fn to_scale(&self, scale: u32) -> Big {
         let divisor = power_of_ten(FRACTION_DIGITS.saturating_sub(scale));
         let half = divide_small(&divisor, 2).0;
@@ -165,7 +166,7 @@ impl Big {
         Big::new(self.negative, multiply(&units, &divisor))
     }
 
-    /// Without what is behind the point; `None` if there is no room for the units.
+    /// The integral part; `None` if it does not fit.
     pub fn truncated(&self) -> Option<i128> {
         self.with_sign(self.limbs.get(FRACTION..).unwrap_or_default())
     }
@@ -180,7 +181,7 @@ impl Big {
         Some(if self.negative { -value } else { value })
     }
 
-    /// The nearest float, or almost.
+    /// The nearest float, or the next to it.
     pub fn to_float(&self) -> f64 {
         let limbs = self.limbs.iter().rev().take(4);
         let value = limbs.fold(0.0, |value, limb| value * BASE as f64 + *limb as f64);
@@ -245,7 +246,7 @@ impl Big {
         Big::new(self.negative, divide_small(&self.limbs, divisor).0)
     }
 
-    /// Multiplied by itself so many times, by squaring.
+    /// The power, by squaring.
     pub fn to_the(&self, mut exponent: u32) -> Big {
         let (mut result, mut square) = (Big::of(1, 0), self.clone());
         while exponent > 0 {

@@ -1,4 +1,4 @@
-//! Values from one type to another: `cast`, `::`, and what is assigned to a column.
+//! Conversion of values between types: `cast`, `::`, and assignment to a column.
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
@@ -14,7 +14,7 @@ use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 
-/// Where one type's value is wanted of another type.
+/// The context in which a value of one type is converted to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Coercion {
     /// In an expression.
@@ -25,7 +25,7 @@ pub(crate) enum Coercion {
     Explicit,
 }
 
-/// True if there is a way from one type to another.
+/// True if one type can be cast to another.
 pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz};
     if from == to || from == SqlType::Unknown {
@@ -60,7 +60,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
             how >= Coercion::Assignment
         }
-        // An assignment of an array to it is none in PostgreSQL.
+        // PostgreSQL has no such assignment.
         (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
         | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
@@ -77,10 +77,10 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     }
 }
 
-/// The value of another type. What is stored into a column may not lose characters; what is cast explicitly may.
+/// Casts a value to another type. An assignment to a column may not lose characters; an explicit cast may.
 ///
 /// # Errors
-/// `22003` if a number is out of range, `22001` if a text is too long, `22P02` if a text is no value of the type.
+/// `22003` if a number is out of range, `22001` if a text is too long. `22P02` if a text is no value of the type.
 pub(crate) fn cast(
     value: ValueRef<'_>,
     from: SqlType,
@@ -303,7 +303,7 @@ pub(crate) fn cast_in(
     }
 }
 
-/// That a value of JSON is none of a type.
+/// The error of a value of JSON that is no value of a type.
 #[cold]
 fn not_of_json(json: &Json, to: SqlType) -> SqlError {
     let what = match json {
@@ -320,7 +320,7 @@ fn not_of_json(json: &Json, to: SqlType) -> SqlError {
     )
 }
 
-/// A moment with as many digits of a second's fraction as its type has.
+/// Rounds a moment to the fraction digits of its type.
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
     if is_infinite(value.as_ref()) {
         return value;
@@ -342,7 +342,7 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
         },
         ValueRef::Float(value) => match value.is_nan() {
             true => i128::MAX,
-            // Halves to the even number, as the processors do.
+            // Halves are rounded to the even number, as on processors.
             false => value.round_ties_even() as i128,
         },
         _ => return None,
@@ -350,10 +350,10 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     Some(within(whole, kind))
 }
 
-/// The most digits that a numeric has, whatever its precision.
+/// The most digits of a numeric with any precision.
 const DIGITS_MAX: u16 = 38;
 
-/// How large a numeric with these digits may be.
+/// The detail of an error: the range of a numeric with these digits.
 pub(crate) fn digits_detail(precision: u16, scale: u8) -> String {
     if precision > DIGITS_MAX {
         return format!(
@@ -417,7 +417,7 @@ fn to_text(
         };
         text.truncate(end);
     }
-    // The blanks of a `char(n)` are added where it is shown.
+    // The blanks of a `char(n)` are added for output.
     let has_length = to.kind == SqlType::Char && to.length().is_some();
     if has_length || from == SqlType::Char && to.kind != SqlType::Char {
         text.truncate(text.trim_end_matches(' ').len());

@@ -1,12 +1,13 @@
 //! The collations of ICU that order texts as PostgreSQL 15 with ICU 72 does.
 //!
-//! Each was compared with it on 58,575 texts: all characters of Unicode 14 but Chinese and Korean ones, and random texts of
-//! twelve scripts. Those that differ, in more than what CLDR has changed for all languages since, are not here.
+//! Each was compared with it on 58,575 texts: all characters of Unicode 14 but Chinese and Korean ones, and random
+//! texts of twelve scripts. Collations with other differences than CLDR's later changes for all languages are left
+//! out.
 
-/// The number of the first of them: those that order by bytes come before.
+/// The number of the first of them: collations by bytes precede it.
 pub(super) const FIRST_OF_ICU: usize = 5;
 
-/// Their names in the order of their bytes. What stands before `-x-icu` is the locale.
+/// Their names in the order of their bytes. The part before `-x-icu` is the locale.
 #[rustfmt::skip]
 pub(super) static NAMES: &[&str] = &[
     "af-NA-x-icu", "af-ZA-x-icu", "af-x-icu", "agq-CM-x-icu", "agq-x-icu", "ak-GH-x-icu",

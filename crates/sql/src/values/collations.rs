@@ -1,12 +1,12 @@
-//! Collations: the orders of texts that have names.
+//! Collations: named orders of texts.
 //!
-//! The order of the database is that of a text's bytes, and so are those of `C`, `POSIX` and `ucs_basic`. A collation of
-//! ICU, `sv-x-icu` for example, orders by the rules of a language in CLDR. It is deterministic: texts that these rules do
-//! not tell apart are ordered by their bytes. So two texts are equal in every collation if their bytes are, and keys,
-//! references, `=`, `IN` and `LIKE` need no collation.
+//! The database orders texts by their bytes, and so do `C`, `POSIX` and `ucs_basic`. A collation of ICU, `sv-x-icu` for
+//! example, orders by the rules of a language in CLDR. It is deterministic: texts that are equal by these rules are
+//! ordered by their bytes. So two texts are equal in every collation if their bytes are, and keys, references, `=`,
+//! `IN` and `LIKE` need no collation.
 //!
-//! A text is compared by its [`key`]: the sort key of ICU and, behind it, the bytes. Keys are computed where they are
-//! needed and never stored, since another release of CLDR has others.
+//! A text is compared by its [`key`]: the sort key of ICU, then the bytes. Keys are computed when they are needed and
+//! never stored, since another release of CLDR has others.
 //!
 //! An expression derives its collation from its parts ([`Collation::with`]), as PostgreSQL's `parse_collate.c` does.
 //!
@@ -27,14 +27,14 @@ pub struct NamedCollation(u16);
 /// The collation of a value, and the way in which the value got it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Collation {
-    /// That of the database.
+    /// The collation of the database.
     #[default]
     Database,
     /// A column has it.
     Implicit(NamedCollation),
     /// `COLLATE` names it.
     Explicit(NamedCollation),
-    /// Columns of different ones: a comparison needs `COLLATE`.
+    /// The columns have different ones: a comparison needs `COLLATE`.
     Undecided,
     /// `COLLATE` names two.
     Contradicted(NamedCollation, NamedCollation),
@@ -90,12 +90,12 @@ impl NamedCollation {
         }
     }
 
-    /// The locale of ICU, as `pg_collation` has it.
+    /// The locale of ICU in `pg_collation`.
     pub(crate) fn locale(self) -> Option<&'static str> {
         self.icu()?.strip_suffix("-x-icu")
     }
 
-    /// True if the language's letters change their case otherwise than Unicode's own table has it.
+    /// True if the language changes the case of letters in another way than Unicode's own table.
     pub(crate) fn has_own_cases(self) -> bool {
         let language = self.locale().and_then(|locale| locale.split('-').next());
         language.is_some_and(|language| ["az", "el", "hy", "lt", "tr"].contains(&language))
@@ -106,7 +106,7 @@ impl NamedCollation {
         self.icu().is_some()
     }
 
-    /// That something does not know it.
+    /// The error of an operation that does not support it.
     #[cold]
     pub(crate) fn unknown_to(self, of: &str) -> SqlError {
         let name = self.name();
@@ -120,7 +120,7 @@ impl NamedCollation {
         (0..count).filter_map(|number| u16::try_from(number).ok().map(NamedCollation))
     }
 
-    /// The number by which functions are passed it.
+    /// The number by which functions get it.
     pub(crate) fn number(self) -> u16 {
         self.0
     }
@@ -134,7 +134,7 @@ impl NamedCollation {
 }
 
 impl Collation {
-    /// That of a column.
+    /// The collation of a column.
     pub(crate) fn of_column(name: NamedCollation) -> Collation {
         match name == NamedCollation::DATABASE {
             true => Collation::Database,
@@ -142,7 +142,7 @@ impl Collation {
         }
     }
 
-    /// The same where a column has it, or a query gives it, instead of `COLLATE`.
+    /// The same as a column's or a query's, instead of by `COLLATE`.
     pub(crate) fn implicit(self) -> Collation {
         match self {
             Collation::Explicit(name) => Collation::of_column(name),
@@ -150,7 +150,7 @@ impl Collation {
         }
     }
 
-    /// That of an expression with two parts of these.
+    /// The collation of an expression with two parts.
     pub(crate) fn with(self, other: Collation) -> Collation {
         use Collation::{Contradicted, Database, Explicit, Implicit, Undecided};
         match (self, other) {
@@ -199,13 +199,13 @@ impl Collation {
         Ok(Some(self.decided()?).filter(|name| name.is_of_icu()))
     }
 
-    /// As a column's notes have it.
+    /// The name in a column's notes.
     pub(crate) fn noted(self) -> Option<String> {
         let name = self.name();
         (name != NamedCollation::DATABASE).then(|| name.name().to_string())
     }
 
-    /// The one that a column, or a result, has: that of the database if it is not decided.
+    /// The collation of a column, or a result: the database's if it is undecided.
     pub(crate) fn name(self) -> NamedCollation {
         self.decided().unwrap_or_default()
     }
@@ -226,7 +226,7 @@ pub(crate) fn key(text: &str, collation: NamedCollation) -> Result<Vec<u8>, SqlE
     Ok(key)
 }
 
-/// Compares two texts, as their keys are ordered, up to the place where they differ.
+/// Compares two texts in the order of their keys, up to the place where they differ.
 ///
 /// # Errors
 /// The errors of [`key`].
@@ -242,10 +242,10 @@ pub(crate) fn compare(
     Ok(by_rules.then_with(|| one.cmp(other)))
 }
 
-/// The rules by which these texts are ordered; `None`: by their bytes.
+/// The rules that order these texts; `None` for the order of their bytes.
 ///
 /// # Errors
-/// `0A000` for a character that they order otherwise than PostgreSQL.
+/// `0A000` for a character that they order in another way than PostgreSQL.
 fn rules(
     collation: NamedCollation,
     texts: &[&str],
@@ -269,12 +269,12 @@ fn rules(
     collator(collation).map(Some).ok_or_else(missing)
 }
 
-/// True of Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
+/// True for Chinese characters: PostgreSQL orders them by radicals and strokes, and the crate's data by their numbers.
 fn is_han(character: char) -> bool {
     matches!(u32::from(character), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
-/// The rules of a collation. Those that were asked for are kept: making them costs more than a comparison.
+/// The rules of a collation. They are kept, since making them costs more than a comparison.
 fn collator(collation: NamedCollation) -> Option<&'static CollatorBorrowed<'static>> {
     static KEPT: LazyLock<Vec<OnceLock<Option<CollatorBorrowed<'static>>>>> =
         LazyLock::new(|| NAMES.iter().map(|_| OnceLock::new()).collect());
@@ -309,7 +309,7 @@ mod tests {
     fn a_key_is_of_one_text() {
         let collation = NamedCollation::named("sv-x-icu").expect("it is there");
         let of = |text| key(text, collation).expect("it has a key");
-        // Canonically equal, and equal but for what the rules ignore.
+        // Canonically equal texts, and texts that differ only by ignored characters.
         for (less, more) in [
             ("a\u{308}", "ä"),
             ("ab", "a\u{ad}b"),

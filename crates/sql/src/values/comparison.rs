@@ -1,8 +1,8 @@
-//! How two values compare: the six operators.
+//! The six operators that compare two values.
 
 use std::cmp::Ordering;
 
-/// How two values are compared.
+/// A comparison of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     Equal,
@@ -25,7 +25,7 @@ impl Comparison {
         }
     }
 
-    /// True if it asks which value is less.
+    /// True if it compares the order of values.
     pub fn orders(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::Unequal)
     }
@@ -54,7 +54,7 @@ impl Comparison {
         }
     }
 
-    /// That of a symbol.
+    /// The comparison of a symbol.
     pub fn of_symbol(symbol: &str) -> Option<Comparison> {
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
         let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];

@@ -1,8 +1,8 @@
-//! Functions of `numeric` whose results are rounded: roots, powers, exponentials and logarithms, with as many digits behind
-//! the point as PostgreSQL gives them: at least 16 significant ones. Where those are more than 38 in all, there are as many
-//! as there is room for.
+//! Functions of `numeric` with rounded results: roots, powers, exponentials and logarithms. They have as many digits
+//! behind the point as in PostgreSQL: at least 16 significant ones. If a result needs more than 38 digits in all, it
+//! has as many as fit.
 //!
-//! Source: the rules for scales in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var` and `power_var`.
+//! Source: the scales of results in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var`, `power_var`.
 
 use super::arithmetic::without_zeros;
 use super::big::Big;
@@ -13,7 +13,7 @@ use std::f64::consts::LOG10_E;
 /// A decimal: units, and digits behind the point.
 pub(crate) type Decimal = (i128, u8);
 
-/// Significant digits that a result has at least.
+/// The least significant digits of a result.
 const DIGITS_MIN: i32 = 16;
 /// The most digits behind the point.
 const SCALE_MAX: i32 = 38;
@@ -28,7 +28,7 @@ fn power_undefined(message: &str) -> SqlError {
     SqlError::new("2201F", message)
 }
 
-/// A number with so many digits behind the point, or with as many as there is room for.
+/// A number with the given digits behind the point, or with as many as fit.
 ///
 /// # Errors
 /// `22003` if it is too large.
@@ -42,14 +42,14 @@ pub(crate) fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
     }
 }
 
-/// So many digits behind the point that there are enough significant ones, and those of the arguments.
+/// The digits behind the point for enough significant ones, and for those of the arguments.
 fn scale_for(exponent: i32, arguments: &[Decimal]) -> i32 {
     let shown = arguments.iter().map(|(_, scale)| i32::from(*scale));
     (DIGITS_MIN - exponent).max(shown.max().unwrap_or(0)).max(0)
 }
 
-/// The first digits of a number, in at most so many groups of four that are counted from the point, and the power of ten
-/// that they stand for.
+/// The first digits of a number, in at most the given groups of four that are counted from the point, and their power
+/// of ten.
 fn first_digits((units, scale): Decimal, groups: i32) -> (f64, i32) {
     let magnitude = units.unsigned_abs();
     let digits = magnitude.checked_ilog10().unwrap_or(0) as i32 + 1;

@@ -1,8 +1,8 @@
-//! `hstore`: texts by keys. A value is a text in the form in which PostgreSQL writes it, with its pairs in PostgreSQL's order:
-//! shorter keys first, then by their bytes.
+//! `hstore`: texts by keys. A value is a text in PostgreSQL's form, with its pairs in PostgreSQL's order: shorter keys
+//! first, then by their bytes.
 //!
-//! Invariant: equal values have equal texts, since a key is there once and the order is fixed. So the text of a value can be
-//! stored, compared for equality and sent as it is.
+//! Invariant: equal values have equal texts, since each key occurs once and the order is fixed. So the text of a value
+//! can be stored, compared for equality and sent unchanged.
 //!
 //! Source: PostgreSQL 15, `contrib/hstore`.
 
@@ -28,7 +28,7 @@ fn order(one: &str, other: &str) -> Ordering {
 }
 
 impl Hstore {
-    /// The value of pairs. Of equal keys the first one is kept.
+    /// The value of pairs. The first of equal keys is kept.
     pub fn of(mut pairs: Vec<(String, Option<String>)>) -> Hstore {
         pairs.sort_by(|(one, _), (other, _)| order(one, other));
         pairs.dedup_by(|(later, _), (first, _)| later == first);
@@ -81,13 +81,13 @@ impl Hstore {
         &self.pairs
     }
 
-    /// The value of a key, which may be null; none if the key is not there.
+    /// The value of a key, which may be null; none without the key.
     pub fn get(&self, key: &str) -> Option<&Option<String>> {
         let found = self.pairs.binary_search_by(|(there, _)| order(there, key));
         found.ok().map(|at| &self.pairs[at].1)
     }
 
-    /// The pairs of both; those of the other one replace those of this.
+    /// The pairs of both; the other one's replace those of this.
     pub fn joined(&self, other: &Hstore) -> Hstore {
         Hstore::of([&other.pairs[..], &self.pairs[..]].concat())
     }
@@ -98,15 +98,15 @@ impl Hstore {
         pairs.all(|(key, value)| self.get(key) == Some(value))
     }
 
-    /// The pairs for which a condition holds.
+    /// The pairs that meet a condition.
     pub fn filtered(self, keep: impl Fn(&str, &Option<String>) -> bool) -> Hstore {
         let pairs = self.pairs.into_iter();
         let pairs = pairs.filter(|(key, value)| keep(key, value)).collect();
         Hstore { pairs }
     }
 
-    /// Bytes that are in the order of values: all keys and values in a row, then the number of pairs, then where each key and
-    /// value ends, and which are null. An empty value is the first.
+    /// Bytes in the order of values: all keys and values in a row, then the number of pairs, then the ends of keys and
+    /// values, and the nulls. An empty value is the first.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Vec::new();
         if self.pairs.is_empty() {
@@ -118,7 +118,7 @@ impl Hstore {
             pairs.flat_map(|(key, value)| [Some(key.as_str()), value.as_deref()])
         };
         for part in parts().flatten() {
-            // A text has no zero, which ends them all.
+            // A text has no zero, so a zero ends it.
             key.extend(part.as_bytes());
         }
         key.push(0);
@@ -215,7 +215,7 @@ struct Reader<'t> {
     at: usize,
 }
 
-/// A key or a value, and whether a part of it was in quotes.
+/// A key or a value, and true if a part of it was in quotes.
 type Word = (String, bool);
 
 impl Reader<'_> {
@@ -233,7 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    /// That the next character is none that may be there.
+    /// The error of an unexpected character.
     fn wrong(&self) -> SqlError {
         let message = match self.next() {
             Some(character) => format!(
@@ -268,7 +268,7 @@ impl Reader<'_> {
         Ok(pairs)
     }
 
-    /// A word: in quotes, or up to a blank, and to the `=` behind a key or the comma behind a value; none at the end.
+    /// A word: in quotes, or up to a blank, the `=` behind a key or the comma behind a value; none at the end.
     fn word(&mut self, is_key: bool) -> Result<Option<Word>, SqlError> {
         self.skip_blanks();
         let mut word = String::new();
@@ -300,7 +300,7 @@ impl Reader<'_> {
         Ok(Some((word, false)))
     }
 
-    /// Takes a character, or the one behind a backslash.
+    /// Takes a character, or an escaped one.
     fn push(&mut self, word: &mut String) -> Result<(), SqlError> {
         if self.next() == Some('\\') {
             self.step();

@@ -1,9 +1,9 @@
-//! Days and moments behind all others, or before them: the last and the first number of their types, which the engine stores and
-//! orders as any other. What is computed of numbers must ask for them first.
+//! Infinite days and moments: the last and the first number of their types, which the engine stores and orders as any
+//! other. A computation on these numbers must test for infinity first.
 
 use sardonyx::schema::{Value, ValueRef};
 
-/// True for a day or a moment behind all others, or before them.
+/// True for an infinite day or moment.
 pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     matches!(
         value,
@@ -16,7 +16,7 @@ pub(crate) fn finite(micros: i64) -> Option<i64> {
     (micros != i64::MAX && micros != i64::MIN).then_some(micros)
 }
 
-/// The moment behind all others, or before them, of a day or a moment that is so.
+/// The infinite moment for an infinite day or moment.
 pub(crate) fn infinite_moment(of: ValueRef<'_>) -> Value {
     match of {
         ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX) => Value::Timestamp(i64::MAX),

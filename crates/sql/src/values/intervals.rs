@@ -1,7 +1,7 @@
 //! Intervals: months, days and microseconds, read and written as PostgreSQL does with the style `postgres`.
 //!
-//! An expression has an interval as its text, which is the same for equal parts. Two that are as long are equal whatever
-//! their parts are: [`Interval::length`] is what they are compared by.
+//! An expression has an interval as its text, which is the same for equal parts. Intervals of one length are equal even
+//! with different parts: [`Interval::length`] compares them.
 //!
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 
@@ -17,7 +17,7 @@ const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
 const MINUTE: i64 = 60 * SECOND;
 
-/// A span of time: months, days and microseconds, which do not add up to each other.
+/// A span of time: months, days and microseconds, which are independent of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Interval {
     pub months: i32,
@@ -25,7 +25,7 @@ pub(crate) struct Interval {
     pub micros: i64,
 }
 
-/// The parts of an interval on its way, which may be larger than those of one.
+/// The parts of an interval while it is computed, which may be out of range.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     months: i128,
@@ -34,7 +34,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Reads parts, and whether all are negated.
+    /// Reads parts, and true if all are negated.
     fn parse(text: &str) -> Option<(Sum, bool)> {
         if let Some(parts) = text.strip_prefix('P') {
             return iso(parts);
@@ -214,7 +214,7 @@ fn clock(text: &str) -> Option<i128> {
 }
 
 impl Interval {
-    /// With all parts of the other sign.
+    /// Negates all parts.
     ///
     /// # Errors
     /// `22008` if one is the least of its range.
@@ -228,7 +228,7 @@ impl Interval {
         sum.interval(negated)
     }
 
-    /// Reads the text of one that an expression has.
+    /// Reads the text of an expression's interval.
     pub fn known(text: &str) -> Interval {
         Interval::parse(text).unwrap_or_default()
     }
@@ -252,7 +252,7 @@ impl Interval {
         })
     }
 
-    /// One of parts that may be too large.
+    /// An interval of parts that may be too large.
     ///
     /// # Errors
     /// `22008` if they are.
@@ -265,7 +265,7 @@ impl Interval {
         sum.interval(false).ok_or_else(out_of_range)
     }
 
-    /// One of parts that were computed as floats.
+    /// An interval of parts that were computed as floats.
     ///
     /// # Errors
     /// `22008` if they are too large.
@@ -277,12 +277,12 @@ impl Interval {
         Interval::of_parts(part(months)?, part(days)?, part(micros)?)
     }
 
-    /// The value that an expression has.
+    /// The value for an expression.
     pub fn value(self) -> Value {
         Value::Text(self.to_string())
     }
 
-    /// Microseconds, with months of 30 days: what it is compared by.
+    /// Microseconds, with months of 30 days: intervals are compared by them.
     pub fn length(self) -> i128 {
         let days = i128::from(self.months) * i128::from(DAYS_OF_MONTH) + i128::from(self.days);
         days * i128::from(DAY) + i128::from(self.micros)
@@ -300,7 +300,7 @@ impl Interval {
         )
     }
 
-    /// So many times as long: what is left of months goes to days, and of days to the time.
+    /// Multiplies an interval: fractions of months go to days, and of days to the time.
     ///
     /// # Errors
     /// `22008` if it is out of range.
@@ -308,7 +308,7 @@ impl Interval {
         self.scaled(|part| part * factor)
     }
 
-    /// The part of it that one of so many is.
+    /// Divides an interval.
     ///
     /// # Errors
     /// `22012` of none, `22008` if it is out of range.
@@ -336,7 +336,7 @@ impl Interval {
         Interval::of_floats(months.trunc(), whole_days, micros)
     }
 
-    /// With whole days of its time as days.
+    /// Moves whole days of its time to its days.
     ///
     /// # Errors
     /// `22008` if it is out of range.
@@ -351,7 +351,7 @@ impl Interval {
         Interval::of_parts(self.months.into(), days, micros.into())
     }
 
-    /// With 30 of its days as a month.
+    /// Moves each 30 of its days to a month.
     ///
     /// # Errors
     /// `22008` if it is out of range.
@@ -366,7 +366,7 @@ impl Interval {
         Interval::of_parts(months, days.into(), self.micros.into())
     }
 
-    /// With both, and all parts of one sign.
+    /// Does both, and gives all parts one sign.
     ///
     /// # Errors
     /// `22008` if it is out of range.
@@ -396,12 +396,13 @@ pub(crate) fn out_of_range() -> SqlError {
     SqlError::new(code::DATETIME_OVERFLOW, "interval out of range")
 }
 
-/// The beginning of a text whose letters belong to it, and the rest.
+/// The beginning of a text with the given characters, and the rest.
 fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
-/// The number of these digits. One that no part of an interval can be stays so small that sums of it do not overflow.
+/// The number of these digits. A number that is too large for an interval is bounded, so that sums of it do not
+/// overflow.
 fn bounded(digits: &str) -> i128 {
     const BEYOND: i128 = 10_i128.pow(20);
     match digits.trim_start_matches('0') {

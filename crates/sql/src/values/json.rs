@@ -1,5 +1,5 @@
-//! JSON: texts of values, as PostgreSQL writes them: numbers, booleans and nulls as they are, arrays as arrays, JSON
-//! as it stands, and all others in quotes.
+//! JSON: values as text, as PostgreSQL writes them. Numbers, booleans, nulls and JSON are written unchanged, arrays as
+//! arrays, and all others in quotes.
 //!
 //! Source: PostgreSQL's documentation, 9.16 (table 9.47).
 
@@ -24,17 +24,17 @@ pub(crate) fn check(text: &str) -> Result<(), SqlError> {
     }
 }
 
-/// How deep arrays and objects may be in each other: trees of them are walked by recursion.
+/// The most levels of nested arrays and objects: trees of them are walked by recursion.
 pub(crate) const DEPTH_MAX: usize = 1000;
 
-/// That a value is deeper than [`DEPTH_MAX`].
+/// The error of a value deeper than [`DEPTH_MAX`].
 pub(crate) fn too_deep() -> SqlError {
     SqlError::new(code::TOO_COMPLEX, "stack depth limit exceeded").detail(format!(
         "Arrays and objects of JSON are nested more than {DEPTH_MAX} deep."
     ))
 }
 
-/// Checks how deep a text is, without recursion.
+/// Checks the depth of a text, without recursion.
 fn check_depth(text: &str) -> Result<(), SqlError> {
     let (mut depth, mut is_quoted) = (0_usize, false);
     let mut bytes = text.bytes();
@@ -53,7 +53,7 @@ fn check_depth(text: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Checks that the escapes of a text that is JSON are characters which a text can have.
+/// Checks that the escapes of a JSON text are valid characters of a text.
 ///
 /// # Errors
 /// `22P02` for half of a surrogate pair; `22P05` for the character zero.
@@ -198,7 +198,7 @@ pub(crate) fn push_name(
     Ok(())
 }
 
-/// A field of what `json_object_agg` gives: its name.
+/// Writes the name of a field of `json_object_agg`.
 ///
 /// # Errors
 /// `22023` if it is null.

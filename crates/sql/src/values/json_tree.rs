@@ -1,7 +1,7 @@
-//! JSON as a tree: how `jsonb` is written, ordered and searched, and parts of `json` are found.
+//! JSON as a tree: `jsonb` is written, ordered and searched, and parts of `json` are found.
 //!
-//! Numbers stand as their texts. Of `json`, parts are given as they were written; `jsonb` is written anew: names by their
-//! length, then their bytes, the last of several with one name, one blank behind each comma and colon.
+//! Numbers are kept as their texts. Parts of `json` are given as they were written. `jsonb` is written anew: names are
+//! sorted by length, then by bytes; the last of equal names counts; one blank follows each comma and colon.
 //!
 //! Source: PostgreSQL 15, `jsonb_util.c` and `jsonfuncs.c`.
 
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Looks whether the statement is to end.
+/// Checks if the statement has to end.
 pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
 /// A value.
@@ -28,11 +28,11 @@ pub(crate) enum Json {
     Number(String),
     Text(String),
     Array(Vec<Json>),
-    /// In the order of `jsonb`, each name once.
+    /// The fields in the order of `jsonb`, each name once.
     Object(Vec<(String, Json)>),
 }
 
-/// The fields of an object as they are written.
+/// The fields of an object in their original form.
 pub(crate) struct Fields<'t>(pub Vec<(String, &'t RawValue)>);
 
 impl<'t> Deserialize<'t> for Fields<'t> {
@@ -64,7 +64,7 @@ pub(crate) enum Level<'t> {
     Scalar,
 }
 
-/// Looks at a text that is JSON.
+/// Reads the first level of a JSON text.
 pub(crate) fn level(text: &str) -> Level<'_> {
     let text = text.trim_ascii();
     match text.as_bytes().first() {
@@ -93,7 +93,7 @@ pub(crate) fn plain(text: &str) -> Result<Option<String>, SqlError> {
     })
 }
 
-/// Reads a text in one pass. It does not find all that is wrong with a text that is no JSON.
+/// Reads a text in one pass. It does not find all errors of an invalid text.
 struct Reader<'t> {
     rest: &'t str,
 }
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
         behind.is_some()
     }
 
-    /// Takes so many bytes.
+    /// Takes the given number of bytes.
     fn take(&mut self, length: usize) -> Option<&'t str> {
         let (taken, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
@@ -126,12 +126,12 @@ impl<'t> Reader<'t> {
         if !between.contains('\\') {
             return Some(between.to_string());
         }
-        // Of `json`, whose escapes may be no characters.
+        // A string of `json` may have escapes that are no characters.
         let read = serde_json::from_str(quoted);
         Some(read.unwrap_or_else(|_| between.to_string()))
     }
 
-    /// The next value, so deep in others; `None` if it is none.
+    /// The next value, at a depth in others; `None` if it is invalid.
     fn value(&mut self, depth: usize) -> Result<Option<Json>, SqlError> {
         if depth > DEPTH_MAX {
             return Err(too_deep());
@@ -206,7 +206,7 @@ impl Json {
         Ok(json)
     }
 
-    /// Reads a text that is JSON. One that is none, as a program may have stored it, is a number with this text.
+    /// Reads a JSON text. An invalid one, which a program may have stored, is a number with this text.
     ///
     /// # Errors
     /// `54001` if it is nested too deep.
@@ -217,7 +217,7 @@ impl Json {
         Ok(read.unwrap_or_else(|| Json::Number(text.trim_ascii().to_string())))
     }
 
-    /// An object of fields, of which the last of a name counts.
+    /// An object of fields: the last one of a name counts.
     pub fn object(fields: impl Iterator<Item = (String, Json)>) -> Json {
         let mut kept: Vec<(String, Json)> = fields.collect();
         kept.sort_by(|(a, _), (b, _)| order(a, b));
@@ -231,7 +231,7 @@ impl Json {
         Json::Object(once)
     }
 
-    /// Writes numbers as `numeric` does.
+    /// Checks that numbers fit into `numeric`.
     fn check_numbers(&self) -> Result<(), SqlError> {
         match self {
             Json::Number(number) => decode_text(SqlType::Numeric, number).map(drop),
@@ -243,7 +243,7 @@ impl Json {
         }
     }
 
-    /// Appends it as `jsonb` is written.
+    /// Appends it in the form of `jsonb`.
     pub fn push(&self, out: &mut String) {
         match self {
             Json::Null => out.push_str("null"),
@@ -307,7 +307,7 @@ impl Json {
         }
     }
 
-    /// How deep arrays and objects are in each other.
+    /// The depth of nested arrays and objects.
     fn depth(&self) -> usize {
         match self {
             Json::Array(items) => 1 + items.iter().map(Json::depth).max().unwrap_or(0),
@@ -322,7 +322,7 @@ impl Json {
         }
     }
 
-    /// The value that an expression has.
+    /// The value for an expression.
     ///
     /// # Errors
     /// `54001` if it is nested too deep, which one can be that was made of others.
@@ -335,14 +335,14 @@ impl Json {
         Ok(Value::Text(text))
     }
 
-    /// True if it contains another one, as `@>` does. `look` is called for each comparison: of two arrays each element is
-    /// compared with each.
+    /// True if it contains another one, as `@>` does. `look` is called for each comparison. Each element of one array
+    /// is compared with each of the other.
     ///
     /// # Errors
-    /// What `look` returns.
+    /// The error of `look`.
     pub fn contains(&self, other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
         match (self, other) {
-            // An array has a scalar of its elements.
+            // An array contains a scalar that is one of its elements.
             (Json::Array(items), other) if other.is_scalar() => has_one(items, other, look),
             _ => self.has(other, look),
         }
@@ -381,7 +381,7 @@ impl Json {
         self.key() == other.key()
     }
 
-    /// True if it has a name, as an object, or a text, as an array or by itself.
+    /// True if it has a name, as an object, or a text, as an array or a scalar.
     pub fn has_name(&self, name: &str) -> bool {
         match self {
             Json::Object(fields) => fields.iter().any(|(known, _)| known == name),
@@ -443,7 +443,7 @@ impl Json {
                 key.push(6);
                 key.extend((fields.len() as u64).to_be_bytes());
                 for (name, value) in fields {
-                    // Names are in the order of their lengths, but compared as texts are.
+                    // Names are in the order of their lengths, but are compared as texts.
                     push_bytes(name.as_bytes(), key);
                     value.push_key(key);
                 }
@@ -452,13 +452,13 @@ impl Json {
     }
 }
 
-/// The order in which an object has its names.
+/// The order of an object's names.
 fn order(one: &str, other: &str) -> Ordering {
     let by_length = one.len().cmp(&other.len());
     by_length.then_with(|| one.cmp(other))
 }
 
-/// True if one of the elements has a value.
+/// True if one of the elements has the value.
 fn has_one(items: &[Json], other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
     for item in items {
         if item.has(other, look)? {
@@ -477,7 +477,7 @@ pub(crate) fn place(length: usize, number: i64) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < length)
 }
 
-/// That something cannot be done with a value.
+/// The error of an operation that a value does not support.
 pub(crate) fn wrong(message: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, message)
 }

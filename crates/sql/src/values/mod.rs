@@ -1,5 +1,5 @@
-//! Values: what can be done with them whatever expression they stand in. Numbers and dates ([`arithmetic`], [`exact`]),
-//! types into one another ([`cast`]), arrays and JSON as texts.
+//! Operations on values, independent of expressions: numbers and dates ([`arithmetic`], [`exact`]), conversion of types
+//! ([`cast`]), arrays and JSON as texts.
 
 pub(crate) mod abbreviations;
 pub(crate) mod arithmetic;

@@ -1,7 +1,7 @@
-//! Addresses of hosts and networks, `inet` and `cidr`, as PostgreSQL reads and writes them. Values are the bytes of
-//! [`Network`], as columns have them.
+//! Addresses of hosts and networks, `inet` and `cidr`, as PostgreSQL reads and writes them. Columns store the bytes of
+//! [`Network`].
 //!
-//! A column of the engine refuses all other bytes, so what is read of one is an address.
+//! A column of the engine refuses all other bytes, so a value read from one is an address.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/network.c`.
 
@@ -51,7 +51,7 @@ pub(crate) fn with_mask(bytes: &[u8]) -> String {
     network.map(Network::with_mask).unwrap_or_default()
 }
 
-/// An address of one of the two types as the other: a `cidr` has no host.
+/// Converts an address between the two types: a `cidr` has no host.
 pub(crate) fn cast(bytes: &[u8], to: SqlType) -> Value {
     match (Network::decode(bytes), to) {
         (Some(network), SqlType::Cidr) => value(network.network()),
@@ -59,7 +59,7 @@ pub(crate) fn cast(bytes: &[u8], to: SqlType) -> Value {
     }
 }
 
-/// Appends an address in PostgreSQL's binary format: family, mask, whether it is a `cidr`, length, address.
+/// Appends an address in PostgreSQL's binary format: family, mask, a flag for `cidr`, length, address.
 pub(crate) fn send(kind: SqlType, bytes: &[u8], out: &mut Vec<u8>) {
     if let Some(network) = Network::decode(bytes) {
         let (address, length) = network.bytes();
@@ -79,7 +79,7 @@ pub(crate) fn receive(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         let message = format!("invalid {what} in external \"{}\" value", kind.name());
         SqlError::new(code::INVALID_BINARY, message)
     };
-    // The mark of a `cidr` says nothing that the type does not.
+    // The mark of a `cidr` is ignored: the type is known.
     let [family, bits, _, length, address @ ..] = bytes else {
         return Err(wrong("length"));
     };

@@ -1,7 +1,7 @@
-//! Values by which the values of a type are ordered and told apart, where a value itself does not say it: intervals by their
-//! length, `jsonb`, `hstore` and arrays by bytes, a `character` without its blanks.
+//! Keys whose order and equality are those of a type's values, where the stored value's are not. The key of an interval
+//! is its length, those of `jsonb`, `hstore` and arrays are bytes. That of a `character` is its text without blanks.
 //!
-//! Expressions have the same as calls ([`crate::expression::ordered`]); here it is for values that are there already.
+//! Expressions have the same as calls ([`crate::expression::ordered`]); this module takes values.
 
 use super::arrays::order_key;
 use super::hstore::Hstore;
@@ -12,7 +12,7 @@ use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 
-/// True if values of a type are told apart by their keys alone. Those of a `character` with a length have no blanks.
+/// True if values of a type are compared by their keys alone. Those of a `character` with a length have no blanks.
 pub(crate) fn has_order_key(kind: SqlType, has_length: bool) -> bool {
     kind.has_keys() || kind == SqlType::Char && !has_length
 }
@@ -36,7 +36,7 @@ pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<
     })
 }
 
-/// Refuses a type whose values can be neither ordered nor told apart.
+/// Refuses a type whose values have neither order nor equality.
 ///
 /// # Errors
 /// `42883` with the kind of operator that is missing, as in PostgreSQL.

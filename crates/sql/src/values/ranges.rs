@@ -1,7 +1,6 @@
-//! Ranges of numbers, days and moments, as PostgreSQL reads and writes them. Values are the bytes of [`Range`], as columns
-//! have them.
+//! Ranges of numbers, days and moments, as PostgreSQL reads and writes them. Columns store the bytes of [`Range`].
 //!
-//! A column of the engine refuses all other bytes, so what is read of one is a range.
+//! A column of the engine refuses all other bytes, so a value read from one is a range.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`.
 
@@ -19,7 +18,7 @@ const HAS_UPPER: u8 = 4;
 const NO_LOWER: u8 = 8;
 const NO_UPPER: u8 = 16;
 
-/// The range of a value of a type; the empty one if it is none.
+/// The range of a value of a type; the empty one for an invalid value.
 pub(crate) fn range<'v>(kind: SqlType, value: ValueRef<'v>) -> Range<'v> {
     let of = kind.range();
     let found = match (of, value) {
@@ -56,7 +55,7 @@ pub(crate) fn made(kind: SqlType, lower: Given, upper: Given) -> Result<Value, S
     bytes.map(Value::Bytes).map_err(|error| failed(of, error))
 }
 
-/// An error as PostgreSQL has it.
+/// The error in PostgreSQL's words.
 #[cold]
 pub(crate) fn failed(of: RangeOf, error: NotARange) -> SqlError {
     match (error, of) {
@@ -147,8 +146,8 @@ fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t'..='\r')
 }
 
-/// Takes the text of a bound, which is none if there is nothing before the next comma, parenthesis or bracket. `None` if the
-/// text ends before.
+/// Takes the text of a bound. There is no bound if nothing precedes the next comma, parenthesis or bracket. `None` if
+/// the text ends before.
 fn read_bound(rest: &mut &str) -> Option<Option<String>> {
     let is_end = |character: char| matches!(character, ',' | ')' | ']');
     if rest.starts_with(is_end) {

@@ -1,8 +1,8 @@
-//! Trigrams of texts, and how similar texts are by them: `pg_trgm`.
+//! Trigrams of texts, and the similarity of texts by them: `pg_trgm`.
 //!
 //! A word is a run of letters and digits. It is taken in lower case, with two blanks before it and one behind it. Three
-//! characters of more than three bytes are told apart by a checksum of 24 bits, as PostgreSQL does it, so that answers are
-//! PostgreSQL's, also where two have the same one.
+//! characters of more than three bytes become a checksum of 24 bits, as in PostgreSQL. So answers are PostgreSQL's,
+//! also where two checksums collide.
 //!
 //! Source: PostgreSQL 15, `contrib/pg_trgm/trgm_op.c`.
 
@@ -15,11 +15,11 @@ type Trigram = [u8; 3];
 /// Called from time to time in a long search, which it may end.
 pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
-/// So many trigrams, or steps, between two looks.
+/// The trigrams, or steps, between two checks for an end.
 const STEPS_BETWEEN: usize = 1 << 13;
 /// The most bytes of a text whose words are compared in their order.
 const ORDERED_BYTES_MAX: usize = 1 << 20;
-/// The most steps of a comparison that looks at parts of a text, whose number grows with the square of its length.
+/// The most steps of a comparison with parts of a text. Their number grows with the square of the text's length.
 const STEPS_MAX: usize = 1 << 24;
 /// Longer texts have their trigrams in a set of bits.
 const SORTED_BYTES_MAX: usize = 1 << 16;
@@ -27,7 +27,7 @@ const SORTED_BYTES_MAX: usize = 1 << 16;
 /// Calls a function with each trigram of a text in the order of its words, and with its place in its word.
 fn each(text: &str, look: Look<'_>, mut of: impl FnMut(Trigram, Bound)) -> Result<(), SqlError> {
     let mut three = [' '; 3];
-    // The characters of the word before this one; its last trigram waits until it is known if the word ends.
+    // The word's characters before this one. Its last trigram waits until the end of the word is known.
     let (mut length, mut count) = (0, 0);
     let mut waiting: Option<(Trigram, Bound)> = None;
     for character in text.chars().chain([' ']) {
@@ -62,7 +62,7 @@ fn each(text: &str, look: Look<'_>, mut of: impl FnMut(Trigram, Bound)) -> Resul
     Ok(())
 }
 
-/// The trigrams of a text in the order of its words, and for each whether a word begins or ends with it.
+/// The trigrams of a text in the order of its words, each with a mark if a word begins or ends with it.
 fn in_order(text: &str, look: Look<'_>) -> Result<Vec<(Trigram, Bound)>, SqlError> {
     if text.len() > ORDERED_BYTES_MAX {
         let message = format!(
@@ -76,10 +76,10 @@ fn in_order(text: &str, look: Look<'_>) -> Result<Vec<(Trigram, Bound)>, SqlErro
     Ok(found)
 }
 
-/// The lower case of a character, which is one character, as PostgreSQL's is.
+/// The lower case of a character, which is one character, as in PostgreSQL.
 fn lower(of: char) -> char {
     let mut lower = of.to_lowercase();
-    // The only one of two characters is that of U+0130: i, and a point above it.
+    // Only U+0130 has two characters: i, and a point above it.
     lower.next().unwrap_or(of)
 }
 
@@ -104,7 +104,7 @@ fn trigram(three: &[char; 3]) -> Trigram {
     }
 }
 
-/// PostgreSQL's `COMP_LEGACY_CRC32`: the table of a reflected checksum, with the shifts of one that is not.
+/// PostgreSQL's `COMP_LEGACY_CRC32`: the table of a reflected checksum, with the shifts of one that is not reflected.
 fn legacy_checksum(bytes: &[u8]) -> u32 {
     static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
         std::array::from_fn(|byte| {
@@ -158,7 +158,7 @@ fn each_once(text: &str, look: Look<'_>) -> Result<Vec<Trigram>, SqlError> {
 /// The trigrams of a text as texts; checksums as numbers.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn shown(text: &str, look: Look<'_>) -> Result<Vec<Option<String>>, SqlError> {
     let shown = |of: &Trigram| match std::str::from_utf8(of) {
         Ok(text) if of.is_ascii() && of.iter().all(|c| c.is_ascii_alphanumeric() || *c == b' ') => {
@@ -177,10 +177,10 @@ fn share(common: usize, one: usize, other: usize) -> f32 {
     common as f32 / (one + other - common) as f32
 }
 
-/// How similar two texts are, from 0 to 1: the share of their trigrams that both have.
+/// The similarity of two texts, from 0 to 1: the share of their trigrams that both have.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn similarity(one: &str, other: &str, look: Look<'_>) -> Result<f32, SqlError> {
     let (one, other) = (each_once(one, look)?, each_once(other, look)?);
     if one.is_empty() || other.is_empty() {
@@ -195,11 +195,11 @@ pub(crate) fn similarity(one: &str, other: &str, look: Look<'_>) -> Result<f32, 
     Ok(share(common, one.len(), other.len()))
 }
 
-/// How similar a text is to the part of another one that is most similar to it. The part begins and ends anywhere, or
-/// strictly with words.
+/// The similarity of a text to the most similar part of another one. The part begins and ends anywhere, or strictly
+/// with words.
 ///
 /// # Errors
-/// `54000` if it takes too many steps; those of `look`.
+/// `54000` if it takes too many steps; the error of `look`.
 pub(crate) fn word_similarity(
     text: &str,
     of: &str,

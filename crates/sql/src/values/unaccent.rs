@@ -1,7 +1,7 @@
 //! Texts without accents: `unaccent`, by PostgreSQL's own rules (`unaccent.rules`, under PostgreSQL's licence).
 //!
-//! At each place the longest text that a rule names is replaced. Normal forms of Unicode give other answers (`Æ`, `ø`, `½`), so
-//! the rules are kept here.
+//! At each place the longest text that a rule names is replaced. Unicode's normal forms give other results (`Æ`, `ø`,
+//! `½`), so the rules are kept here.
 //!
 //! Source: PostgreSQL 15, `contrib/unaccent`.
 
@@ -9,7 +9,7 @@ use crate::error::SqlError;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is replaced, and by what; and the most bytes of what is replaced.
+/// The replacements by their texts, and the most bytes of a replaced text.
 struct Rules {
     by: HashMap<&'static str, &'static str>,
     longest: usize,
@@ -28,13 +28,13 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| {
     Rules { by, longest }
 });
 
-/// So many bytes between two looks.
+/// The bytes between two checks for an end.
 const BYTES_BETWEEN: usize = 1 << 13;
 
 /// A text without accents. `look` is called from time to time, and may end it.
 ///
 /// # Errors
-/// Those of `look`.
+/// The error of `look`.
 pub(crate) fn unaccented(
     text: &str,
     look: &dyn Fn() -> Result<(), SqlError>,

@@ -12,16 +12,16 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
-/// The years that the calendar repeats after, weekdays and all, in microseconds.
+/// The years after which the calendar repeats, with weekdays, in microseconds.
 const CYCLE: i64 = 146_097 * DAY;
 /// Behind this moment, in the year 9000, rules are looked up some cycles earlier.
 const LAST: i64 = 2_567_709 * DAY;
-/// Before this moment, in the year 1000, no clock was set by a rule.
+/// Before this moment, in the year 1000, no rule set a clock.
 const FIRST: i64 = -354_285 * DAY;
 const SECOND: i64 = 1_000_000;
 const UTC: &str = "UTC";
 
-/// The order of a date's parts that are numbers, where their length does not tell: the parameter `DateStyle`.
+/// The order of a date's numeric parts, if their length does not decide it: the parameter `DateStyle`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum DateOrder {
     #[default]
@@ -41,7 +41,7 @@ impl DateOrder {
     }
 }
 
-/// The time zone of a session and the order of its dates, where it is not UTC, or the month does not come first.
+/// The time zone of a session and the order of its dates, if it is not UTC, or the month is not first.
 #[derive(Clone, Debug)]
 pub struct SessionZone(Arc<Named>);
 
@@ -89,7 +89,7 @@ impl SessionZone {
         Some((name, Some(zone)))
     }
 
-    /// The same with dates in an order; UTC with one needs a zone.
+    /// The same with an order of dates; UTC with an order needs a zone.
     pub(crate) fn in_order(zone: Option<SessionZone>, order: DateOrder) -> Option<SessionZone> {
         if order
             == zone
@@ -110,7 +110,8 @@ impl SessionZone {
         self.0.order
     }
 
-    /// The value of the parameter `TimeZone` of a distance from UTC, in microseconds to the east. None if it is too far.
+    /// The value of the parameter `TimeZone` for a distance from UTC, in microseconds to the east. `None` if it is too
+    /// far.
     pub(crate) fn name_of_distance(micros: i64) -> Option<String> {
         posix_name(i32::try_from(micros / SECOND).ok()?)
     }
@@ -142,7 +143,7 @@ fn of_hours(text: &str) -> Option<i32> {
     (hours.abs() < 168.0).then_some((hours * 3600.0) as i32)
 }
 
-/// A distance from UTC as it stands behind a time: `+02`, `-03:30`.
+/// A distance from UTC as written behind a time: `+02`, `-03:30`.
 pub(crate) fn distance(east: i64) -> String {
     let seconds = east.unsigned_abs();
     let mut text = format!("{}{:02}", if east < 0 { '-' } else { '+' }, seconds / 3600);
@@ -155,7 +156,7 @@ pub(crate) fn distance(east: i64) -> String {
     text
 }
 
-/// As PostgreSQL shows a distance from UTC: `<+05:30>-05:30`.
+/// PostgreSQL's form of a distance from UTC: `<+05:30>-05:30`.
 fn posix_name(east: i32) -> Option<String> {
     (east.unsigned_abs() < 168 * 3600).then_some(())?;
     let distance = |sign: char| {
@@ -179,11 +180,11 @@ pub(crate) enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
     Place(TimeZone),
-    /// An abbreviation of a place, whose distance from UTC is that of its last use there.
+    /// An abbreviation of a place: its distance from UTC is that of its last use there.
     Abbreviation(TimeZone, &'static str),
 }
 
-/// Seconds east of UTC that an abbreviation means at a moment: in its last use before that, or else its next one.
+/// Seconds east of UTC of an abbreviation at a moment: in its last use before, or else in its next one.
 fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<i64> {
     let here = zone.to_offset_info(at);
     if here.abbreviation().eq_ignore_ascii_case(abbreviation) {
@@ -192,7 +193,7 @@ fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<i64> {
     let is_it = |transition: &jiff::tz::TimeZoneTransition<'_>| {
         transition.abbreviation().eq_ignore_ascii_case(abbreviation)
     };
-    // Rules go on for ever: of the next uses, those of some centuries are looked at.
+    // Rules never end, so only some centuries of next uses are searched.
     let found = zone.preceding(at).find(is_it);
     let found = found.or_else(|| zone.following(at).take(1000).find(is_it));
     found.map(|transition| transition.offset().seconds().into())
@@ -227,7 +228,7 @@ impl Zone {
         Some(Zone::Abbreviation(PLACES.get(place).ok()?, abbreviation))
     }
 
-    /// The zone that a text of a moment names: of a place, or a distance in the manner of POSIX.
+    /// The zone named in a text of a moment: a place, or a distance as in POSIX.
     pub fn of_text(name: &str) -> Option<Zone> {
         Zone::of_place(name).or_else(|| posix(name).map(Zone::Fixed))
     }
@@ -296,7 +297,7 @@ impl Zone {
     }
 }
 
-/// A time for which the rules are the same, and which the calendar of the rules has.
+/// A moment with the same rules that is within the calendar of the rules.
 fn within_rules(micros: i64) -> i64 {
     match micros > LAST {
         true => micros - (micros - LAST + CYCLE - 1) / CYCLE * CYCLE,

@@ -1,4 +1,4 @@
-//! `pg_stat_activity`: the session that asks. Other sessions are the server's, which SQL does not know.
+//! `pg_stat_activity`: the session that reads it. SQL does not know other sessions, which are the server's.
 
 use super::Contents::Rows;
 use super::{OWNER, VirtualRows, VirtualTable, oid, text};

@@ -1,5 +1,4 @@
-//! Constraints, indexes and sequences as the catalogue has them: `pg_constraint`, `pg_sequence`, and their definitions as
-//! SQL.
+//! Constraints, indexes and sequences in the catalogue: `pg_constraint`, `pg_sequence`, and their definitions as SQL.
 
 use super::Contents::Rows;
 use super::indexes::{SeenIndex, index_oid, seen_indexes};
@@ -75,7 +74,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
 pub(crate) struct Constraint {
     oid: u32,
     pub name: String,
-    /// `p`, `u`, `f`, `c`, as the catalogue has them.
+    /// `p`, `u`, `f`, `c`, as in the catalogue.
     pub letter: &'static str,
     table: u16,
     index: u32,
@@ -84,7 +83,7 @@ pub(crate) struct Constraint {
     notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
-    /// As SQL, without its name.
+    /// The definition in SQL, without its name.
     pub definition: String,
 }
 
@@ -108,7 +107,7 @@ fn names_of(relation: &Relation, columns: &[usize]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The columns' numbers as the catalogue counts them, from 1.
+/// The columns' numbers in the catalogue, from 1.
 fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
     let numbers = columns.iter().map(|column| {
         let mut columns = relation.columns.iter();
@@ -264,7 +263,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 letter(if constraint.notes.full { "f" } else { "s" }),
                 Value::Bool(true),
                 Value::Int(0),
-                // Tables that inherit would have conditions alone.
+                // Inheriting tables would have conditions only.
                 Value::Bool(constraint.letter != "c"),
                 numbers_of(&relation, &constraint.columns),
                 other.map_or(Value::Null, |other| {
@@ -316,7 +315,7 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
 fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = index.columns.iter().map(|(column, descending)| {
         let name = names_of(relation, &[*column]);
-        // Those of an expression are within the parentheses that an index's grammar has around it.
+        // An expression is within the parentheses that an index's grammar has around it.
         let name = match name.starts_with('(') {
             true => format!("({name})"),
             false => name,
@@ -331,7 +330,7 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// How an index is made, as SQL.
+/// The statement that makes an index.
 pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = columns_of(relation, index);
     let unique = if index.unique { "UNIQUE " } else { "" };
@@ -348,7 +347,7 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     )
 }
 
-/// How indexes as those of a table that are no constraints are made on another one, a statement each.
+/// The statements that make a table's indexes, without those of constraints, on another table.
 pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<String> {
     let indexes = seen_indexes(relation).into_iter();
     let own =
@@ -364,7 +363,7 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
     .collect()
 }
 
-/// How a table's indexes are made that are no constraints, a statement each.
+/// The statements that make a table's indexes, without those of constraints.
 pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
     let indexes = seen_indexes(relation).into_iter();
     let own =
@@ -373,7 +372,7 @@ pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
         .collect()
 }
 
-/// How the index of a number is made, or the name of one of its columns, from 1; null if there is none.
+/// The statement that makes the index of a number, or the name of one of its columns, from 1; null if there is none.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -432,7 +431,7 @@ fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
     Ok(rows)
 }
 
-/// The sequence that goes with a column of a table that a text names; null if none does.
+/// The sequence that belongs to a column of a table that a text names; null without one.
 ///
 /// # Errors
 /// `42P01`, `42703` if there is no such column.

@@ -1,4 +1,4 @@
-//! Comments as the catalogue has them: `pg_description`, and the functions that read it; extensions: `pg_extension` and
+//! Comments in the catalogue: `pg_description`, and the functions that read it; extensions: `pg_extension` and
 //! `pg_available_extensions`.
 
 use super::Contents::Rows;

@@ -1,4 +1,4 @@
-//! Tables of `pg_catalog` for what is not there: they have the columns that clients ask for, and no rows.
+//! Tables of `pg_catalog` for unsupported objects: they have the columns that clients read, and no rows.
 
 use super::Contents::Rows;
 use super::{VirtualRows, VirtualTable};

@@ -70,7 +70,7 @@ struct Row {
     about: &'static str,
 }
 
-/// What `pg_proc` says of a function.
+/// The row of a function in `pg_proc`.
 struct Said<'a> {
     number: u32,
     name: &'a str,

@@ -1,5 +1,5 @@
-//! Tables of `pg_catalog` on indexes, and the indexes as all of the catalogue sees them: `pg_index`, `pg_indexes`, `pg_am`,
-//! `pg_opclass`.
+//! Tables of `pg_catalog` on indexes (`pg_index`, `pg_indexes`, `pg_am`, `pg_opclass`), and the indexes that other
+//! tables of the catalogue show.
 
 use super::Contents::Rows;
 use super::information_schema::relations;

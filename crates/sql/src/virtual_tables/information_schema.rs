@@ -1,4 +1,4 @@
-//! `information_schema.columns`: columns as the standard has them.
+//! `information_schema.columns`: columns in the standard's form.
 
 use super::Contents::Rows;
 use super::views::seen_views;
@@ -131,7 +131,7 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
     let mut rows = Vec::new();
     let types = UserTypes::of(source)?;
     let mut tables = relations(source)?;
-    // The standard knows no materialized views.
+    // The standard has no materialized views.
     tables.retain(|relation| relation.notes.materialized.is_none());
     for relation in tables {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -168,7 +168,7 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
     Ok(rows)
 }
 
-/// A column, as the standard shows it.
+/// A column in the standard's form.
 #[derive(Default)]
 struct Shown<'a> {
     relation: &'a str,

@@ -214,7 +214,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             } else {
                 "r"
             },
-            // Of a table of nodes it is not known, as in PostgreSQL of one that was never analysed.
+            // The rows of a table of nodes are unknown, as in PostgreSQL before an analysis.
             rows: match source.knows_counts() {
                 true => source.count(relation.number)? as f64,
                 false => -1.0,

@@ -1,5 +1,5 @@
-//! `pg_stat_…` and `pg_statio_…`: the tables and indexes by name. Nothing is counted, so counts are null; but for the rows
-//! that there are.
+//! `pg_stat_…` and `pg_statio_…`: the tables and indexes by name. Only the numbers of rows are known; other counts are
+//! null.
 
 use super::{Contents, VirtualTable};
 use crate::types::SqlType::{self, Int8, Name, Oid, Timestamptz};

@@ -1,4 +1,5 @@
-//! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`, `pg_roles`.
+//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`,
+//! `pg_roles`.
 
 use super::Contents::Rows;
 use super::{
@@ -217,7 +218,7 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
     Ok(rows)
 }
 
-/// The row of a domain: that of its base, with what is the domain's own.
+/// The row of a domain: that of its base, with the domain's own columns.
 fn domain_row(
     name: &str,
     there: &UserType,
@@ -354,7 +355,7 @@ fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
     ]])
 }
 
-/// Parameters: what their columns say of units, bounds and origins is not known.
+/// Parameters: units, bounds and origins are unknown.
 fn settings(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let settings = with.context.settings.borrow().all();
     let rows = settings.into_iter().map(|(name, value)| {

@@ -1,5 +1,5 @@
-//! The tables of the catalogue on views, `pg_views` and `pg_matviews`; and views as relations with columns, which
-//! stand among the tables in others.
+//! The tables of the catalogue on views, `pg_views` and `pg_matviews`; and views as relations with columns, listed with
+//! the tables.
 
 use super::Contents::{Query, Rows};
 use super::information_schema::relations;

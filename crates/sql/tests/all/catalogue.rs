@@ -1,5 +1,5 @@
-//! The table of SQL's own, `sql.objects`: a database of an earlier version gets the index on the kinds of its objects, and
-//! names of indexes are known in every state of the tables.
+//! The table of SQL's own, `sql.objects`: a database of an earlier version gets the index on the kinds of its objects.
+//! Names of indexes are known in every state of the tables.
 
 use crate::common::{Fresh, run};
 use sardonyx::rows::DefineRows;

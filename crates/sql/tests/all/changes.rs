@@ -1,5 +1,5 @@
-//! The changes of tables that statements make, as they are kept. Replayed, they give the tables, in whichever way a statement
-//! ran.
+//! The changes of tables that statements make, as they are kept. Replayed, they give the same tables, however a
+//! statement ran.
 
 use crate::common::{Fresh, copy_in, run, session};
 use crate::large::{Both, content, told, with_limits};
@@ -43,7 +43,7 @@ fn changes(database: &Database) -> Vec<Change> {
     changes.collect::<Result<_, _>>().expect("they are sound")
 }
 
-/// Replays changes. Each is one of the row that is there.
+/// Replays changes. Each one changes an existing row.
 fn replay(all: &mut All, changes: &[Change]) {
     for change in changes {
         let rows = all.entry(change.table().to_string()).or_default();
@@ -77,7 +77,7 @@ fn keep(database: &Database, tables: &[&str]) -> All {
     there(database, tables)
 }
 
-/// Checks that the tables are what their changes make of what they were. Returns the changes.
+/// Checks that the kept changes, applied to the earlier tables, give the present ones. Returns the changes.
 fn judge(database: &Database, mut before: All, tables: &[&str], what: &str) -> Vec<Change> {
     let changes = changes(database);
     replay(&mut before, &changes);
@@ -148,7 +148,8 @@ fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
             assert_eq!(content(database), content(&fresh.plain.database), "{text}");
         }
     }
-    // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at once.
+    // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at
+    // once.
     let expected = [
         (
             "insert into t select id + 2000, v, 'new', null from s",

@@ -1,4 +1,4 @@
-//! Conditions of tables in SQL, tested for those who write rows without SQL; and conditions by which rows are looked for.
+//! Conditions of tables in SQL, tested on writes of programs without SQL; and conditions of their searches.
 
 use crate::common::{Fresh, run};
 use sardonyx::schema::{Schema, Type, Value, ValueRef};

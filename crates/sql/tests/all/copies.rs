@@ -1,5 +1,5 @@
-//! `COPY` in PostgreSQL's binary format: what comes out goes in again, through the same checks as text, and errors say
-//! where they are.
+//! `COPY` in PostgreSQL's binary format: exported data is imported again, through the same checks as text, and errors
+//! name their place.
 
 use crate::common::{Fresh, copy_in, query, run};
 use sardonyx_sql::{CopyFormat, Session, SqlError, code};
@@ -106,7 +106,7 @@ fn defaults_and_checks_are_those_of_every_insert() {
         query(&mut session, "select count(*) from k").expect("they are read"),
         ["2"]
     );
-    // Text says its place, too.
+    // An error of text names its place, too.
     let error = refused(&mut session, "copy k (id, v) from stdin", b"5\ta\nx\tb\n");
     assert_eq!(error.context.as_deref(), Some("COPY k, line 2, column id"));
 }

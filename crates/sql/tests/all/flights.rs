@@ -1,4 +1,4 @@
-//! Flights: several statements at once, with ends between them; what fails in one, and the answers of the others.
+//! Flights: several statements at once, with ends between them; failed statements, and the answers of the others.
 
 use crate::common::{Fresh, execute, lines, query, run, wait};
 use sardonyx_sql::{
@@ -18,7 +18,7 @@ fn prepared(session: &mut Session, text: &str) -> Arc<Prepared> {
     session.prepare(text, &[]).expect(text).remove(0)
 }
 
-/// What was told, in short.
+/// The outcomes, in short.
 fn told(outcomes: &[Outcome]) -> Vec<String> {
     let outcomes = outcomes.iter().map(|outcome| match outcome {
         Outcome::Done(complete) => complete.tag.to_string(),
@@ -68,7 +68,7 @@ fn each_end_ends_a_transaction() {
         "I",
     ];
     assert_eq!(told(&outcomes), expected);
-    // The second did nothing: what was told of its first statement was told before it failed.
+    // The second flight changed nothing: its first answer was sent before it failed.
     let found = query(&mut session, "select id from t order by id").expect("it is read");
     assert_eq!(found, ["1", "4"]);
 }
@@ -170,7 +170,7 @@ fn a_plan_is_made_again_when_the_table_changes() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["1|2"]);
-    // The client was told two columns, and reads what comes as such.
+    // The client got a description of two columns, and reads the rows by it.
     for _ in 0..2 {
         let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
         assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
@@ -181,7 +181,7 @@ fn a_plan_is_made_again_when_the_table_changes() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["2|1|n"]);
-    // As many columns, but of another type.
+    // The number of columns is the same, but one has another type.
     run(
         &mut other,
         "alter table t drop column note; alter table t add column f double precision default 1.5",
@@ -323,7 +323,7 @@ fn a_transaction_has_any_number_of_statements() {
     let error = run(&mut session, temporary).expect_err("too many");
     assert_eq!(error.code, code::TOO_COMPLEX);
     run(&mut session, "rollback").expect("it is rolled back");
-    // What is in the way of one that is too long to be run again is told.
+    // A transaction too long to be run again gets the reason for which it cannot commit.
     run(&mut session, "begin; select x from t where id = 3").expect("it begins");
     wait(session.run(many().collect()));
     run(&mut session, "update t set x = 1 where id = 4").expect("it changes a row");
@@ -356,8 +356,8 @@ fn released_savepoints_keep_nothing_to_undo() {
         run("release s")
     };
     round(&mut run);
-    // Each change of a row notes what it read of the unique index, and a statement notes its scan: a round adds that, and
-    // no rows as they were before, which take as much again.
+    // Each change of a row notes its reads of the unique index, and a statement notes its scan. A round adds these, and
+    // no earlier forms of rows, which take as much memory again.
     let before = round(&mut run);
     let noted = run("update t set x = 300 - x where id = 1") - before;
     let mut kept = run("update t set x = 300 - x where id = 1");
@@ -383,7 +383,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     )
     .expect("stored");
     let other = |text| run(&mut fresh.session(), text).expect("done meanwhile");
-    // Going aside finds out that something changed, behind a part of what was done: that part alone never commits.
+    // The move aside finds a change after a part of the replay: that part alone never commits.
     run(&mut session, "begin").expect("it begins");
     run(&mut session, "update t set x = 11 where id = 1").expect("changed");
     run(&mut session, "select x from t where id = 2").expect("read");
@@ -398,7 +398,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     assert_eq!(error.code, code::SERIALIZATION_FAILURE);
     let all = |session: &mut Session| query(session, "select x from t order by id").expect("read");
     assert_eq!(all(&mut session), ["10", "99", "30"]);
-    // One that goes on in the stage has its bound again.
+    // A transaction that continues in the stage has its bound again.
     let insert = prepared(&mut session, "insert into t values ($1, 0)");
     let many = |from: i64| (from..from + 10_001).map(|id| step(&insert, &[id.into()]));
     run(&mut session, "begin; insert into t values (4, 40)").expect("inserted");
@@ -409,7 +409,7 @@ fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
     let outcomes = wait(session.run(many(100).collect()));
     assert!(told(&outcomes).iter().any(|told| told == code::TOO_COMPLEX));
     run(&mut session, "rollback").expect("it is rolled back");
-    // One that cannot be run again refuses what needs the stage, and goes on from a savepoint.
+    // A transaction that cannot be run again refuses statements that need the stage, and continues from a savepoint.
     run(&mut session, "begin").expect("it begins");
     wait(session.run(many(100).collect()));
     run(&mut session, "savepoint s").expect("marked");
@@ -437,7 +437,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
     run(&mut session, "insert into t values (1, 100)").expect("stored");
     let sum = prepared(&mut session, "select sum(x) from t");
     let change = prepared(&mut session, "update t set x = 70 where id = 1");
-    // No end is sent: what follows belongs together with it.
+    // The flight has no end: later steps belong together with it.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     run(&mut fresh.session(), "update t set x = 50").expect("changed meanwhile");
@@ -447,7 +447,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
         query(&mut fresh.session(), "select x from t").expect("read"),
         ["50"]
     );
-    // What only read is of its snapshot, and needs no comparison.
+    // A transaction that has only read sees its snapshot, and needs no comparison.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     run(&mut fresh.session(), "update t set x = 51").expect("changed meanwhile");
@@ -457,7 +457,7 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
         panic!("{outcomes:?}");
     };
     assert_eq!(lines(complete), ["50"]);
-    // If nobody changed anything, it commits.
+    // Without a change meanwhile it commits.
     let outcomes = wait(session.run(vec![step(&sum, &[])]));
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));

@@ -1,5 +1,5 @@
-//! Sessions of tables that another program has open: they read what it has committed, in one state for each statement and
-//! each transaction, and change nothing.
+//! Sessions on tables that another program has open: they read its commits, in one state for each statement and each
+//! transaction, and change nothing.
 
 use crate::common::{Fresh, copy_in, drain, execute, flight, lines, query, run, session, wait};
 use sardonyx::{Follower, Options, Tables};
@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The most that a test waits for what must come.
+/// The most time that a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program that writes, and another one's sight of it.
@@ -158,7 +158,7 @@ fn each_kind_of_reading_works() {
         query(&mut reader, "select 1 union select 2 order by 1").unwrap(),
         ["1", "2"]
     );
-    // Of a client that was in a transaction before it said so.
+    // The statement before `begin` belongs to the same transaction.
     let done = run(
         &mut reader,
         "select 1; begin; select 2; savepoint s; select 3",
@@ -227,7 +227,7 @@ fn i16_what_would_change_something_is_refused_by_name() {
     assert_eq!(reader.check_copy_in().unwrap_err().code, "25006");
     run(&mut reader, "prepare i as insert into t values (1, 'x')").unwrap();
     assert_eq!(code(&mut reader, "execute i"), "25006");
-    // Not refused, since nothing is changed: a pool says so to each connection that it takes back.
+    // They are not refused, since they change nothing: a pool sends them to each connection that it takes back.
     run(&mut reader, "unlisten *").unwrap();
     run(&mut reader, "reset all; discard all").unwrap();
     assert_eq!(query(&mut reader, "select count(*) from t").unwrap(), ["0"]);
@@ -323,7 +323,7 @@ fn a_schema_that_changes_is_seen_also_by_what_was_prepared_before() {
     both.write("alter table t add column y int default 7");
     assert_eq!(query(&mut reader, "execute p").unwrap(), ["one"]);
     assert_eq!(query(&mut reader, "select * from t").unwrap(), ["1|one|7"]);
-    // One that reads goes on with its tables as they were.
+    // A transaction that reads continues with its tables unchanged.
     run(&mut reader, "begin").unwrap();
     assert_eq!(query(&mut reader, "execute p").unwrap(), ["one"]);
     both.write("drop view v");
@@ -335,7 +335,7 @@ fn a_schema_that_changes_is_seen_also_by_what_was_prepared_before() {
         query(&mut reader, "select * from t").unwrap(),
         Vec::<String>::new()
     );
-    // Its client was told of a text.
+    // Its client got a description with a text.
     assert_eq!(code(&mut reader, "execute p"), "0A000");
     both.write("alter table t rename to u");
     assert_eq!(code(&mut reader, "select * from t"), "42P01");
@@ -422,7 +422,7 @@ fn the_wait_for_a_group_that_is_applied_can_be_cancelled_and_read_on_in_a_transa
     let (end, is_to_end) = channel::<()>();
     let follower = both.follower.clone();
     let applying = std::thread::spawn(move || {
-        // As a group does that is applied.
+        // A group that is applied waits in the same way.
         follower.look(|_| {
             begins.send(()).unwrap();
             let _ = is_to_end.recv();

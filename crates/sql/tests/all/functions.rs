@@ -1,4 +1,4 @@
-//! The tables of functions, whole: each function is called, and the catalogue and docs/sql.md have all of them.
+//! The tables of functions: each function is called, and the catalogue and docs/sql.md list all of them.
 
 use crate::common::{Fresh, query, run};
 use sardonyx_sql::{Session, SqlError};

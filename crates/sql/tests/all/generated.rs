@@ -1,5 +1,5 @@
-//! Generated columns and the indexes on expressions that are made of them, where rows are written otherwise than by SQL's
-//! statements: by typed tables, by plain records that are changed by their bytes, by open transactions.
+//! Generated columns, and indexes on expressions, when rows are written without SQL: by typed tables, by plain records
+//! that are changed by their bytes, by open transactions.
 
 use crate::common::{Fresh, query, run};
 use sardonyx::rows::DefineRows;
@@ -197,7 +197,7 @@ fn a_key_of_a_plain_column_and_a_generated_one_changes_as_a_whole() {
         let accounts = tables(&fresh).table::<Account>().expect("declared");
         let by_index =
             "select id, balance from accounts where kind = 1 and balance > 0 order by balance";
-        // The other row's number is free to a row that leaves the index, whatever changes it.
+        // The other row's number is free for a row that leaves the index, in each way of changing it.
         let leave = |how: fn(
             &mut sardonyx::Transaction<'_>,
             sardonyx::Table<Account>,
@@ -329,7 +329,7 @@ fn a_value_that_is_given_for_a_generated_column_is_not_taken() {
     };
     tables(&fresh).run(insert).expect("inserted");
     assert_eq!(rows(&fresh, "select id, a, b from t"), ["1|5|6"]);
-    // Nor is it compared with what the column is declared to hold.
+    // The value is not compared with the column's declaration, either.
     let made = "create table u (id int primary key, a int, b varchar(3) generated always as (a::varchar) stored,
         c int generated always as (a) stored not null)";
     run(&mut fresh.session(), made).expect("made");
@@ -393,7 +393,7 @@ fn columns_of_an_index_that_was_not_made_are_in_no_way() {
         };
         tables(fresh).run(count).expect("read")
     };
-    // As a large CREATE INDEX does that ends before it comes to its index.
+    // A large CREATE INDEX that fails before it comes to its index leaves this behind.
     let leave = |fresh: &Fresh, of: &'static str| {
         let declare = move |tx: &mut sardonyx::Transaction<'_>| {
             let schema = tx.rows("t")?.schema().clone();

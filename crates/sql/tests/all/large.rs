@@ -1,5 +1,5 @@
-//! Statements that change many rows, run aside while others write: each is as if it had run alone at its end, whatever the
-//! others do meanwhile; a table's next content that is not taken over leaves nothing.
+//! Statements that change many rows, run aside while others write: each has the result of a run alone at its end. A
+//! next content that does not replace the table's leaves nothing behind.
 
 use crate::common::{Fresh, lines, query, run};
 use sardonyx_base::random::Random;
@@ -102,7 +102,7 @@ impl Both {
 }
 
 impl Drop for Both {
-    /// What is called between two calls has the database, which would stay for ever.
+    /// Drops the callback between two calls: it has the database, and would keep it alive.
     fn drop(&mut self) {
         self.aside.database.set_beside(unlimited());
     }
@@ -111,7 +111,7 @@ impl Drop for Both {
 /// Rows and the number of a tag, or the code of an error.
 pub type Told = Result<(Vec<String>, Option<u64>), &'static str>;
 
-/// What a statement told: its rows, in order, and its tag; or the code of its error.
+/// The answer of a statement: its rows, in order, and its tag; or the code of its error.
 pub fn told(session: &mut Session, text: &str) -> Told {
     let done = run(session, text).map_err(|error| error.code)?;
     let mut rows: Vec<String> = done.iter().flat_map(lines).collect();
@@ -152,7 +152,7 @@ fn small(random: &mut Random) -> String {
         0 => format!("insert into t values ({id}, {a}, 'new', {n})"),
         1 => format!("insert into t values ({id}, {a}, repeat('n', {n}), null)"),
         2 => format!("update t set a = {a} where id = {id}"),
-        // Of the same length and beginning, so that the row itself stays as it is.
+        // The text has the same length and beginning, so the row itself stays unchanged.
         3 => format!("update t set b = 'a text that is lung ' || id where id = {id}"),
         4 => format!("delete from t where id = {id}"),
         5 => format!("update t set id = {id} + 500 where id = {id}"),
@@ -166,7 +166,7 @@ fn small(random: &mut Random) -> String {
     }
 }
 
-/// Runs a large statement aside, with others between its calls that a seed says, and beside it as it should be.
+/// Runs a large statement aside, with others between its calls by the seed, and beside it alone.
 fn judge(seed: u64) {
     let mut both = Both::new();
     let random = Arc::new(Mutex::new(Random::new(seed)));
@@ -175,7 +175,7 @@ fn judge(seed: u64) {
         let large = LARGE[draw(LARGE.len() as u64) as usize];
         let chance = draw(4);
         let (aside, plain) = (both.aside.database.clone(), both.plain.database.clone());
-        // What a definition would say of the rows at some moment: if they violate it in a snapshot, that is its answer.
+        // The errors of the definition at each moment: if the rows violate it in a snapshot, that is its answer.
         let defines = large.starts_with("create") || large.starts_with("alter");
         let said = Arc::new(Mutex::new(Vec::new()));
         let say = {
@@ -249,7 +249,7 @@ pub fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + '
         from: 1,
         few,
         slice: 5,
-        // Of these tables, indexes are built in several runs.
+        // Indexes of these tables are built in several runs.
         run_bytes: 1500,
         between: Some(Arc::new(between)),
         within: None,
@@ -455,7 +455,7 @@ fn rows_that_are_copied_go_into_a_next_content_or_run_in_the_stage() {
     for (data, few, copied) in [
         (good.clone(), 0, Some(3000)),
         (good.clone(), 1_000_000, Some(3000)),
-        // Of a row that is there the usual is told.
+        // A row that exists has the usual error.
         (format!("{good}{}", line(7)), 0, None),
         (format!("{good}{}", line(1007)), 0, None),
         (format!("{good}not a line\n"), 0, None),

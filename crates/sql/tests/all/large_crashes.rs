@@ -1,6 +1,6 @@
-//! Crashes, kills, failed syncs and full disks at every step of the disk while a statement on many rows makes its table's
-//! next content and the table takes it over: the table has its rows before or after the statement, and those after it if
-//! that was acknowledged; others' commits meanwhile are there; and the next such statement finds nothing in its way.
+//! Crashes, kills, failed syncs and full disks at every step of the disk while a statement on many rows makes its
+//! table's next content. The table has its rows before or after the statement, and those after it if the statement was
+//! acknowledged. Commits of others meanwhile are kept, and the next such statement works.
 
 use crate::common::{query, run, session};
 use crate::large::{TABLE, content, unlimited};
@@ -128,7 +128,7 @@ fn base() -> SimulatedDisk {
 }
 
 /// Runs the statement in a life that ends so, and judges the database that the next life finds. Returns false if the
-/// end has not come.
+/// life did not end so.
 fn judge(
     base: &SimulatedDisk,
     text: &'static str,
@@ -156,7 +156,7 @@ fn judge(
     let (content_now, others_now) = found(&database);
     statement.judge(&content_now, |ran| states[ran.len()].clone());
     others.judge(&others_now, <[u64]>::to_vec);
-    // Nothing of what was begun is in the way of the next one.
+    // An abandoned statement does not disturb the next one.
     database.set_beside(BesideLimits {
         from: 1,
         few: 0,
@@ -184,7 +184,7 @@ fn check_aside(base: &SimulatedDisk, text: &'static str) {
     assert!(ran.is_done && ran.begun > 1, "{text}");
 }
 
-/// Judges with each end of this kind, from the first one until one that no longer comes.
+/// Judges with each end of this kind, from the first one until one that is not reached.
 fn explore(few: usize, end: fn(u64) -> End) {
     let base = base();
     for text in LARGE {

@@ -1,12 +1,12 @@
-//! Indexes and constraints of tables with many rows, made beside them: what others commit meanwhile counts, whenever it comes;
-//! the statement tells what it would tell if it had run alone at its end, and what it makes holds from then on.
+//! Indexes and constraints of tables with many rows, made beside them while others commit at any time. The statement's
+//! answer is that of a run alone at its end, and its definition holds from then on.
 
 use crate::common::{query, run, session};
 use crate::large::{Both, content, told, with_limits};
 use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
-/// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
+/// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
 const CASES: [[&str; 3]; 24] = [
     [
         "create unique index t_new on t (b)",
@@ -131,7 +131,7 @@ const CASES: [[&str; 3]; 24] = [
     ],
 ];
 
-/// Runs the statement aside, with the other transaction before so many of its calls. Returns false if there are less.
+/// Runs the statement aside, with the other transaction before one of its calls. Returns false if it has fewer calls.
 fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     let both = Both::new();
     for fresh in [&both.aside, &both.plain] {
@@ -234,7 +234,7 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
             let mut session = session(database);
             let text = format!("create table other{call} (id int primary key)");
             run(&mut session, &text).expect("it is created");
-            // Another builder, which comes to its end, or not.
+            // Another build of an index, which succeeds or not.
             let text = match call % 2 {
                 0 => format!("create index other_s{call} on s (v)"),
                 _ => "create unique index other_s on t (a)".into(),
@@ -271,7 +271,7 @@ fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_
         run(&mut session(database), text).expect("replaced");
     });
     assert_eq!(replacing, alone);
-    // A row comes, which is there no more in the next round.
+    // A row is inserted, and removed before the next round.
     let passing = calls_of(large, 1000, |call, database| {
         if call <= 40 {
             let (gone, come) = (call + 999, call + 1000);
@@ -285,7 +285,7 @@ fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_
     assert!(passing > 3 * alone, "{passing} calls, {alone} alone");
 }
 
-/// What makes rows violate a statement, the statement, and what has them meet it again.
+/// A statement after which rows violate the next one, that one, and one after which they meet it again.
 const VIOLATED: [[&str; 3]; 6] = [
     [
         "update t set b = 'a text that is long 1' where id = 60",

@@ -1,5 +1,5 @@
-//! Large statements in transactions that clients begin, with numbers of sequences, and with errors: what they tell and leave is
-//! what they do in the stage.
+//! Large statements in transactions that clients begin, with numbers of sequences, and with errors: answers and tables
+//! are those of the stage.
 
 use crate::common::{Fresh, copy_in, query, run};
 use crate::large::{Both, Told, content, told, with_limits};
@@ -40,7 +40,7 @@ fn a_transaction_with_large_statements_commits_them_beside_others() {
     for transaction in transactions {
         for meanwhile in [
             "select 1",
-            // It is read, and changes nothing that is told.
+            // The row is read, and changes no answer.
             "update t set b = 'other' where id = 9",
         ] {
             let both = Both::new();
@@ -126,7 +126,7 @@ fn rows_of_large_statements_have_numbers_of_sequences() {
             both.aside.database.set_beside(crate::large::unlimited());
             assert!(*times.lock().expect("no panic") > 0, "{large} ran aside");
             assert_eq!(aside, told(&mut both.plain.session(), large), "{large}");
-            // What was drawn is not drawn again, also by the next process.
+            // Numbers are drawn once, also by the next process.
             both.aside.reopen();
             for fresh in [&both.aside, &both.plain] {
                 let mut session = fresh.session();
@@ -143,7 +143,7 @@ fn rows_of_large_statements_have_numbers_of_sequences() {
     }
 }
 
-/// Runs a statement aside, in whose first pauses so many others run, each in an attempt of its own. Returns its answer.
+/// Runs a statement aside. In its first pauses, others run, each in an attempt of its own. Returns its answer.
 fn told_with_others(
     both: &Both,
     large: &str,
@@ -185,7 +185,7 @@ fn an_attempt_has_the_numbers_that_the_one_before_drew() {
         // With three conflicts it runs in the stage.
         for conflicts in 1..=3 {
             let both = Both::new();
-            // As many numbers as the statement draws.
+            // The sequence has as many numbers as the statement draws.
             let tables =
                 "create sequence few maxvalue 60; create table n (id int primary key, a int)";
             for fresh in [&both.aside, &both.plain] {

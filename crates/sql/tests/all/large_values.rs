@@ -1,4 +1,4 @@
-//! Large statements that ask for more than their rows: the names and definitions of tables, and lists of values.
+//! Large statements that read more than their rows: the names and definitions of tables, and lists of values.
 
 use crate::common::{Fresh, query, run};
 use crate::large::{Both, content, told, with_limits};
@@ -102,7 +102,7 @@ fn pauses(few: u64, text: &str) -> usize {
 #[test]
 fn a_table_that_is_read_by_what_is_inserted_into_it_gets_its_rows_at_once() {
     for few in [0, 100] {
-        // As often as another one: the rows are made once.
+        // It pauses as often as for another table: the rows are made once.
         let of_another = pauses(few, "insert into t select id + 2000, a, b, null from u");
         let of_its_own = pauses(few, "insert into t select id + 2000, a, b, null from t");
         assert_eq!(of_its_own, of_another, "with {few} rows kept");

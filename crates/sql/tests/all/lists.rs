@@ -1,5 +1,5 @@
-//! Lists of values that a client gives as parameters: by keys, by indexes and as filters, of types that the column does not
-//! have, again with other values, and in transactions that others meet.
+//! Lists of values as parameters: by keys, by indexes and as filters, of types that the column does not have, again
+//! with other values, and in concurrent transactions.
 
 use crate::common::{Fresh, execute, lines, query, run};
 use sardonyx_sql::{Session, SqlType, Value, code};

@@ -1,4 +1,4 @@
-//! Reads of many rows: a thread that awaits one serves others meanwhile, and a read ends when its client says so.
+//! Reads of many rows: a thread that awaits one serves others meanwhile, and a client's cancel request ends it.
 
 use crate::common::{Fresh, drain, flight, query, run, wait};
 use sardonyx_sql::{Interrupt, Outcome, Session, code};
@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Statements that come to no end, in each of which another part goes over rows.
+/// Endless statements, each of which walks rows in another part.
 const ENDLESS: [&str; 6] = [
     "select count(*) from generate_series(1, 9000000000000000000)",
     "select count(*) from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0",
@@ -107,7 +107,7 @@ fn the_rest_of_a_stream_is_read_elsewhere_and_ended() {
     let (mut session, interrupt) = interruptible(&fresh);
     let text = "select id from t where id > 0";
     let read = |session: &mut Session| run(session, text).expect("read").remove(0);
-    // By portions that were read elsewhere, and by others.
+    // The rows are read in portions, on another thread and on this one.
     let mut complete = read(&mut session);
     let mut values = std::mem::take(&mut complete.rows.as_mut().expect("rows").values);
     let mut more = complete.rows.and_then(|rows| rows.more);

@@ -1,4 +1,5 @@
-//! Statements that have the serial stage for long: others read beside them, a waiting one can be ended, and so can they.
+//! Statements that hold the serial stage for long: others read beside them, and a cancel request ends a waiting
+//! statement or a running one.
 
 use crate::common::{Fresh, flight, query, run, wait};
 use sardonyx_sql::{Interrupt, Outcome, Session, SqlError, code};
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-/// Statements that come to no end while they have the serial stage.
+/// Endless statements in the serial stage.
 const ENDLESS: [&str; 8] = [
     "update t set v = 1 where id = (select count(*) from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0)",
     "update t set v = 2 from t b, t c, t d, t e, t f where t.id + b.id + c.id + d.id + e.id + f.id < 0",
@@ -113,7 +114,7 @@ fn others_read_beside_a_long_write_and_wait_no_longer_than_they_want() {
             );
             run(&mut session, "rollback").expect("it goes on");
         }
-        // Or until somebody ends it.
+        // Or a cancel request ends it.
         let (mut waiting, interrupt) = interruptible(&fresh);
         let waits = std::thread::spawn(move || run(&mut waiting, "update t set v = 9").map(drop));
         interrupt.request();
@@ -146,7 +147,7 @@ fn a_long_write_ends_at_its_time_limit() {
             run(&mut session, "rollback").expect("it goes on");
         }
     }
-    // The limit is of a statement, not of what is sent together; and it is over with the transaction.
+    // The limit is for a statement, not for the flight; it ends with the transaction.
     run(
         &mut session,
         "begin; set local statement_timeout = 0; select 1; commit",
@@ -165,7 +166,7 @@ fn a_long_write_ends_at_its_time_limit() {
 fn what_ran_before_a_long_write_is_answered_while_it_runs() {
     let fresh = tables();
     let (mut session, mut other) = (fresh.session(), fresh.session());
-    // It has run, and waits to be durable; nobody asks yet.
+    // It has run, and waits to be durable; its answer is not awaited yet.
     let steps = flight(&mut session, "update t set v = 1 where id = 1").expect("it is there");
     let mut short = Box::pin(session.run(steps));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -1,4 +1,5 @@
-//! SQL without sockets: scripts of statements, random statements beside models, interactive transactions, flights and portions.
+//! SQL without sockets: scripts of statements, random statements against models, interactive transactions, flights and
+//! portions.
 
 mod catalogue;
 mod changes;

@@ -1,4 +1,4 @@
-//! Random statements on a small table, against a model that is a map. And any text at all, which is run or refused.
+//! Random statements on a small table, against a model that is a map. And any text, which is run or refused.
 
 use crate::common::{Fresh, query, run};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn literal<T: std::fmt::Display>(value: &Option<T>) -> String {
         .map_or("null".into(), |value| format!("'{value}'"))
 }
 
-/// Does it to the model. Returns the statement, and how many rows it is of; none if the key is there.
+/// Does it to the model. Returns the statement, and its number of rows; none if the key exists.
 fn apply(model: &mut Model, act: &Act) -> (String, Option<u64>) {
     match act {
         Act::Insert(key, n, t) => {
@@ -151,7 +151,7 @@ fn check(fresh: &Fresh, acts: &[Act]) {
             some.collect(),
         );
         let mut backward: Vec<_> = model.values().map(|(n, _)| *n).collect();
-        // Nulls come first where the largest does.
+        // Nulls sort as the largest.
         backward.sort_by_key(|n| std::cmp::Reverse(n.map_or(i64::MAX, |n| n)));
         let backward = backward.iter().take(3).map(shown);
         look(
@@ -281,7 +281,7 @@ proptest! {
         run(&mut session, "create table t (id int primary key, x text)").expect("created");
         for text in texts {
             if let Err(error) = run(&mut session, &text) {
-                // What goes wrong inside would be told with this code.
+                // An error inside the engine would have this code.
                 prop_assert_ne!(error.code, code::INTERNAL, "{}: {}", text, error);
             }
         }

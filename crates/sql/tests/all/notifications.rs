@@ -1,5 +1,5 @@
-//! `LISTEN`, `NOTIFY` and `UNLISTEN`: scripts of statements; sessions at random beside plain lists; notifications of numbers
-//! that several sessions count, which come in the order of the commits, each once.
+//! `LISTEN`, `NOTIFY` and `UNLISTEN`: scripts of statements; random sessions against plain lists; notifications of
+//! numbers that several sessions count, which arrive once each, in the order of the commits.
 
 mod model;
 
@@ -19,7 +19,7 @@ fn numbered(fresh: &Fresh, process: u32) -> Session {
     Session::new(fresh.database.clone(), options).expect("a session")
 }
 
-/// What has come for a session: channel, payload and the sender's number.
+/// Takes a session's notifications: channel, payload and the sender's number.
 fn come(session: &Session) -> Vec<String> {
     let inbox = session.inbox().expect("an inbox");
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("a text");
@@ -139,7 +139,7 @@ fn listening_begins_and_ends_with_the_commit() {
     run(&mut two, "notify a, 'heard'; notify \"B c\"").unwrap();
     run(&mut one, "begin; unlisten a; rollback").unwrap();
     assert_eq!(come(&one), ["a:heard:2", "B c::2"]);
-    // What came before it ended to listen, and was not told, is not told any more.
+    // Notifications from before UNLISTEN that the session has not got yet are dropped.
     run(&mut one, "begin").unwrap();
     run(&mut two, "notify a, 'unheard'").unwrap();
     run(&mut one, "unlisten a").unwrap();
@@ -426,8 +426,8 @@ proptest! {
         }
     }
 
-    /// Each transaction counts on, and notifies of the number that it found: also one that is run again since another one
-    /// came before it.
+    /// Each transaction counts on, and notifies of the number that it found, also if it is run again because another
+    /// one committed first.
     #[test]
     fn numbers_that_sessions_count_come_in_order_and_once(
         order in prop::collection::vec((0..3_usize, any::<bool>()), 1..60),

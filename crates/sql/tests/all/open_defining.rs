@@ -1,5 +1,5 @@
-//! Interactive transactions that define tables, a statement at a time: they see their own definitions, other sessions do not,
-//! and their answers are those of the same statements in one call of the serial stage.
+//! Interactive transactions that define tables, a statement at a time. They see their own definitions; other sessions
+//! do not. Their answers are those of the same statements in one call of the serial stage.
 
 use crate::common::{Fresh, copy_in, execute, query, run};
 use sardonyx_base::random::Random;
@@ -128,8 +128,8 @@ fn statement(random: &mut Random, savepoints: &mut u64) -> String {
     }
 }
 
-/// Runs a transaction a statement at a time, others' statements between, and the same in the stage behind the others'.
-/// Returns how the transaction ended, and whether it was then installed.
+/// Runs a transaction a statement at a time, with others' statements between, and the same in the stage after the
+/// others'. Returns the end of the transaction, and true if it was then installed.
 fn compare(seed: u64, with_others: bool) -> String {
     let mut random = Random::new(seed);
     let (fresh, judge) = (begun(), begun());
@@ -185,7 +185,8 @@ fn compare(seed: u64, with_others: bool) -> String {
         assert!(with_others, "seed {seed}: nothing has changed meanwhile");
         return committed;
     }
-    // A session with tables that a commit empties has its transactions in the stage: each statement runs the earlier ones again.
+    // A session with tables that a commit empties has its transactions in the stage: each statement repeats the earlier
+    // ones.
     let mut judging = judge.session();
     run(
         &mut judging,
@@ -196,7 +197,7 @@ fn compare(seed: u64, with_others: bool) -> String {
         .iter()
         .map(|text| answer(&mut judging, text))
         .collect();
-    // One that is rolled back may have read what is no more.
+    // A transaction that is rolled back may have read rows that have changed since.
     if !with_others || committed == "COMMIT" {
         assert_eq!(answers, judged, "seed {seed}: {texts:#?}");
     }
@@ -491,8 +492,8 @@ fn a_definition_that_copies_a_large_table_goes_on_in_the_stage() {
     );
 }
 
-/// A transaction that is too long to run again commits what it can make itself. Otherwise it learns that at once, and not as a
-/// conflict that another attempt would end.
+/// A transaction that is too long to run again commits the tables that it made itself. Otherwise it fails at once, and
+/// not with a conflict that another attempt would end.
 #[test]
 fn a_long_transaction_commits_its_tables_and_changes_none_of_others() {
     let fresh = begun();

@@ -1,5 +1,4 @@
-//! Rows that a program inserts without SQL, into tables that SQL made: what is stored, and what is refused, is the same as
-//! by `INSERT`.
+//! Rows that a program inserts without SQL, into tables of SQL: they are stored or refused as by `INSERT`.
 
 use crate::common::{Fresh, run};
 use sardonyx::schema::{Declared, DeclaredDefault, Schema, Type, Value};
@@ -190,7 +189,7 @@ fn what_a_program_declares_is_shown_and_kept_by_sql() {
         assert_eq!(long.expect_err("it is too long").code, "22001");
         let null = run(&mut fresh.session(), "insert into t values (1, null)");
         assert_eq!(null.expect_err("it is null").code, "23502");
-        // Notes of the table, which say nothing of the column.
+        // The table has notes, but none of the column.
         run(
             &mut fresh.session(),
             "comment on table t is 'a program made it'",
@@ -209,7 +208,7 @@ fn a_database_that_was_made_before_is_told_what_its_columns_are_declared() {
     let mut fresh = Fresh::new();
     let made = "create table t (id int primary key, short varchar(3), n serial)";
     run(&mut fresh.session(), made).expect("it is created");
-    // As it was stored by programs that knew of no declared types.
+    // Older programs stored such rows, without declared types.
     fresh
         .database
         .tables()

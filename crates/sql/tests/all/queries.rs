@@ -1,6 +1,6 @@
-//! Random queries over small tables, against an evaluator that knows no better way than nested loops: joins of all kinds,
-//! subqueries that ask for outer columns, set operations, groups, window functions, nulls everywhere. Each is run on a snapshot, and inside
-//! of a transaction that wrote.
+//! Random queries over small tables, against an evaluator that only knows nested loops. They have joins of all kinds,
+//! subqueries with outer columns, set operations, groups, window functions, and nulls everywhere. Each is run on a
+//! snapshot, and inside a transaction that wrote.
 
 mod evaluated;
 mod joins;

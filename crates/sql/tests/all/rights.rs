@@ -1,4 +1,4 @@
-//! Rights with single tables: each part of a statement in which a table can stand asks for them.
+//! Rights with single tables: each part of a statement that can name a table is checked.
 
 use crate::common::{Fresh, query, run};
 use sardonyx_sql::{Access, Rights, Session, SessionOptions};
@@ -111,7 +111,7 @@ fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
         "create index i on own (v); alter table own add column w int; truncate own; drop table own",
     )
     .unwrap();
-    // The right is with the name, whether there is a table of it or not.
+    // The right belongs to the name, also without a table.
     run(&mut ada, "create table own (id int primary key)").unwrap();
     let mut root = fresh.session();
     assert_eq!(query(&mut root, "select v from shown").unwrap(), ["s"]);
@@ -207,7 +207,7 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
         &mut reader,
         "copy (select setval('open_id_seq', 1)) to stdout",
     );
-    // Who may change every table but one calls procedures, with arguments that are its own.
+    // A user with the right to change every table but one calls procedures; the arguments need its own rights.
     let mut cy = Session::new(
         fresh.database.clone(),
         SessionOptions {
@@ -265,7 +265,7 @@ fn a_procedure_does_what_its_caller_may_not() {
     let procedure = "create procedure raise_it() begin atomic update hidden set v = v || '!'; end";
     run(&mut fresh.session(), procedure).unwrap();
     refused(&mut user(&fresh, Access::Read), "call raise_it()");
-    // Nor by a name that stands for it: what is run is asked for its right, whatever names it.
+    // The right is checked also if another name runs the procedure.
     let mut nobody = user(&fresh, Access::Nothing);
     let prepared = run(&mut nobody, "prepare p as call raise_it(); execute p");
     assert_eq!(prepared.unwrap_err().code, "42601");

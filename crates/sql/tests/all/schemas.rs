@@ -1,4 +1,4 @@
-//! Schemas and temporary tables as programs without SQL, users with few rights, and openings after a crash meet them.
+//! Schemas and temporary tables for programs without SQL, for users with few rights, and at openings after a crash.
 
 use crate::common::{Fresh, lines, query, run};
 use sardonyx::Tables;
@@ -98,7 +98,7 @@ fn a_path_that_changes_has_prepared_statements_read_other_tables() {
     assert_eq!(rows(&mut session, "execute read"), ["of a"]);
     run(&mut session, "set search_path to b").unwrap();
     assert_eq!(rows(&mut session, "execute read"), ["of b"]);
-    // Statements of one text are run with what those before them set.
+    // Statements of one text run with the settings of those before them.
     let done = run(&mut session, "set search_path to a; select v from t").unwrap();
     assert_eq!(lines(done.last().unwrap()), ["of a"]);
     // An open transaction runs its statements again, each with its own path.
@@ -220,7 +220,7 @@ fn temporary_tables_of_a_process_that_ended_are_dropped_at_the_next_opening() {
     assert!(rows(&mut session, "select other from passing").is_empty());
 }
 
-/// A user who may do everything, but nothing with one table.
+/// A user with all rights, but none on one table.
 fn all_but(fresh: &Fresh, table: &str) -> Session {
     let options = SessionOptions {
         user: "ada".into(),

@@ -1,4 +1,4 @@
-//! Scripts: statements and what they are to give, in text files. Blocks are separated by empty lines:
+//! Scripts: statements and their expected results, in text files. Blocks are separated by empty lines:
 //!
 //! ```text
 //! statement ok | TAG | error CODE
@@ -123,7 +123,7 @@ impl Script<'_> {
     }
 }
 
-/// An error as a client is told it, line by line.
+/// An error's fields, as a client gets them, line by line.
 fn told(error: &SqlError) -> Vec<String> {
     let fields = [
         ("DETAIL", &error.detail),

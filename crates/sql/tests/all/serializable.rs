@@ -1,7 +1,7 @@
 //! Interactive transactions of several sessions, interleaved at random by a seed. The committed ones are then run one
-//! after the other on a fresh database: those that changed something in the order of their commits, the others at a place
-//! between their first statement and their commit. Each must be told what it was told, and the tables must end the same.
-//! That is what serializable means.
+//! after the other on a fresh database. Those that changed rows run in the order of their commits, the others at a
+//! place between their first statement and their commit. Each must get the same answers, and the tables must end the
+//! same. That is the meaning of serializable.
 
 use crate::common::{Fresh, lines, query, run};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use sardonyx_sql::{Complete, Session, TransactionStatus, code};
 
 const KEYS: i64 = 4;
 
-/// What a session may say in a transaction.
+/// A command of a session in a transaction.
 #[derive(Clone, Debug)]
 enum Say {
     Statement(String),
@@ -62,7 +62,7 @@ fn says() -> impl Strategy<Value = Say> {
     ]
 }
 
-/// A statement, with what was told: of one that failed, the code.
+/// A statement with its answer; of one that failed, the code.
 #[derive(Clone, PartialEq, Debug)]
 struct Told {
     text: String,
@@ -82,7 +82,7 @@ fn told(text: &str, done: &[Complete]) -> Told {
     Told {
         text: text.to_string(),
         tags: done.iter().map(|one| one.tag.to_string()).collect(),
-        // Without an order rows may come in any.
+        // Without an order, rows have any.
         lines: done
             .iter()
             .map(|one| {
@@ -94,17 +94,17 @@ fn told(text: &str, done: &[Complete]) -> Told {
     }
 }
 
-/// A session with what its transaction was told.
+/// A session with the answers of its transaction.
 struct Talker {
     session: Session,
     history: Vec<Told>,
     has_savepoint: bool,
-    /// How many that wrote had committed at its first statement.
+    /// The number of writers that had committed at its first statement.
     first: Option<usize>,
     wrote: bool,
 }
 
-/// A committed transaction. One that changed nothing stands behind so many that did, at least and at most.
+/// A committed transaction. One that changed nothing comes after at least `first` writers and at most `last`.
 struct Committed {
     first: usize,
     last: usize,
@@ -113,7 +113,7 @@ struct Committed {
 }
 
 impl Talker {
-    /// Says something, when so many that wrote have committed. Returns the transaction, if it committed.
+    /// Runs a command, when `writers` writers have committed. Returns the transaction, if it committed.
     fn say(&mut self, say: &Say, writers: usize) -> Option<Committed> {
         if self.session.status() == TransactionStatus::Idle {
             run(&mut self.session, "begin").expect("it begins");
@@ -138,7 +138,7 @@ impl Talker {
             Say::BackToSavepoint => {
                 let result = run(&mut self.session, "rollback to s");
                 assert_eq!(result.is_ok(), self.has_savepoint);
-                // What was told since stays told: the client may act upon it.
+                // Earlier answers stay: the client may act upon them.
                 if let Ok(done) = result {
                     self.history.push(told("rollback to s", &done));
                 }
@@ -187,7 +187,7 @@ impl Talker {
                     error.code
                 );
                 assert_eq!(self.session.status(), TransactionStatus::Failed);
-                // These two say nothing of the tables: the statement was not run.
+                // These two codes are independent of the tables: the statement was not run.
                 let is_of_others = [code::SERIALIZATION_FAILURE, code::FAILED_TRANSACTION];
                 if !is_of_others.contains(&error.code) {
                     self.wrote |= writes;
@@ -214,7 +214,7 @@ fn end_of(fresh: &Fresh) -> Vec<String> {
     query(&mut fresh.session(), "select * from t order by id").expect("it is read")
 }
 
-/// Runs a transaction again, and ends it. What is told otherwise is the error.
+/// Runs a transaction again, and ends it. A different answer is the error.
 fn again(session: &mut Session, transaction: &Committed, end: &str) -> Result<(), String> {
     run(session, "begin").expect("it begins");
     let mut differs = None;

@@ -1,5 +1,5 @@
-//! Results that are read in portions: from a table as it stands, in the order of an index with many equal keys, forward
-//! and backward, with conditions and limits. They are of one state, whatever happens meanwhile.
+//! Results that are read in portions: from a table in its own order, in the order of an index with many equal keys,
+//! forward and backward, with conditions and limits. They are of one state, whatever happens meanwhile.
 
 use crate::common::{Fresh, drain, run, wait};
 use sardonyx_sql::{Complete, Outcome, Session, Step, Value};

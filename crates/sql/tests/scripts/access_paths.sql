@@ -120,7 +120,7 @@ select min(v), max(v), count(*) from a where v > 20
 ----
 30|50|3
 
-# The next page of what an index of two columns orders begins where the last one ended.
+# The next page in the order of an index of two columns begins at the end of the last one.
 
 statement ok
 create table pages(a int, b int, primary key (a, b))

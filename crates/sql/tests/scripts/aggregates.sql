@@ -1,4 +1,4 @@
-# To which query an aggregate belongs, and where none may stand: the answers are those of PostgreSQL 15.
+# The query to which an aggregate belongs, and the places where none is allowed: the answers are those of PostgreSQL 15.
 
 statement CREATE TABLE
 create table t (a int primary key, g int)

@@ -46,7 +46,7 @@ SELECT * FROM b ORDER BY id
 1|ok|NULL
 2|sad|1
 
-# What a block did before its error is undone; the numbers of the sequence stay drawn.
+# A block is undone before its error is handled; the numbers of the sequence stay drawn.
 
 statement ok
 DO $$ BEGIN

@@ -1,4 +1,4 @@
-# Tables of the catalogue have PostgreSQL 15's columns, with its values where they follow from what is there.
+# Tables of the catalogue have PostgreSQL 15's columns, with its values where they follow from the objects.
 
 query
 SELECT typname, oid, typnamespace, typowner, typlen, typbyval, typtype, typcategory, typispreferred, typisdefined, typdelim, typrelid, typsubscript::oid, typelem, typinput::oid, typoutput::oid, typreceive::oid, typsend::oid, typmodin::oid, typmodout::oid, typanalyze::oid, typalign, typstorage, typnotnull, typbasetype, typtypmod, typndims, typcollation, typdefaultbin, typdefault, typacl FROM pg_type WHERE typname IN ('bool','bytea','char','name','int8','int2','int2vector','int4','text','oid','oidvector','float4','float8','unknown','bpchar','varchar','date','time','timestamp','timestamptz','numeric','regclass','void','uuid','_bool','_int4','_text','_varchar','_timestamp','_numeric','_name','_float8') ORDER BY oid

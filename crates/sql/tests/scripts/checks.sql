@@ -89,7 +89,7 @@ INSERT INTO forms (f) VALUES (1000)
 statement error 23514
 INSERT INTO forms (c) VALUES ('y')
 
-# What cannot be computed says so.
+# A condition that cannot be computed is an error.
 
 statement ok
 CREATE TABLE parts (whole int, part int, CHECK (whole / part > 1))
@@ -105,7 +105,7 @@ INSERT INTO parts VALUES (1, 1)
 statement ok
 INSERT INTO parts VALUES (2, 1), (1, NULL)
 
-# What no condition has.
+# Parts that are not allowed in a condition.
 
 statement error 0A000
 CREATE TABLE u (a int CHECK (a IN (SELECT b FROM t)))

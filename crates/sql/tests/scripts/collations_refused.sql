@@ -1,4 +1,4 @@
-# What a collation of ICU does not go with is refused by its name.
+# Features that do not support a collation of ICU refuse it by its name.
 
 statement ok
 CREATE TABLE t (id int PRIMARY KEY, name text COLLATE "sv-x-icu", plain text)

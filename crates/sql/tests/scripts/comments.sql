@@ -1,4 +1,4 @@
-# COMMENT ON is stored with what it is about, shown by the catalogue, and gone with it.
+# COMMENT ON is stored with its object, shown by the catalogue, and dropped with the object.
 
 statement ok
 CREATE TABLE t (id int CONSTRAINT t_pk PRIMARY KEY, v text CHECK (v <> ''), n int, k int UNIQUE)
@@ -90,7 +90,7 @@ SELECT count(*) FROM pg_description WHERE description IN ('the table''s', 'a col
 ----
 0
 
-# What is dropped takes its comments along.
+# A dropped object takes its comments along.
 
 statement ok
 DROP INDEX t_v_idx; ALTER TABLE u DROP CONSTRAINT t_v_check; DROP SEQUENCE s

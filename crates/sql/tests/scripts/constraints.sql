@@ -1,4 +1,4 @@
-# What constraints say when they are violated, in PostgreSQL's words, and when they are checked: at the statement's end.
+# Errors of violated constraints, in PostgreSQL's words, and the time of their checks: the statement's end.
 
 statement ok
 CREATE TABLE customer (id int PRIMARY KEY, email text UNIQUE, amount int CHECK (amount > 0), low int, high int, CHECK (low < high), CHECK (low > -5), code varchar(3) NOT NULL DEFAULT 'x')
@@ -298,7 +298,7 @@ INSERT INTO tree VALUES (7, 7)
 statement ok
 DELETE FROM tree
 
-# The same with ON DELETE RESTRICT: the rows that refer are gone at the statement's end.
+# The same with ON DELETE RESTRICT: the statement has deleted the rows that refer at its end.
 
 statement ok
 CREATE TABLE strict (id int PRIMARY KEY, parent int REFERENCES strict ON DELETE RESTRICT ON UPDATE RESTRICT)

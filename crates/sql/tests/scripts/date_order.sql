@@ -131,7 +131,7 @@ select date_trunc('hours', timestamp '2024-01-01 10:11:12.345678'), date_trunc('
 ----
 2024-01-01 10:00:00|2024-01-01 10:11:12.345|2001-01-01 00:00:00
 
-# What is kept means the dates of the session that declared it.
+# Kept expressions mean the dates of the session that declared them.
 statement ok
 set datestyle = 'ISO, DMY'
 

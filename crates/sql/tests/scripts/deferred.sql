@@ -98,7 +98,7 @@ INSERT INTO parent VALUES (1)
 statement COMMIT
 COMMIT
 
-# What is not deferred is checked at the end of the statement, also in such a transaction.
+# Constraints that are not deferred are checked at the end of the statement, also in such a transaction.
 
 statement ok
 BEGIN
@@ -124,7 +124,7 @@ INSERT INTO child VALUES (4, 1, 1, 9)
 statement ok
 ROLLBACK
 
-# SET CONSTRAINTS … IMMEDIATE checks what was deferred, as if the statement were at its end.
+# SET CONSTRAINTS … IMMEDIATE runs the deferred checks, as if the statement were at its end.
 
 statement ok
 BEGIN
@@ -171,7 +171,7 @@ INSERT INTO child VALUES (3, 3)
 statement ok
 ROLLBACK
 
-# What a transaction says of constraints ends with it.
+# A transaction's SET CONSTRAINTS ends with it.
 
 statement ok
 BEGIN; SET CONSTRAINTS ALL IMMEDIATE; COMMIT
@@ -179,7 +179,7 @@ BEGIN; SET CONSTRAINTS ALL IMMEDIATE; COMMIT
 statement ok
 BEGIN; INSERT INTO child VALUES (3, 3); INSERT INTO parent VALUES (3); COMMIT
 
-# A savepoint takes back rows, and what was said of constraints.
+# A savepoint takes back rows, and SET CONSTRAINTS.
 
 statement ok
 BEGIN

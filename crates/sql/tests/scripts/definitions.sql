@@ -196,7 +196,7 @@ select * from papers order by body
 a|NULL
 b|NULL
 
-# What is made lasts.
+# Definitions are durable.
 
 reopen
 
@@ -212,7 +212,7 @@ insert into papers values (null)
 statement error 23505
 insert into parents (id, name) values (60, 'h')
 
-# Together they go, and what was made in a transaction that failed is not there.
+# They are dropped together, and definitions of a failed transaction do not exist.
 
 statement error 2BP01
 drop table parents

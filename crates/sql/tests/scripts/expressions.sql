@@ -121,7 +121,7 @@ begin; select now() = transaction_timestamp(); commit; select 1
 ----
 1
 
-# What is not there says so.
+# Errors of unsupported and invalid expressions.
 
 statement error 42601
 select from where
@@ -150,7 +150,7 @@ select to_regtype('integer'), to_regtype('int8'), to_regtype('nothing')
 ----
 23|20|NULL
 
-# Rows are compared from the left; what is null decides only where what stands before is equal.
+# Rows are compared from the left; a null decides only if all values before it are equal.
 
 query
 select (1, 'b') < (1, 'c'), (2, 'a') < (1, 'c'), (1, null) < (2, 'a'), (1, null) < (1, 'a'), (null, 1) >= (1, 1), (1, 2) <> (1, null), (1, 2) <> (2, null), (1, 2, 3) >= (1, 2, 3)

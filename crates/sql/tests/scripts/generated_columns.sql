@@ -253,7 +253,7 @@ SELECT id, a, b, d FROM refs ORDER BY id
 4|NULL|NULL|5
 30|3|6|31
 
-# What cannot be.
+# Columns that are refused.
 
 statement error 42601
 CREATE TABLE w (a int, b int DEFAULT 1 GENERATED ALWAYS AS (a) STORED)

@@ -1,4 +1,4 @@
-# Columns whose numbers are drawn: what an identity says of them.
+# Columns whose numbers are drawn: the options of an identity.
 
 statement ok
 CREATE TABLE a (id int GENERATED ALWAYS AS IDENTITY (START WITH 100 INCREMENT BY 10), v text)

@@ -1,4 +1,4 @@
-# Partial indexes, indexes on expressions, INCLUDE: unique ones, ON CONFLICT, what the catalogue says of them.
+# Partial indexes, indexes on expressions, INCLUDE: unique ones, ON CONFLICT, their rows in the catalogue.
 
 statement ok
 CREATE TABLE users (id int PRIMARY KEY, email text, age int, deleted timestamp, note text)
@@ -194,7 +194,7 @@ SELECT id, email, age, note FROM users WHERE id >= 7
 ----
 7|A@X.ORG|99|seven
 
-# The expression stands as it is written, quotes and all.
+# The expression is kept as it is written, quotes and all.
 
 statement ok
 CREATE TABLE quoted (id int PRIMARY KEY, "a""b" text)
@@ -226,7 +226,7 @@ INSERT INTO quoted VALUES (4, 'x') ON CONFLICT (replace("a""b", '''''', '')) DO 
 ----
 there is no unique or exclusion constraint matching the ON CONFLICT specification
 
-# What depends on the session's time zone is not immutable.
+# An expression that depends on the session's time zone is not immutable.
 
 statement ok
 CREATE TABLE moments (at timestamptz, plain timestamp)
@@ -321,7 +321,7 @@ index "pairs_d" does not exist
 statement ok
 INSERT INTO pairs VALUES (null, null), (null, 5), (null, 5)
 
-# What no index has.
+# Parts that are not allowed in an index.
 
 statement error 42P17
 CREATE INDEX ON users ((random() + id))
@@ -522,7 +522,7 @@ a|t
 statement error 23505
 INSERT INTO codes VALUES ('b', true)
 
-# What finds rows: written as in the index, with its condition in the query, and something besides.
+# Queries that use an index: written as in the index, with its condition in the query, and others.
 
 query
 EXPLAIN SELECT * FROM codes WHERE code = 'a' AND live

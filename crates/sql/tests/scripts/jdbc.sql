@@ -1,4 +1,4 @@
-# What JDBC's driver (42.7.4) sends for the metadata of tables, and what PostgreSQL answers.
+# The queries of JDBC's driver (42.7.4) for the metadata of tables, and PostgreSQL's answers.
 
 statement ok
 create table teams (id serial primary key, name varchar(40) not null unique, founded date default '2020-01-01', budget numeric(12,2) default 0.00)

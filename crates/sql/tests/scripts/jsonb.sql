@@ -1,4 +1,4 @@
-# JSON as columns and values: operators, parts, what it is compared by.
+# JSON as columns and values: operators, parts, comparison.
 
 query
 SELECT '{"b":1,"a":{"x":[1,2.50,1e2]},"b":"\u00e9\n"}'::jsonb, '-0'::jsonb, '[ ]'::jsonb, '"x"'::jsonb, 'null'::jsonb, ' true '::jsonb

@@ -1,4 +1,4 @@
-# Literals of moments in what is kept: they are those of the session that declares it, as PostgreSQL has them.
+# Literals of moments in kept expressions: they are those of the session that declares it, as in PostgreSQL.
 statement ok
 set time zone 'Europe/Berlin'
 

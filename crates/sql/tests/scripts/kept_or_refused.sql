@@ -455,7 +455,7 @@ select extract(epoch from time '13:14:15.5'), extract(julian from date '2024-02-
 statement error 42809
 select 1 = any (1)
 
-# Errors of syntax have PostgreSQL's words, and what the parser expected.
+# Errors of syntax have PostgreSQL's words, and the words that the parser expected.
 
 statement error 42601
 selec 1

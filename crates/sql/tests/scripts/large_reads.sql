@@ -1,5 +1,6 @@
-# What makes reads of many rows fast is to be seen by nobody: values of correlated queries found by a hash, joins in the
-# order of the tables' sizes, conditions said once, days compared as days. All answers are PostgreSQL's.
+# The optimisations of reads of many rows do not change answers, which are PostgreSQL's. Values of correlated queries
+# are found by a hash, and joins are in the order of the tables' sizes. Common conditions are tested once, and days are
+# compared as days.
 
 statement ok
 create table part (id int primary key, brand char(10) not null, size int, name varchar(30) not null)
@@ -19,7 +20,7 @@ insert into line select i, nullif(i * 7 % 320, 13), (i % 50)::numeric + 0.25, (i
 statement ok
 insert into small select i, 'small ' || i from generate_series(0, 6) s(i)
 
-# Values of groups, by a hash; of a part without lines, or of a null, what no rows give.
+# Values of groups, by a hash; for a part without lines, or for a null, the result of no rows.
 
 query
 select sum(price) / 7.0 from line, part where part.id = line.part and brand = 'Brand#3' and quantity < (select 0.5 * avg(quantity) from line l where l.part = part.id)
@@ -80,7 +81,7 @@ select k, (select sum(k) from small s where s.k = v.k::float8) from (values (1),
 9|NULL
 NULL|NULL
 
-# Of a group for which nobody asks a value may be one that cannot be computed.
+# A group that no row asks for may have a value that cannot be computed.
 
 query
 select x, (select 1 / (sum(k) - 3) from small where k = x) from (values (1), (2), (4), (5), (6), (8)) v(x)
@@ -95,7 +96,7 @@ select x, (select 1 / (sum(k) - 3) from small where k = x) from (values (1), (2)
 statement error 22012
 select x, (select 1 / (sum(k) - 3) from small where k = x) from (values (1), (2), (4), (5), (3), (8)) v(x)
 
-# HAVING, LIMIT and what compares with less are as they stand.
+# HAVING, LIMIT and comparisons with less are not rewritten.
 
 query
 select x, (select sum(k) from small where k = x having count(*) > 0), (select sum(k) from small where k < x), (select sum(k) from small where k = x limit 0) from (values (1), (2), (4), (5), (6), (8)) v(x)
@@ -208,7 +209,7 @@ select count(*) from line l, small s, part p where p.id = l.part and l.id % 1000
 ----
 18
 
-# What all conditions of which one is to hold say is said once; what they say of one table holds of that.
+# A condition in all alternatives is tested once; conditions on one table are tested on that table.
 
 query
 select sum(price) from line, part where (part.id = line.part and brand = 'Brand#1' and quantity between 1 and 11 and size < 6) or (part.id = line.part and brand = 'Brand#2' and quantity between 10 and 20 and size < 8) or (part.id = line.part and brand = 'Brand#3' and quantity between 20 and 30)

@@ -1,4 +1,4 @@
-# Lists of values find rows by keys and indexes, and give what a look at all rows gives.
+# Lists of values find rows by keys and indexes, with the answers of a scan.
 
 statement ok
 create table p (id int primary key, g int, h text, v bigint, n numeric(10,2), f float8, d date, u bool)

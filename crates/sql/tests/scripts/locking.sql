@@ -1,4 +1,4 @@
-# FOR UPDATE and FOR SHARE lock nothing; the tables that they name, and the queries behind which they stand, are checked.
+# FOR UPDATE and FOR SHARE lock nothing; the tables that they name, and the queries that they follow, are checked.
 
 statement ok
 create table t (a int primary key, b int)

@@ -1,4 +1,4 @@
-# VACUUM, ANALYZE and REINDEX do nothing to what they name, which must be there.
+# VACUUM, ANALYZE and REINDEX have no effect on the named objects, which must exist.
 
 statement ok
 create table t (a int primary key, b text)

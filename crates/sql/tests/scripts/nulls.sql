@@ -1,4 +1,4 @@
-# DROP NOT NULL of columns that were made with it, and DROP COLUMN with what names the column.
+# DROP NOT NULL of columns that were made with it, and DROP COLUMN with objects that name the column.
 
 statement ok
 CREATE TABLE kind (id int PRIMARY KEY, label text UNIQUE NOT NULL)

@@ -1,4 +1,4 @@
-# What pgbench -i sends.
+# The statements of pgbench -i.
 
 statement ok
 drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers

@@ -1,4 +1,4 @@
-# PREPARE takes statements on rows only: what it keeps is never another EXECUTE, nor the end of a transaction.
+# PREPARE takes statements on rows only: it never keeps another EXECUTE, or the end of a transaction.
 
 statement ok
 create table t (id int primary key, v int)
@@ -61,7 +61,7 @@ prepare d as with two as (select 2 as n) insert into t select n, n from two
 statement INSERT 0 1
 execute d
 
-# What is prepared keeps its columns; where they change, it is prepared again.
+# A prepared statement keeps its columns; if they change, the client prepares it again.
 
 statement ok
 prepare e as select * from t

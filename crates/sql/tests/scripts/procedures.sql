@@ -42,7 +42,7 @@ call look(2)
 statement error 0A000
 create procedure rows_of_a_cursor() language sql as 'fetch 1 from c'
 
-# Among other statements, behind a comment, and with what the same text has made.
+# Among other statements, behind a comment, and with objects that the same text has made.
 
 statement ok
 create table steps (n int); create procedure step(n int) language sql as $$ insert into steps values (n); insert into steps values (n + 1) $$; call step(1)

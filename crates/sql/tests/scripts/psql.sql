@@ -1,4 +1,4 @@
-# What psql 15 sends for its commands, as `psql -E` shows it.
+# The queries of psql 15 for its commands, as `psql -E` shows them.
 
 statement ok
 create table customers (id int primary key, name varchar(30) not null unique)

@@ -39,7 +39,7 @@ with recursive tree as (select id, name, 0 as depth, name as path from folders w
 5|2|root/usr/lib
 6|3|root/usr/lib/x
 
-# What is there already does not come again: a cycle ends.
+# A row that was found before is not found again: a cycle ends.
 statement ok
 create table edges (a int, b int, primary key (a, b))
 
@@ -100,7 +100,7 @@ select * from (with recursive t(n) as (select 1 union all select n * 2 from t wh
 32
 64
 
-# What is changed by it.
+# A statement that changes rows by it.
 query
 with recursive below as (select id from folders where id = 5 union all select f.id from folders f join below on f.parent = below.id) delete from folders using below where folders.id = below.id returning folders.name
 ----

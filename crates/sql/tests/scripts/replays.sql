@@ -1,4 +1,4 @@
-# What an open transaction did is run again as it ran before: under the parameters that its session had then.
+# An open transaction is run again with the parameters that its session had in the first run.
 
 statement ok
 create table l (id int primary key, who text)
@@ -45,7 +45,7 @@ show app.user
 ----
 carol
 
-# And with what it had drawn from sequences.
+# And with the numbers that it had drawn from sequences.
 
 statement ok
 create sequence s
@@ -89,7 +89,7 @@ select currval('s'), lastval()
 ----
 2|2
 
-# How long a statement took is told, and is no reason to refuse the commit.
+# The time of a statement is a part of its answer, and is no reason to refuse the commit.
 
 statement ok
 begin
@@ -108,7 +108,7 @@ select who from l where id = 1
 ----
 x
 
-# What was told since a savepoint to which the client goes back is told all the same: it is compared, and undone.
+# Answers since a savepoint to which the client goes back are compared, and undone.
 
 statement ok
 create table v (id int primary key, v int)
@@ -148,7 +148,7 @@ select v from v where id = 1
 ----
 50
 
-# It is told together with what goes back, and with what commits.
+# Its answer is sent together with the rollback, and with the commit.
 
 statement ok
 begin; savepoint s
@@ -171,7 +171,7 @@ update v set v = 70 where id = 1; commit
 statement ROLLBACK
 rollback
 
-# The place that a savepoint marks moves behind what was undone; those within each other are undone within each other.
+# The place that a savepoint marks moves behind undone statements; nested ones are undone within each other.
 
 statement ok
 begin
@@ -285,7 +285,7 @@ update v set v = 0 where id = 3
 statement COMMIT
 commit
 
-# And all that is what the log has.
+# And the log has nothing else.
 
 reopen
 

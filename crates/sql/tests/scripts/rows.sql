@@ -41,7 +41,7 @@ select * from accounts
 ----
 1|Ada|105|y
 
-# What cannot be stored leaves nothing half done.
+# A statement with a row that cannot be stored changes nothing.
 
 statement error 23505
 insert into accounts values (5, 'a', 1, null), (1, 'b', 1, null)

@@ -162,7 +162,7 @@ select * from app.nosuch
 ----
 relation "app.nosuch" does not exist
 
-# Where a session looks.
+# The search path.
 
 query
 show search_path
@@ -352,7 +352,7 @@ select column_default from information_schema.columns where table_schema = 'app'
 ----
 nextval('app.t_id_seq'::regclass)
 
-# What the catalogue has.
+# The rows of the catalogue.
 
 query
 select n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid), c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('app', 'Odd One', 'public') order by 1, 2
@@ -552,7 +552,7 @@ select obj_description(oid, 'pg_namespace') from pg_namespace where nspname = 's
 ----
 of the application
 
-# What goes with a schema.
+# Objects that are dropped with a schema.
 
 statement error 2BP01
 drop schema store
@@ -616,7 +616,7 @@ select nspname from pg_namespace where nspname not like 'pg_%' order by 1
 information_schema
 public
 
-# A default's sequence is the one that was found when it was declared, whatever the path of who inserts is.
+# A default's sequence is the one that was found when it was declared, on any path of the inserting session.
 
 statement CREATE SCHEMA
 create schema counts

@@ -12,7 +12,7 @@ insert into s (id, x) values (100, 'c') returning id, g
 ----
 100|3
 
-# What is drawn is gone, also of a transaction that is undone.
+# A drawn number is used up, also if its transaction is undone.
 
 statement ok
 begin
@@ -35,7 +35,7 @@ insert into s (x) values ('f') returning id
 ----
 5
 
-# What was told is what is committed, also where others draw meanwhile.
+# The numbers in the answers are the committed ones, also if others draw meanwhile.
 
 session a
 
@@ -95,7 +95,7 @@ select nextval('steps') > 45, nextval('s_id_seq') > 7
 ----
 t|t
 
-# Who drops it and thinks again has dropped nothing.
+# A transaction that drops a sequence and is rolled back has dropped nothing.
 
 statement ok
 begin; drop table s; rollback
@@ -189,7 +189,7 @@ select v from put order by v
 101
 102
 
-# What a transaction set is not set again when it is run again: others may have drawn since.
+# A transaction that set a number does not set it again when it is run again: others may have drawn since.
 
 session a
 
@@ -237,7 +237,7 @@ select nextval('z')
 ----
 105
 
-# Nor when the statement that set it failed, and was gone back behind.
+# Nor if the statement that set it failed, and was rolled back.
 
 session a
 

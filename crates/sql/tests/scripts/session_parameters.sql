@@ -110,7 +110,7 @@ channel
 statement UNLISTEN
 unlisten *
 
-# What is set until the transaction's end is as before then, of names of a program's own, too.
+# Settings until the transaction's end are restored then, also those with a program's own names.
 
 statement ok
 set app.kept = 'before'
@@ -152,7 +152,7 @@ select current_setting('app.tenant', true) is null
 ----
 t
 
-# What is set for good afterwards stays.
+# A later setting for good stays.
 
 statement ok
 begin; set local statement_timeout = '5min'; set statement_timeout = '7min'; set local app.kept = 'y'; set app.kept = 'z'; commit
@@ -194,7 +194,7 @@ select current_setting('statement_timeout'), current_setting('app.kept')
 ----
 0|z
 
-# Without BEGIN the end is that of what was sent together.
+# Without BEGIN the end is that of the flight.
 
 statement ok
 set local app.kept = 'short'
@@ -214,7 +214,7 @@ show app.kept
 ----
 z
 
-# What a statement sets stays set, wherever it is run.
+# A setting by a statement stays, however the statement runs.
 
 statement ok
 create table many (id int primary key)
@@ -251,7 +251,7 @@ show app.seen
 ----
 b
 
-# What was drawn is known in procedures and defaults, too.
+# The session's last numbers are known in procedures and defaults, too.
 
 statement ok
 create sequence numbers
@@ -354,7 +354,7 @@ on
 statement ok
 reset all
 
-# What a session drew is forgotten.
+# The session's last numbers are forgotten.
 
 statement ok
 create sequence s; select nextval('s')

@@ -1,5 +1,5 @@
 
-# ON DELETE SET NULL and SET DEFAULT: what becomes of rows whose row is deleted.
+# ON DELETE SET NULL and SET DEFAULT: changes of rows whose referenced row is deleted.
 
 statement ok
 CREATE TABLE parent (id int PRIMARY KEY, code text UNIQUE)
@@ -112,7 +112,7 @@ SELECT * FROM tested ORDER BY id
 1|2
 2|NULL
 
-# A tree: what hangs on a row that goes hangs on nothing.
+# A tree: the children of a deleted row have no parent.
 
 statement ok
 CREATE TABLE tree (id int PRIMARY KEY, up int REFERENCES tree ON DELETE SET NULL)

@@ -1,4 +1,4 @@
-# The first rows in order, and joins by hash: of all kinds, with nulls, numbers of different types, and columns that nobody reads.
+# The first rows in order, and joins by hash: of all kinds, with nulls, numbers of different types, and unread columns.
 
 statement ok
 create table s (id int primary key, a int, b text)

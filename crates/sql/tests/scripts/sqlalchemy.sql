@@ -1,4 +1,4 @@
-# What SQLAlchemy 2.1 sends for its inspector, with the parameters in their places.
+# The queries of SQLAlchemy 2.1's inspector, with the parameters in their places.
 
 statement ok
 create table customers (id int primary key, name varchar(30) not null unique)
@@ -98,7 +98,7 @@ SELECT pg_catalog.pg_class.relname FROM pg_catalog.pg_class JOIN pg_catalog.pg_n
 orders_id_seq
 places_id_seq
 
-# Many rows at once, told in the order in which they were given.
+# Many rows at once, returned in the order of the statement.
 
 query
 INSERT INTO places (x) SELECT p0::VARCHAR FROM (VALUES ('a'::VARCHAR, 0), ('b'::VARCHAR, 1), ('c'::VARCHAR, 2)) AS imp_sen(p0, sen_counter) ORDER BY sen_counter RETURNING places.id, places.id AS id__1

@@ -1,4 +1,4 @@
-# Clauses that have no effect where they stand are refused, with the code that PostgreSQL 15 has.
+# Clauses without an effect in their place are refused, with PostgreSQL 15's code.
 
 statement ok
 CREATE TABLE t (a int PRIMARY KEY, b text, c int DEFAULT 3)
@@ -6,7 +6,7 @@ CREATE TABLE t (a int PRIMARY KEY, b text, c int DEFAULT 3)
 statement ok
 INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2)
 
-# What only aggregates and window functions take.
+# Clauses of aggregates and window functions only.
 
 statement error 42809
 SELECT lower('A') FILTER (WHERE true)
@@ -117,7 +117,7 @@ INSERT INTO t (t.a) VALUES (5)
 statement error 42804
 INSERT INTO t (b.x) VALUES (5)
 
-# There are no owners but whoever is connected.
+# The connected user is the only owner.
 
 statement error 42704
 ALTER TABLE t OWNER TO somebody
@@ -216,7 +216,7 @@ SHOW search_path
 statement ok
 RESET search_path
 
-# COMMENT ON says whole what it does not know.
+# COMMENT ON names the whole unsupported object.
 
 statement error 0A000
 COMMENT ON EVENT TRIGGER x IS 'y'

@@ -369,7 +369,7 @@ commit
 statement INSERT 0 1
 insert into parent values (1)
 
-# A view of a temporary view is temporary, and a commit drops it with what it reads.
+# A view of a temporary view is temporary, and a commit drops it with the view that it reads.
 
 statement CREATE VIEW
 create temp view tv as select 1 as a

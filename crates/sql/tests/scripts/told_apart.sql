@@ -1,4 +1,4 @@
-# Types whose values are told apart, and ordered, by keys of their own, or not at all. Answers are PostgreSQL 15's.
+# Types whose values are compared by keys of their own, or not at all. Answers are PostgreSQL 15's.
 
 statement error 42883
 SELECT DISTINCT j FROM (VALUES ('1'::json), ('1')) v(j)

@@ -36,7 +36,7 @@ select x from t where id = 1
 ----
 11
 
-# Who read what changed, and writes, cannot be serialized.
+# A transaction that read changed rows, and writes, cannot be serialized.
 
 statement ok
 begin
@@ -68,7 +68,7 @@ select x from t order by id
 12
 20
 
-# Nor can who finds out at the commit.
+# Nor can one that finds the change at its commit.
 
 statement ok
 begin
@@ -95,7 +95,7 @@ select x from t where id = 1
 ----
 112
 
-# What is not told is done again: nobody's change is lost.
+# Statements whose answers did not depend on the change are run again: no change is lost.
 
 statement ok
 begin
@@ -118,7 +118,7 @@ select x from t where id = 1
 ----
 213
 
-# Others do not see what is not committed; the transaction itself does.
+# Others do not see uncommitted changes; the transaction itself does.
 
 statement ok
 begin
@@ -201,7 +201,7 @@ select count(*) from t where id = 6
 ----
 0
 
-# Who only reads does not write.
+# A transaction that only reads does not write.
 
 statement ok
 begin read only

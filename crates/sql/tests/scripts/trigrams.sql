@@ -1,4 +1,5 @@
-# Similar texts (pg_trgm), texts without accents (unaccent), and what arrays have in common. The answers are those of PostgreSQL 15.
+# Similar texts (pg_trgm), texts without accents (unaccent), and the overlap of arrays. The answers are those of
+# PostgreSQL 15.
 
 statement ok
 CREATE EXTENSION IF NOT EXISTS pg_trgm

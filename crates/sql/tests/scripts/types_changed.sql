@@ -1,4 +1,5 @@
-# ALTER COLUMN … TYPE, with USING and without: every row gets a new value, and what names the column is checked again.
+# ALTER COLUMN … TYPE, with USING and without: every row gets a new value, and objects that name the column are checked
+# again.
 
 statement ok
 CREATE TABLE t (id int PRIMARY KEY, a int DEFAULT 5, b text UNIQUE, c varchar(20) NOT NULL DEFAULT 'x', d numeric(10,2), e timestamp, CHECK (a > 0))
@@ -83,7 +84,7 @@ SELECT * FROM t WHERE id = 4
 ----
 4|5|10|x|NULL|NULL
 
-# Narrower types: what does not fit is refused, and nothing has changed.
+# Narrower types: a value that does not fit is an error, and nothing has changed.
 
 statement ok
 ALTER TABLE t ALTER COLUMN a TYPE smallint

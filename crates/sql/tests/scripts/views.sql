@@ -52,7 +52,7 @@ select x from towns as t(x, y) where y = 1 order by x desc limit 1
 ----
 New York
 
-# What is asked of a view's rows goes into it.
+# Conditions on a view's rows go into its query.
 
 statement ok
 create view early as select id, name from people where born < '1900-01-01'
@@ -99,7 +99,7 @@ select * from everybody where id = 3
 ----
 3|Grace|New York|1906-12-09|6
 
-# What is not to be.
+# Views that are refused.
 
 statement error 42P07
 create view paid as select 1 as one
@@ -164,7 +164,7 @@ create or replace view early as select id from people
 statement error 2BP01
 create or replace view early as select id, name, city from early
 
-# What a view reads cannot go without it.
+# A table that a view reads cannot be dropped without it.
 
 statement error 2BP01
 drop table payments

@@ -1,4 +1,4 @@
-# Window functions. What they give is PostgreSQL's.
+# Window functions. Their values are PostgreSQL's.
 
 statement ok
 create table staff (id int primary key, name text, team text, pay numeric(8,2), age int, since date, rating float8)
@@ -110,7 +110,7 @@ query
 select row_number() over (), count(*) over (), sum(a) over (order by id) from nobody
 ----
 
-# Rows that nobody orders come in the window's order.
+# Rows without an order have the window's order.
 
 query
 select id, row_number() over (partition by team order by id desc) from staff
@@ -616,7 +616,7 @@ select id, a from nobody order by id
 7|2
 8|1
 
-# Where they may not stand, and what is wrong with them.
+# Places where they are not allowed, and their errors.
 
 statement error 42P20
 select id from staff where row_number() over () = 1
@@ -729,7 +729,7 @@ select nothing(id) over () from staff
 statement error 22003
 select sum(n) over (order by n rows between 1 preceding and current row) from (values (9e37::numeric), (9e37::numeric)) x(n)
 
-# What is not there says so.
+# Errors of unsupported clauses.
 
 statement error 0A000
 select rank() filter (where id > 1) over () from staff
@@ -753,7 +753,7 @@ Limit
               ->  Index Scan using staff_pkey on staff
                     Index Cond: (id > 3)
 
-# What they keep is counted.
+# Their rows are counted.
 
 statement error 53200
 select row_number() over () from generate_series(1, 10000000)

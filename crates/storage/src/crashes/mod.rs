@@ -1,10 +1,11 @@
-//! The crash world: lives of a database on the simulated disk, each of which may end by a crash of the machine, a kill, a
-//! failed sync or a full disk, and a judge that compares what recovery finds with what was submitted and acknowledged.
+//! The crash world: lives of a database on the simulated disk, and a judge. A life may end by a crash of the machine, a
+//! kill, a failed sync or a full disk. The judge compares the content after recovery with the submitted and the
+//! acknowledged changes.
 //!
 //! Each way of running transactions gives a [`Subject`]: it recovers a database, submits changes to it, and observes its
 //! content. The rest is the same for all, and is here once:
 //!
-//! - [`End`]: how a life ends, and what the next one finds;
+//! - [`End`]: the end of a life, and the state that the next one finds;
 //! - [`Walk`]: the steps of the disk at which a life ends, one after the other, until the end no longer comes;
 //! - [`History`]: the changes that were submitted, in order, and how many of them are acknowledged. It is the judge;
 //! - [`World`]: one subject, its disk and its history, through any number of lives.

@@ -470,8 +470,8 @@ impl Inner {
         }
     }
 
-    /// Makes the head of a child's first entry, which was set, and those of the others if they skip too many bytes or do not
-    /// tell it from the ones beside it.
+    /// Makes the head of a child's first entry, which was set. If the heads skip too many bytes, or are equal to those
+    /// beside them, makes the others, too.
     pub fn fit_one(&mut self, keys: &impl Keys, at: usize) {
         let count = self.count();
         if count < 2 || at == 0 || keys.is_exact() {

@@ -173,8 +173,8 @@ impl Pair {
         }
     }
 
-    /// Heads are those of the rows' keys behind bytes that all of them have in common, and the first entry below a node
-    /// is of the row of its entry in the node above.
+    /// Heads are those of the rows' keys, behind bytes that all of them have in common. The first entry below a node is
+    /// the row of the node's entry in the one above.
     fn check_below(&self, at: Address, height: u8, first: Option<Address>) {
         let nodes = self.store.bytes();
         let check_heads = |entries: &[Entry], skip: usize| {

@@ -1,4 +1,4 @@
-//! Few columns of a row set where they stand: a counter of a key, its value.
+//! Sets few columns of a row in place: a counter of a key, its value.
 //!
 //! A caller that knows a table's columns by their numbers sets one or two of a row. The general way makes a row of values,
 //! checks it, changes a copy of the row's fixed part and compares that word by word. Here a value is encoded once and
@@ -48,7 +48,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Sets a column that [stands alone](TableState::has_alone).
+    /// Sets a column [in place](TableState::has_alone).
     #[inline]
     fn set_column_at(
         &mut self,
@@ -101,7 +101,7 @@ impl TableState {
             && self.has_one_shape()
     }
 
-    /// True if a value that is not null can be set where the column stands: it is short, never null, and in no key.
+    /// True if a value that is not null can be set in place: it is short, never null, and in no key.
     #[inline]
     fn has_alone(&self, number: usize, value: ValueRef<'_>) -> bool {
         let Some(column) = self.schema.columns.get(number) else {

@@ -1,4 +1,4 @@
-//! Functions of arrays, and those that stand for operators of arrays.
+//! Functions of arrays, and of their operators.
 
 use super::definition::*;
 use crate::aggregate::key_of_row;
@@ -118,10 +118,10 @@ fn split(a: Arguments<'_>) -> Answer {
     Ok(a.given_text(0).map_or(Value::Null, of))
 }
 
-/// The most bytes of a series that is kept before its rows are given.
+/// The most bytes of a series, which is kept before its rows are given.
 const SERIES_BYTES_MAX: usize = 16 << 20;
 
-/// Appends a number to those of a series.
+/// Appends a number to a series.
 ///
 /// # Errors
 /// `53200` if it takes too much memory.
@@ -141,7 +141,7 @@ fn append(series: &mut String, number: &str) -> Result<(), SqlError> {
     }
 }
 
-/// That a series would not come to an end.
+/// The error of a series without an end.
 pub(crate) fn no_step() -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
 }
@@ -171,7 +171,7 @@ fn series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer
 fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
     let of = |at| decimal_of(a.value(at)).unwrap_or((1, 0));
     let (from, to, step) = (of(0), of(1), of(2));
-    // All are written with as many digits as the one that has the most; the first is as it is given.
+    // All numbers have the most digits of the three; the first is given unchanged.
     let scale = from.1.max(to.1).max(step.1);
     let units = |(units, digits): (i128, u8)| {
         let more = 10_i128.checked_pow(u32::from(scale - digits));
@@ -241,7 +241,7 @@ pub(crate) static MADE: Definition = Definition::new(
 )
 .on_null();
 
-/// An element by its subscripts, which stand behind the number of its type.
+/// An element by its subscripts, which follow the number of its type.
 pub(crate) static ELEMENT_AT: Definition = Definition::new(
     "array_subscript",
     &[ARRAY, INT4, INT4],
@@ -254,7 +254,7 @@ pub(crate) static ELEMENT_AT: Definition = Definition::new(
     "",
 );
 
-/// Elements between bounds: behind the array, for each bound whether it is given, and its number.
+/// Elements between bounds. After the array, each bound has a flag that it is given, and its number.
 pub(crate) static SLICE: Definition = Definition::new(
     "array_slice",
     &[ARRAY, BOOL, INT4],
@@ -287,7 +287,7 @@ pub(crate) static ORDINALS: Definition = Definition::new(
 )
 .rows();
 
-/// Bytes by which arrays are ordered and told apart; the number of the elements' type stands behind the array.
+/// Bytes that order arrays, and are equal for equal ones. The number of the elements' type follows the array.
 pub(crate) static KEY: Definition = Definition::new(
     "array_key",
     &[ARRAY, INT4],

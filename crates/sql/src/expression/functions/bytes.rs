@@ -33,7 +33,7 @@ fn bytes<'v>(a: Arguments<'v>, at: usize) -> &'v [u8] {
     }
 }
 
-/// Without some bytes at its ends.
+/// Removes the given bytes at the ends.
 fn trimmed(a: Arguments<'_>, is_before: bool, is_behind: bool) -> Value {
     let (mut of, cut) = (bytes(a, 0), bytes(a, 1));
     while let (true, [first, rest @ ..]) = (is_before, of)

@@ -115,7 +115,7 @@ pub(crate) static TABLE_NUMBER: Definition = Definition::new(
 )
 .stable();
 
-/// That a text names no table: what it says of the schema goes first.
+/// The error of a text that names no table: an unknown schema goes first.
 fn no_table(text: &str, with: &Environment<'_>) -> SqlError {
     let schema = name_in(text).ok().and_then(|(schema, _)| schema);
     if let (Some(schema), Some(reading)) = (schema, with.reading)

@@ -1,7 +1,7 @@
-//! Which of the functions of a name is called, by the types of its arguments, and the call.
+//! The choice among functions of one name by the types of the arguments, and the call.
 //!
-//! Source: PostgreSQL's documentation, 10.3. Where no function takes the arguments, one that takes narrower numbers is
-//! called, too: PostgreSQL refuses `left('abc', 2::bigint)`.
+//! Source: PostgreSQL's documentation, 10.3. If no function takes the arguments, one for narrower numbers is called,
+//! too: PostgreSQL refuses `left('abc', 2::bigint)`.
 
 use super::definition::{Function, Kind};
 use super::{JSON_MOMENT, named};
@@ -14,7 +14,7 @@ use crate::values::arrays::array_kind;
 use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::Value;
 
-/// The call of the function of a name for arguments of these types.
+/// The call of a named function for arguments of these types.
 ///
 /// # Errors
 /// `42883` if there is none, `42725` if several are as good.
@@ -31,7 +31,7 @@ pub(in crate::expression) fn resolve(
     }
 }
 
-/// The functions that are the best for arguments of these types: none if no one takes them, several if they are as good.
+/// The best functions for arguments of these types: none if no function takes them, several if they are equally good.
 fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
     // Most names have one function, or one for exactly these types.
     let is_exactly = |function: &&Function| {
@@ -71,7 +71,7 @@ fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
     if left.len() > 1
         && let Some(known) = kinds.iter().find(|kind| **kind != SqlType::Unknown)
     {
-        // A literal is taken to have the type of the others.
+        // A literal counts as one of the others' type.
         let alike: Vec<SqlType> = kinds
             .iter()
             .map(|kind| match kind {
@@ -115,7 +115,7 @@ fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
             })
 }
 
-/// How an argument becomes one of the function's type.
+/// The coercion of an argument to a type of the function.
 fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     match (from, to) {
         (SqlType::Int8, SqlType::Oid | SqlType::Regclass) => Coercion::Assignment,
@@ -125,7 +125,7 @@ fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     }
 }
 
-/// Keeps the functions most of whose arguments are so, beside the known types that are given.
+/// Keeps the functions with the most arguments that fit the known types.
 fn keep_most(left: &mut Vec<Function>, kinds: &[SqlType], is_so: impl Fn(Kind, SqlType) -> bool) {
     if left.len() < 2 {
         return;
@@ -141,8 +141,8 @@ fn keep_most(left: &mut Vec<Function>, kinds: &[SqlType], is_so: impl Fn(Kind, S
     left.retain(|function| Some(count(*function)) == most);
 }
 
-/// Of a literal keeps the functions that take a text there; without one, those of the only category that there is. Of these
-/// the preferred type is kept.
+/// For an argument that is a literal, keeps the functions that take a text there. Without one, keeps those of the only
+/// category, and of these the preferred type.
 fn keep_category(left: &mut Vec<Function>, at: usize) {
     let categories: Vec<char> = left
         .iter()
@@ -241,7 +241,7 @@ fn called(
             Kind::Bound => {
                 let kind = range.and_then(SqlType::bound);
                 let kind = kind.ok_or_else(|| not_unique(of.name, &kinds))?;
-                // As in PostgreSQL, of this type and no narrower one.
+                // As in PostgreSQL, only this type is taken, no narrower one.
                 if ![kind, SqlType::Unknown].contains(&typed.kind()) {
                     return Err(wrong());
                 }
@@ -283,7 +283,8 @@ fn called(
     Ok(Typed::new(call, result))
 }
 
-/// A moment, or a range of moments, as a function has it that writes texts: in the session's time zone. Others are as they are.
+/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Other
+/// arguments stay unchanged.
 ///
 /// # Errors
 /// None of a moment.
@@ -321,7 +322,7 @@ fn as_argument(
     let how = way(typed.kind(), to, Coercion::Assignment);
     let expr = compiler.coerce(typed, TypeSpec::plain(to), how)?;
     Ok(match expr {
-        // Sequences are found by their names.
+        // Sequences are named by texts.
         Expr::Call(cast, mut name) if function.0.is_of_session && cast.is("regclassin") => {
             name.remove(0)
         }
@@ -329,7 +330,7 @@ fn as_argument(
     })
 }
 
-/// A type's number, as functions are passed it.
+/// A type's number, as an argument of functions.
 pub(in crate::expression) fn element_number(kind: SqlType) -> Expr {
     Expr::Literal(Value::Int(kind.number().into()))
 }
@@ -363,7 +364,8 @@ fn with_element(
     Some(parts().map(|parts| Typed::new(Expr::Call(function, parts), result)))
 }
 
-/// A function of two arrays. The number of the elements' type is passed behind them if its result is no array. `None` if their elements are of types that do not go together.
+/// Compiles a function of two arrays. The number of the elements' type follows them if its result is no array. `None`
+/// if the types of their elements do not match.
 fn of_two_arrays(
     compiler: &mut Compiler<'_>,
     function: Function,
@@ -397,7 +399,7 @@ fn of_two_arrays(
     Some(sides())
 }
 
-/// `||` of which a side is an array; `None` if the other one is neither an array nor an element of the same type.
+/// `||` with an array on one side; `None` if the other one is neither an array nor an element of the same type.
 pub(in crate::expression) fn concatenated(
     compiler: &mut Compiler<'_>,
     left: Typed,

@@ -1,4 +1,4 @@
-//! A function as the tables of functions have it: name, types, volatility and code in one entry.
+//! An entry in the tables of functions: name, types, volatility and code.
 
 use crate::error::SqlError;
 use crate::expression::{Datum, Environment};
@@ -96,14 +96,14 @@ impl Kind {
     }
 }
 
-/// How long a function's value for the same arguments is the same.
+/// The time for which a function has the same value for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Volatility {
     /// Always, in every session.
     Immutable,
-    /// For the length of a statement.
+    /// The same during a statement.
     Stable,
-    /// Each call may give another one, or has an effect.
+    /// Each call may give another value, or has an effect.
     Volatile,
 }
 
@@ -116,7 +116,7 @@ impl<'v> Arguments<'v> {
         self.0.len()
     }
 
-    /// One of them; null if there are fewer.
+    /// The argument at a place; null if there are fewer.
     pub fn value(self, at: usize) -> ValueRef<'v> {
         self.0.get(at).map_or(ValueRef::Null, Datum::as_ref)
     }
@@ -158,13 +158,13 @@ impl<'v> Arguments<'v> {
         u32::try_from(self.given_int(at)?).ok()
     }
 
-    /// The type whose number was passed.
+    /// The type of a number that is an argument.
     pub fn kind(self, at: usize) -> SqlType {
         let kind = self.oid(at).and_then(SqlType::from_number);
         kind.unwrap_or(SqlType::Text)
     }
 
-    /// The values behind the first ones that are passed with their types' numbers.
+    /// The values behind the first ones, each of which follows its type's number.
     pub fn typed(self, from: usize) -> impl ExactSizeIterator<Item = (SqlType, ValueRef<'v>)> {
         let count = self.len().saturating_sub(from) / 2;
         (0..count).map(move |number| {
@@ -184,18 +184,18 @@ pub(crate) struct Definition {
     /// For people.
     pub about: &'static str,
     pub volatility: Volatility,
-    /// True if it is null where an argument is, and is not called.
+    /// True if it is null without a call when an argument is.
     pub is_strict: bool,
     /// True if the last argument may be given several times.
     pub is_variadic: bool,
-    /// True if an array is passed with its type's number before it, as a value of any type is.
+    /// True if an array follows its type's number, as a value of any type does.
     pub is_typed: bool,
     /// True if it gives a row for each element of the array that it returns.
     pub gives_rows: bool,
-    /// True if it asks, or sets, what the session knows.
+    /// True if it reads or sets the session's state.
     pub is_of_session: bool,
-    /// True if its steps are not linear in its arguments. It has a bound of its own, and kept expressions, which are computed
-    /// for each row that is written, do not call it.
+    /// True if its steps are not linear in its arguments. It has a bound of its own. Kept expressions are computed for
+    /// each row that is written, so they do not call it.
     pub is_long: bool,
     code: Code,
 }
@@ -274,7 +274,7 @@ impl Function {
     /// Calls it.
     ///
     /// # Errors
-    /// What it cannot compute.
+    /// An error of computing.
     #[inline]
     pub fn call(self, values: &[Datum<'_>], with: &Environment<'_>) -> Result<Value, SqlError> {
         if self.0.is_strict && values.iter().any(Datum::is_null) {
@@ -288,7 +288,7 @@ impl Function {
         self.0.gives_rows
     }
 
-    /// True if it gives the same value for the same arguments, always and in every session.
+    /// True if its value depends on its arguments only, in every session.
     pub fn is_immutable(self) -> bool {
         self.0.volatility == Volatility::Immutable
     }
@@ -298,7 +298,7 @@ impl Function {
         self.0.volatility == Volatility::Volatile
     }
 
-    /// True if it has this name, whatever its arguments are.
+    /// True if it has this name, with any arguments.
     pub fn is(self, name: &str) -> bool {
         self.0.name == name
     }
@@ -316,7 +316,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// A table of functions, an entry a line: name, types, code, a line for people, and how it differs from an immutable,
+/// A table of functions, one entry a line: name, types, code, a line for people, and the differences from an immutable,
 /// strict function.
 macro_rules! functions {
     ($($name:ident($($argument:ident),*) -> $result:ident, $code:expr, $about:literal
@@ -330,7 +330,7 @@ macro_rules! functions {
 
 pub(super) use functions;
 
-/// What a function returns.
+/// The result of a function.
 pub(super) type Answer = Result<Value, SqlError>;
 
 pub(super) fn text(text: impl Into<String>) -> Answer {

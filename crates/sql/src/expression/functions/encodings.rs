@@ -58,7 +58,7 @@ fn unknown(encoding: &str) -> SqlError {
 
 fn encode(bytes: &[u8], encoding: &str) -> Answer {
     let name = encoding.to_ascii_lowercase();
-    // Of a byte; of base64 a few more than there are.
+    // The characters of a byte; base64 has fewer.
     let characters = if name == "escape" { 4 } else { 2 };
     check_length(bytes.len().saturating_mul(characters))?;
     match name.as_str() {
@@ -166,7 +166,7 @@ fn quoted(of: &str) -> String {
 fn translated(a: Arguments<'_>) -> String {
     let mut to = a.text(2).chars();
     let mut instead = HashMap::new();
-    // The first place of a character counts.
+    // The first place of a character in the list counts.
     for from in a.text(1).chars() {
         let to = to.next();
         instead.entry(from).or_insert(to);
@@ -195,7 +195,7 @@ fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {
     text(before + by + &behind)
 }
 
-/// How many characters are before a place, which is counted from 1.
+/// The number of characters before a place, which is counted from 1.
 fn place(at: i64) -> usize {
     usize::try_from(at.saturating_sub(1)).unwrap_or(0)
 }

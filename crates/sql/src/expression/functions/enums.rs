@@ -1,4 +1,4 @@
-//! Functions of enum types. Their arguments say the type only, and may be null.
+//! Functions of enum types. Their arguments only give the type, and may be null.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
@@ -13,7 +13,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     enum_range(ENUM, ENUM) -> ENUMS, |a, _| Ok(range(a, a.value(1), a.value(3))), "labels between two; null for no bound", on_null;
 };
 
-/// That a value is none of a domain: its name, and that of the condition; of none if the domain does not allow nulls.
+/// The error of a value outside a domain: the name of the domain, and that of the condition. The latter is empty if the
+/// domain does not allow nulls.
 pub(crate) static OUTSIDE_OF_DOMAIN: Definition = Definition::new(
     "domain_check",
     &[TEXT, TEXT],

@@ -1,6 +1,6 @@
-//! Functions of floats alone: roots, angles, and what belongs to them. They are those of the system's mathematical library, as
-//! PostgreSQL's are. Three inverses are computed here, by the formulas of that library (fdlibm): Rust computes them otherwise,
-//! and its last digits differ. The cube root is the nearest float, which libraries before glibc 2.41 do not always give.
+//! Functions of floats only: roots, angles and similar. They call the system's mathematical library, as PostgreSQL
+//! does. Three inverses are computed here by the formulas of that library (fdlibm): Rust's have other last digits. The
+//! cube root is the nearest float, which libraries before glibc 2.41 do not always give.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
@@ -41,7 +41,7 @@ fn wrong() -> SqlError {
     SqlError::new(code::OUT_OF_RANGE, "input is out of range")
 }
 
-/// Of a number between two others, and of NaN.
+/// A function of a number within bounds, or of NaN.
 fn limited(a: Arguments<'_>, range: std::ops::RangeInclusive<f64>, of: fn(f64) -> f64) -> Answer {
     let x = float_of(a.value(0));
     match x.is_nan() || range.contains(&x) {
@@ -62,7 +62,7 @@ fn angle(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
     }
 }
 
-/// Of a number whose result may be too large.
+/// A function whose result may be too large.
 fn in_range(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
     let x = float_of(a.value(0));
     match of(x) {
@@ -88,7 +88,7 @@ fn inverse_sinh(x: f64) -> f64 {
     of_size.copysign(x)
 }
 
-/// Of a number from 1 on.
+/// The function of a number from 1 on.
 fn inverse_cosh(x: f64) -> f64 {
     match x {
         _ if x > LARGE => x.ln() + LN_2,
@@ -100,7 +100,7 @@ fn inverse_cosh(x: f64) -> f64 {
     }
 }
 
-/// Of a number from -1 to 1.
+/// The function of a number from -1 to 1.
 fn inverse_tanh(x: f64) -> f64 {
     let size = x.abs();
     let double = size + size;

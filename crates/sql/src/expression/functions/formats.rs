@@ -19,7 +19,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     quote_nullable(ANY) -> TEXT, |a, _| text(shown(a).map_or_else(|| "NULL".into(), |text| literal(&text))), "as a literal of SQL, `NULL` of a null", on_null;
 };
 
-/// The first value that is passed with its type.
+/// The first value with a type's number before it, as a text.
 fn shown(a: Arguments<'_>) -> Option<String> {
     let (kind, value) = a.typed(0).next()?;
     text_of(kind, value)
@@ -42,7 +42,7 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// A text with the characters that its escapes mean.
+/// A text with its escapes replaced by their characters.
 fn unescaped(text: &str) -> Result<String, SqlError> {
     let wrong_pair = || SqlError::syntax("invalid Unicode surrogate pair");
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
@@ -99,7 +99,7 @@ fn wrong(message: impl Into<String>) -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, message)
 }
 
-/// A place for a value, as the text behind `%` says it.
+/// A place for a value, as the text behind `%` describes it.
 #[derive(Default)]
 struct Place {
     /// The number of the value, from 1.
@@ -111,7 +111,7 @@ struct Place {
     kind: char,
 }
 
-/// A text of places, and where it is read.
+/// A text of places, and the position in it.
 struct Reader<'t> {
     rest: &'t str,
 }
@@ -130,7 +130,7 @@ impl Reader<'_> {
         Ok(letter)
     }
 
-    /// Digits, if there are any.
+    /// Reads digits, if any follow.
     fn number(&mut self) -> Result<Option<i32>, SqlError> {
         let mut number = None;
         while let Some(digit) = self.here()?.to_digit(10) {
@@ -248,7 +248,7 @@ fn format(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(out)
 }
 
-/// A width that is a value: null is none.
+/// The width from a value: null is no width.
 fn width(kind: SqlType, value: ValueRef<'_>) -> Result<i64, SqlError> {
     let Some(text) = text_of(kind, value) else {
         return Ok(0);
@@ -260,7 +260,7 @@ fn width(kind: SqlType, value: ValueRef<'_>) -> Result<i64, SqlError> {
     })
 }
 
-/// Appends a text, filled up with blanks to its width.
+/// Appends a text, padded with blanks to its width.
 fn push(text: &str, place: &Place, out: &mut String) -> Result<(), SqlError> {
     let width = usize::try_from(place.width.unsigned_abs()).unwrap_or(usize::MAX);
     let missing = width.saturating_sub(text.chars().count());

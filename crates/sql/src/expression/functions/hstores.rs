@@ -1,4 +1,4 @@
-//! Functions of `hstore`, and those that stand for its operators.
+//! Functions of `hstore`, and of its operators.
 
 use super::definition::*;
 use crate::error::SqlError;
@@ -84,7 +84,7 @@ fn without(a: Arguments<'_>, is_out: impl Fn(&str, &Option<String>) -> bool) -> 
     Ok(kept.value())
 }
 
-/// The texts of the second argument that are not null: finding one takes no longer if there are many.
+/// The texts of the second argument that are not null, as a set: a lookup takes the same time for many.
 fn key_set(a: Arguments<'_>) -> HashSet<String> {
     given(a, 1).into_iter().collect()
 }
@@ -133,7 +133,7 @@ fn pairs(a: Arguments<'_>) -> Answer {
     Ok(Hstore::of_arrays(array(a, 0), values)?.value())
 }
 
-/// The values of keys, in an array of the form that the keys have.
+/// The values of keys, in an array with the form of the keys' array.
 fn sliced(a: Arguments<'_>) -> Answer {
     let (hstore, mut keys) = (of(a, 0)?, array(a, 1));
     for element in &mut keys.elements {

@@ -1,4 +1,4 @@
-//! Functions of intervals, and those that stand for operators of them.
+//! Functions of intervals, and of their operators.
 
 use super::definition::*;
 use super::times::{local, local_now};
@@ -98,7 +98,7 @@ fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
     shift(a.value(1), &by, SqlType::Timestamp)
 }
 
-/// Of times of a day, and of moments, which have days.
+/// The difference of times of a day, or of moments, which have days.
 fn difference(a: Arguments<'_>) -> Answer {
     if is_infinite(a.value(0)) || is_infinite(a.value(1)) {
         let text = "cannot subtract infinite timestamps";
@@ -122,7 +122,7 @@ fn today(with: &Environment<'_>) -> i64 {
     local_now(with).div_euclid(DAY) * DAY
 }
 
-/// The local time at a moment that is an argument, in the session's time zone.
+/// An argument that is a moment, as local time in the session's time zone.
 fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueRef<'v> {
     match a.value(at) {
         value if is_infinite(value) => value,
@@ -131,7 +131,7 @@ fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueR
     }
 }
 
-/// Years, months and days from the second time to the first, as a calendar has them.
+/// Years, months and days from the second time to the first, by the calendar.
 fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
     if is_infinite(to) || is_infinite(from) {
         let text = "timestamp out of range";

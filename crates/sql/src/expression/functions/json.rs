@@ -20,7 +20,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
 
-/// The text of a moment as JSON has it.
+/// The text of a moment in JSON.
 pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
     "json_moment",
     &[TEXT],
@@ -31,7 +31,7 @@ pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
             None => (a.text(0), ""),
         };
         let mut shown = moment.replacen(' ', "T", 1);
-        // The minutes of the distance from UTC are always there.
+        // The minutes of the distance from UTC are always written.
         let is_short = |at: usize| shown.as_bytes().get(at).is_some_and(|c| b"+-".contains(c));
         if shown.len().checked_sub(3).is_some_and(is_short) {
             shown.push_str(":00");

@@ -1,4 +1,4 @@
-//! Functions of parts of JSON, and those that stand for operators of JSON: `json` gives its parts as they were written.
+//! Functions of parts of JSON, and of its operators: `json` gives its parts as they were written.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
@@ -259,7 +259,7 @@ fn without_element(a: Arguments<'_>) -> Answer {
     }
 }
 
-/// The number that a step into an array is.
+/// The number in a step into an array.
 fn number(step: &str, position: usize) -> Result<i64, SqlError> {
     step.parse().map_err(|_| {
         SqlError::new(

@@ -1,7 +1,7 @@
-//! Functions: a table each for texts, numbers and so on, in which a function is one entry beside its code.
+//! Functions: a table each for texts, numbers and so on, with one entry and its code for a function.
 //!
-//! Names are looked up here, `pg_proc` lists the entries, and `docs/sql.md` shows them; a test compares. Which of the
-//! functions of a name is called is decided by the types of the arguments ([`resolve`]).
+//! Names are looked up here, `pg_proc` lists the entries, and `docs/sql.md` shows them; a test compares. The types of
+//! the arguments choose among functions of one name ([`resolve`]).
 
 mod arrays;
 mod bytes;
@@ -97,7 +97,7 @@ fn named(name: &str) -> &'static [Function] {
     NAMED.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// The number that the function at a place has in the catalogue. PostgreSQL's own, and tables, have others.
+/// The catalogue's number for the function at a place. It differs from PostgreSQL's own numbers, and those of tables.
 pub(crate) fn function_number(place: usize) -> u32 {
     14_000 + place as u32
 }

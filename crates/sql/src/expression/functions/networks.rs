@@ -1,4 +1,4 @@
-//! Functions of addresses of hosts and networks, those of their operators among them.
+//! Functions of addresses of hosts and networks, and of their operators.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/network.c`; its documentation, 9.12.
 
@@ -51,7 +51,7 @@ fn beyond() -> SqlError {
     SqlError::new(code::OUT_OF_RANGE, "result is out of range")
 }
 
-/// The bits of a number that an address has.
+/// The bits of a number that fit into an address.
 fn cut(one: Network, bits: u128) -> u128 {
     bits & u128::MAX >> (128 - one.most_bits())
 }
@@ -78,7 +78,7 @@ fn masked(a: Arguments<'_>) -> Result<Network, SqlError> {
     found.ok_or_else(|| wrong(&format!("invalid mask length: {bits}")))
 }
 
-/// True if the two agree in the bits that both masks cover, and the masks' lengths are so.
+/// True if the two agree in the bits of both masks, and the masks' lengths meet the condition.
 fn within(a: Arguments<'_>, is_so: fn(u8, u8) -> bool) -> Answer {
     let (one, other) = (of(a, 0)?, of(a, 1)?);
     let least = one.bits().min(other.bits());

@@ -133,7 +133,7 @@ fn float(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
     Ok(Value::Float(of(float_of(a.value(0)))))
 }
 
-/// A whole number of the digits of a number, and the power of ten that they are divided by.
+/// Computes a whole number from the digits of a number and the power of ten that divides them.
 fn whole(a: Arguments<'_>, of: fn(i128, i128) -> i128) -> Answer {
     let (units, scale) = number(a, 0)?;
     let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
@@ -161,7 +161,7 @@ fn sign(value: f64) -> f64 {
     }
 }
 
-/// Rounded, or cut, to so many digits behind the point as the second argument says; before it if that is negative.
+/// Rounds or truncates to the number of digits behind the point in the second argument; before it if that is negative.
 fn to_digits(a: Arguments<'_>, is_rounded: bool) -> Answer {
     let (units, scale) = match a.value(0) {
         ValueRef::Float(_) => {
@@ -214,7 +214,7 @@ fn multiple(a: Arguments<'_>) -> i128 {
     }
 }
 
-/// The most whose factorial has 38 digits.
+/// The factorial of a number: at most 38 digits.
 fn factorial(of: i64) -> Answer {
     if of < 0 {
         let text = "factorial of a negative number is undefined";
@@ -250,7 +250,7 @@ fn common(a: Arguments<'_>, is_multiple: bool) -> Answer {
         .ok_or_else(overflow)
 }
 
-/// That the arguments of `width_bucket` cannot be so.
+/// The error of invalid arguments of `width_bucket`.
 fn wrong_bucket(message: &str) -> SqlError {
     SqlError::new("2201G", message)
 }
@@ -262,7 +262,7 @@ fn bucket_count(a: Arguments<'_>) -> Result<i64, SqlError> {
     }
 }
 
-/// The number of a part that may be one above all.
+/// The number of a part, which may be one above all.
 fn bucket_number(number: i64) -> Answer {
     match i32::try_from(number) {
         Ok(number) => int(number),
@@ -285,7 +285,7 @@ fn float_bucket(a: Arguments<'_>) -> Answer {
     if low.is_infinite() || high.is_infinite() {
         return Err(wrong_bucket("lower and upper bounds must be finite"));
     }
-    // Of bounds whose distance is no float, halves have one.
+    // If the distance of the bounds is no float, that of their halves is one.
     let part = |above: f64, from: f64, to: f64| match (to - from).is_finite() {
         true => (above - from) / (to - from),
         false => (above / 2.0 - from / 2.0) / (to / 2.0 - from / 2.0),
@@ -299,7 +299,7 @@ fn float_bucket(a: Arguments<'_>) -> Answer {
         Some(Ordering::Greater) => part(-value, -low, -high),
         _ => return Err(wrong_bucket("lower bound cannot equal upper bound")),
     };
-    // A rounded share may be that of the end.
+    // A rounded share may reach the end.
     let below = ((share * count as f64) as i64).min(count - 1);
     bucket_number(below + 1)
 }
@@ -365,7 +365,7 @@ fn exponential(x: f64) -> Answer {
     }
 }
 
-/// A function's value, unless it is infinite of a number that is not.
+/// A function's value, unless it is infinite for a finite number.
 fn finite(of: f64, value: f64) -> Answer {
     match value.is_infinite() && of.is_finite() {
         true => Err(float_out_of_range("overflow")),
@@ -378,7 +378,7 @@ fn random(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Float(bits as f64 / (1_u64 << 53) as f64))
 }
 
-/// Bits that cannot be foretold, and that are the same when the statement is run again.
+/// Unpredictable bits, which are the same when the statement is run again.
 pub(super) fn random_bits(with: &Environment<'_>) -> u64 {
     let context = with.context;
     let number = context.made.get();

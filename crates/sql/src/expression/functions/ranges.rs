@@ -1,4 +1,4 @@
-//! Functions of ranges, those of their operators among them. A range is passed with its type's number before it.
+//! Functions of ranges, and of their operators. A range is passed with its type's number before it.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`; its documentation, 9.20.
 
@@ -45,7 +45,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     upper_inf(RANGE) -> BOOL, |a, _| Ok(is_bound(a, true, |bound| bound.bytes().is_none())), "has the range no upper bound?";
 };
 
-/// One of the ranges, each of which has its type's number before it.
+/// One of the ranges, each of which follows its type's number.
 fn at(a: Arguments<'_>, number: usize) -> Range<'_> {
     range(a.kind(2 * number), a.value(2 * number + 1))
 }
@@ -54,7 +54,7 @@ fn is<'v>(a: Arguments<'v>, is_so: fn(Range<'v>, Range<'v>) -> bool) -> Value {
     Value::Bool(is_so(at(a, 0), at(a, 1)))
 }
 
-/// True if the range whose type's number is at a place has a value.
+/// True if the range at a place, behind its type's number, has a value.
 fn has(a: Arguments<'_>, place: usize, element: ValueRef<'_>) -> Value {
     let kind = a.kind(place);
     let of = kind.range();

@@ -73,7 +73,7 @@ pub(super) fn first_group(regex: Regex, text: &str) -> Answer {
     Ok(group.map_or(Value::Null, |group| group.as_str().into()))
 }
 
-/// That an argument of a name cannot have a value.
+/// The error of an argument with an invalid value.
 fn wrong_value(name: &str, value: i64) -> SqlError {
     SqlError::new(
         code::INVALID_PARAMETER_VALUE,
@@ -81,7 +81,7 @@ fn wrong_value(name: &str, value: i64) -> SqlError {
     )
 }
 
-/// The character, from 1, from which matches are searched: where it is in the text.
+/// The place in the text of the character, from 1, at which the search begins.
 fn search_from(a: Arguments<'_>, at: usize) -> Result<usize, SqlError> {
     let start = a.given_int(at).unwrap_or(1);
     if start <= 0 {
@@ -93,13 +93,13 @@ fn search_from(a: Arguments<'_>, at: usize) -> Result<usize, SqlError> {
     Ok(match skipped.cmp(&length) {
         std::cmp::Ordering::Less => places.nth(skipped).unwrap_or(0),
         std::cmp::Ordering::Equal => a.text(0).len(),
-        // Behind the end there is no match, not even one of no length.
+        // There is no match behind the end, not even an empty one.
         std::cmp::Ordering::Greater => a.text(0).len() + 1,
     })
 }
 
-/// The group of the match that arguments ask for: of the text, the pattern, a character from which it is searched, the
-/// number of the match, options at a place, and the number of the group behind them.
+/// The group of a match. The arguments are the text, the pattern, the first character of the search and the number of
+/// the match. Options at a place and the number of the group follow.
 fn found<'v>(
     a: Arguments<'v>,
     with: &Environment<'_>,
@@ -156,7 +156,7 @@ fn count(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     int(count)
 }
 
-/// The most bytes of matches that are kept before their rows are given.
+/// The most bytes of matches, which are kept before their rows are given.
 const MATCHES_BYTES_MAX: usize = 16 << 20;
 
 fn all(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -207,7 +207,7 @@ fn replaced(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     replace(a, with, options, 0, if is_global { 0 } else { 1 })
 }
 
-/// With a character from which matches are replaced, and the number of the match, which is given or the fifth argument.
+/// Replaces from a character on. The number of the match is given, or the fifth argument.
 fn replaced_from(a: Arguments<'_>, with: &Environment<'_>, number: Option<i64>) -> Answer {
     let from = search_from(a, 3)?;
     let number = number.unwrap_or(a.int(4));
@@ -249,7 +249,7 @@ fn replace(
     text(result)
 }
 
-/// Puts a replacement, in which `\1` to `\9` are groups and `\&` is the match.
+/// Appends a replacement, in which `\1` to `\9` are groups and `\&` is the match.
 ///
 /// # Errors
 /// `54000` if the result is too long.
@@ -289,7 +289,7 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
     for found in Matches::of(&regex, whole) {
         with.context.look_at_row()?;
         let of_all = found.get(0).map_or(0..0, |all| all.range());
-        // One of no length at an end, or right behind another, divides nothing.
+        // An empty match at an end, or right behind another, divides nothing.
         if of_all.start < whole.len() && of_all.end > behind {
             let part = whole.get(behind..of_all.start);
             parts.push(Some(part.unwrap_or_default().to_string()));
@@ -301,7 +301,8 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
     text(written(parts.into_iter()))
 }
 
-/// The matches of a pattern from the left, each searched behind the one before, or a character on if that has no length.
+/// The matches of a pattern from the left. Each is searched behind the one before, a character further if that is
+/// empty.
 struct Matches<'r, 't> {
     regex: &'r Regex,
     text: &'t str,

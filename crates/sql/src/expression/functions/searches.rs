@@ -1,4 +1,4 @@
-//! Functions of text search, and those that stand for its operators.
+//! Functions of text search, and of its operators.
 
 use super::definition::*;
 use crate::error::{SqlError, code};

@@ -8,7 +8,7 @@ use crate::names::DATABASE;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
-/// What `version()` returns.
+/// The text of `version()`.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -40,7 +40,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     version() -> TEXT, |_, _| text(VERSION), "the version of PostgreSQL whose meaning is kept, and of Sardonyx", stable;
 };
 
-/// `nextval`, where a column draws from its sequence, whose name is as it is kept.
+/// `nextval` for a column that draws from its sequence, by the kept name.
 pub(crate) static NEXT: Definition = Definition::new(
     "nextval",
     &[REGCLASS],
@@ -78,7 +78,7 @@ fn current_schemas(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 
 fn notify(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     with.context.notify(a.text(0), a.text(1))?;
-    // It is not null: conditions ask for that.
+    // It is not null: some conditions test for null.
     text("")
 }
 

@@ -1,5 +1,4 @@
-//! `SIMILAR TO` and `substring` with the regular expressions of the SQL standard: they are made regular expressions of the
-//! usual kind.
+//! `SIMILAR TO` and `substring` with the regular expressions of the SQL standard, which are converted to usual ones.
 //!
 //! Source: `similar_escape_internal` of PostgreSQL's `regexp.c`.
 
@@ -14,7 +13,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     substring(TEXT, TEXT, TEXT) -> TEXT, part, "the part that matches a regular expression of the SQL standard, or what it has between `#\"` where `#` is the third text";
 };
 
-/// The character that takes the meaning from the next one.
+/// The character that escapes the next one.
 fn escape(text: &str) -> Result<Option<char>, SqlError> {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
@@ -33,7 +32,7 @@ fn part(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
     first_group(regex, a.text(0))
 }
 
-/// The usual expression of one of the standard.
+/// Converts an expression of the standard to a usual one.
 fn converted(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
     let mut out = String::with_capacity(pattern.len() + 8);
     out.push_str("^(?:");
@@ -42,7 +41,7 @@ fn converted(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
         match letter {
             '"' if is_escaped && !is_in_class => {
                 match quotes {
-                    // What is before the part takes as little as it can.
+                    // The text before the part matches as little as it can.
                     0 => {
                         out.replace_range(..4, "^(?U:");
                         out.push_str(")(");

@@ -28,7 +28,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     to_timestamp(TEXT, TEXT) -> TIMESTAMPTZ, to_timestamp, "the moment that a text has by a template, in the session's time zone", stable;
 };
 
-/// Digits that the types of floats keep.
+/// The digits of the types of floats.
 const FLOAT4_DIGITS: usize = 6;
 const FLOAT8_DIGITS: usize = 15;
 
@@ -58,7 +58,7 @@ fn timestamptz_to_char(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return Ok(Value::Null);
     }
     let (east, name) = match with.context.zone() {
-        // It has a zone for the order of its dates alone.
+        // The session has a zone only for the order of its dates.
         Some(zone) if zone.name() == "UTC" => (0, "UTC".to_string()),
         Some(zone) => (
             zone.zone().east_at(moment),
@@ -101,7 +101,7 @@ fn to_timestamp(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
-/// Rounded to so many digits of a second's fraction.
+/// Rounds to the given digits of a second's fraction.
 fn to_digits(moment: i64, digits: u32) -> i64 {
     let unit = 10_i64.pow(6_u32.saturating_sub(digits));
     let below = moment.rem_euclid(unit);

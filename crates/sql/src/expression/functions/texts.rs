@@ -57,18 +57,18 @@ pub(crate) static TRIMMED: Definition = Definition::new(
     "",
 );
 
-/// `upper` of a text in a collation of ICU, whose number is behind it: a letter may become several.
+/// `upper` of a text in a collation of ICU, whose number follows: a letter may become several.
 pub(crate) static UPPER: Definition = in_language("upper", |a, _| text(a.text(0).to_uppercase()));
 
-/// `lower` of a text in a collation of ICU, whose number is behind it.
+/// `lower` of a text in a collation of ICU, whose number follows.
 pub(crate) static LOWER: Definition = in_language("lower", |a, _| text(a.text(0).to_lowercase()));
 
-/// A function whose result a language's rules decide.
+/// A function whose result depends on a language's rules.
 const fn in_language(name: &'static str, code: Code) -> Definition {
     Definition::new(name, &[TEXT, INT4], TEXT, code, "")
 }
 
-/// The order of two texts in a collation, whose number is behind them: -1, 0 or 1.
+/// The order of two texts in a collation, whose number follows: -1, 0 or 1.
 pub(crate) static COLLATION_ORDER: Definition = Definition::new(
     "collation_order",
     &[TEXT, TEXT, INT4],
@@ -81,7 +81,7 @@ pub(crate) static COLLATION_ORDER: Definition = Definition::new(
     "",
 );
 
-/// The key of a text in a collation, whose number is behind it.
+/// The key of a text in a collation, whose number follows.
 pub(crate) static COLLATION_KEY: Definition = Definition::new(
     "collation_key",
     &[TEXT, INT4],
@@ -131,7 +131,7 @@ pub(crate) static MATCHES_ANY_CASE: Definition = Definition::new(
     "",
 );
 
-/// Values as clients are sent them: a boolean is `t` or `f`, whose cast to a text is `true` or `false`.
+/// Values as clients get them: a boolean is `t` or `f`, while its cast to a text is `true` or `false`.
 fn texts(a: Arguments<'_>, from: usize) -> Vec<String> {
     let texts = a
         .typed(from)
@@ -153,7 +153,7 @@ fn bytes(a: Arguments<'_>) -> Answer {
     }
 }
 
-/// The characters that are cut off.
+/// The characters that are removed.
 fn cut(a: Arguments<'_>) -> impl Fn(char) -> bool {
     let characters: Vec<char> = a.text(1).chars().collect();
     move |c| characters.contains(&c)
@@ -222,7 +222,7 @@ pub(super) fn check_length(bytes: usize) -> Result<(), SqlError> {
     }
 }
 
-/// The character that is the only one of the other case; itself if there are several.
+/// The only character of the other case; the character itself if there are several.
 fn in_case(character: char, mut others: impl Iterator<Item = char>) -> char {
     match (others.next(), others.next()) {
         (Some(other), None) => other,

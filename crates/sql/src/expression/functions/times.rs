@@ -46,7 +46,7 @@ fn now(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Timestamp(with.context.transaction_started))
 }
 
-/// When the transaction began, in the session's time zone.
+/// The beginning of the transaction, in the session's time zone.
 pub(super) fn local_now(with: &Environment<'_>) -> i64 {
     local(with.context.transaction_started, with)
 }
@@ -92,7 +92,7 @@ fn days_from(year: i64, month: i64, day: i64) -> Result<i32, SqlError> {
     days.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
 }
 
-/// Microseconds since midnight, of the arguments from one on. A minute may have a second more, and a day its end.
+/// Microseconds since midnight, from the arguments at a place. A minute may have a second more, and a day its end.
 fn make_time(a: Arguments<'_>, from: usize) -> Result<i64, SqlError> {
     let (hours, minutes) = (a.int(from), a.int(from + 1));
     let seconds = float_of(a.value(from + 2));
@@ -117,7 +117,7 @@ pub(super) fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
-/// The beginning of a span, of as many as there are between two moments.
+/// The beginning of the span that has a moment, counted in spans from the origin.
 fn binned(a: Arguments<'_>) -> Answer {
     let (stride, value, origin) = (Interval::known(a.text(0)), a.value(1), a.value(2));
     let beyond = |text| SqlError::new(code::DATETIME_OVERFLOW, text);
@@ -150,7 +150,7 @@ fn binned(a: Arguments<'_>) -> Answer {
         .ok_or_else(|| beyond("timestamp out of range"))
 }
 
-/// A text of a moment with a word whose meaning the clock gives: the text, and the type's number.
+/// A text of a moment with a word that depends on the clock: the text, and the type's number.
 pub(crate) static PRESENT: Definition = Definition::new(
     "present_moment",
     &[TEXT, INT4],
@@ -168,8 +168,8 @@ pub(crate) static PRESENT: Definition = Definition::new(
 )
 .stable();
 
-/// True if two spans of time have a moment in common, their ends but for a beginning excepted; null if an end that decides
-/// is not known.
+/// True if two spans of time share a moment, without their ends, unless an end is also a beginning. Null if an end that
+/// decides is null.
 fn overlap(a: Arguments<'_>) -> Value {
     let moment = |at| match a.value(at) {
         ValueRef::Time(moment) | ValueRef::Timestamp(moment) => Some(moment),
@@ -354,7 +354,7 @@ fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     }
 }
 
-/// The same of a moment, in the session's time zone.
+/// The same for a moment, in the session's time zone.
 fn extract_zoned(part: &str, value: ValueRef<'_>, with: &Environment<'_>) -> Answer {
     let ValueRef::Timestamp(moment) = value else {
         return Ok(Value::Null);
@@ -405,7 +405,7 @@ fn not_of_time(part: &str) -> SqlError {
     }
 }
 
-/// The year and week, both of ISO 8601: that of the week's Thursday.
+/// The year and week of ISO 8601: those of the week's Thursday.
 fn iso_week(days: i64) -> (i64, i64) {
     let thursday = days - (days + 3).rem_euclid(7) + 3;
     let (year, _, _) = date_of(thursday);

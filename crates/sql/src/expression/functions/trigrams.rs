@@ -1,4 +1,4 @@
-//! Functions of similar texts, `pg_trgm`, of texts without accents, `unaccent`, and those that stand for their operators.
+//! Functions of similar texts (`pg_trgm`), of texts without accents (`unaccent`), and of their operators.
 
 use super::definition::*;
 use crate::error::SqlError;

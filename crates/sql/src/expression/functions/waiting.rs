@@ -1,4 +1,4 @@
-//! Functions that wait: advisory locks and `pg_sleep`. They run in a statement of their own, outside of the serial stage.
+//! Functions that wait: advisory locks and `pg_sleep`. They run in a statement of their own, outside the serial stage.
 
 use super::definition::*;
 use crate::advisory::{Key, Locker, Mode};

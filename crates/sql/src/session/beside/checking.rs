@@ -1,7 +1,7 @@
-//! A constraint of a table with many rows: these are looked at beside it, in a snapshot, and again where others have changed
-//! them, in rounds while they are many. The last call looks at the last ones and runs the statement, which looks at no
-//! row any more. A row that does not meet the constraint ends the statement: each state that is looked at is one after the
-//! statement began.
+//! A constraint on a table with many rows. The rows are checked beside the table, in a snapshot. Rows that others have
+//! changed are checked again, in rounds while they are many. The last call checks the last ones, and runs the
+//! statement, which checks no row any more. A row that does not meet the constraint ends the statement: each state that
+//! is checked is later than its beginning.
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit};
@@ -16,7 +16,7 @@ fn input(row: &Option<impl InputRow>) -> Option<&dyn InputRow> {
 }
 
 impl Whole<'_> {
-    /// Has all rows of the table meet a rule, and runs `finish` in the call after which they have to.
+    /// Checks all rows of the table, and runs `finish` in the call after which they have to meet the rule.
     pub fn with_rule<T>(
         &self,
         rule: &Rule,
@@ -38,13 +38,13 @@ impl Whole<'_> {
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
             self.meet_now(rule, &last, tx)?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             drop(last);
             tx.with_checked_rows(table, finish)
         })
     }
 
-    /// Has the rows that others changed since a state meet it, in the call that commits.
+    /// Checks the rows that others changed since a state, in the call that commits.
     pub fn meet_now(&self, rule: &Rule, last: &Snapshot, tx: &Transaction<'_>) -> Result<(), Stop> {
         let (view, source) = (tx.view(), tx as &dyn Source);
         last.space()
@@ -56,7 +56,7 @@ impl Whole<'_> {
             last.space().changed_rows(parent, view, |was, is| {
                 match rule.is_kept(input(&was), input(&is), source)? {
                     true => Ok(()),
-                    // It takes too long here to look whether a row refers to it: the statement begins again.
+                    // A look for rows that refer to it takes too long here: the statement begins again.
                     false => Err(self.conflict()),
                 }
             })?;
@@ -64,7 +64,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// A row that does not meet it ends the statement. The stage says of what the row cannot be tested.
+    /// Ends the statement for a row that does not meet the rule. For a row that cannot be tested, the stage gives the
+    /// error.
     fn meets(&self, rule: &Rule, row: &dyn InputRow, source: &dyn Source) -> Result<(), Stop> {
         if rule.is_met(row, source)? {
             return Ok(());
@@ -93,8 +94,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Has the rows that others changed between two states meet it, or all rows if keys of the other table are there no more.
-    /// Returns how many changed; at least [`LAST_ROWS`] if all rows were looked at.
+    /// Checks the rows that others changed between two states, or all rows if keys of the other table were removed.
+    /// Returns the number of changes; at least [`LAST_ROWS`] if all rows were checked.
     pub fn changed_meet(
         &self,
         rule: &Rule,
@@ -123,7 +124,7 @@ impl Whole<'_> {
             });
             compared.map_err(|stop: Stop| stop.unless_ended(read))?;
             if !are_kept {
-                // A row may refer to a key that is there no more. To look takes long: another round follows.
+                // A row may refer to a removed key. To look for it takes long: another round follows.
                 self.all_meet(rule, after)?;
                 count = count.max(LAST_ROWS);
             }

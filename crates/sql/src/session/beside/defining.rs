@@ -1,5 +1,5 @@
-//! Statements that define something of a table with many rows, of which most of the work is done beside the table: the
-//! last call runs the statement, which finds it done.
+//! Definitions on a table with many rows. Most of the work is done beside the table; the last call runs the statement,
+//! which finds the work done.
 
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;
@@ -18,7 +18,7 @@ use sardonyx::schema::GeneratedColumn;
 use sardonyx::{Durability, Transaction};
 use std::sync::Arc;
 
-/// Tries once to run a statement that defines something of the rows of a table.
+/// Tries once to run a definition on the rows of a table.
 pub(super) fn define(
     database: &Arc<Database>,
     given: &Given<'_>,
@@ -33,7 +33,7 @@ pub(super) fn define(
     if generated.is_empty() {
         return define_whole(&whole, &work, given);
     }
-    // Rows that come or change have them from now on.
+    // New and changed rows have them from now on.
     match whole.generate(&generated) {
         Ok(()) => {}
         Err(stop) => return Ok(of_stage(stop.came::<()>()?)),
@@ -43,7 +43,7 @@ pub(super) fn define(
         Some((whole, work)) => define_whole(&whole, &work, given),
         None => Ok(Came::InStage),
     });
-    // Whatever the reason: the statement may have been cancelled between the two.
+    // For any reason: the statement may have been cancelled between the two.
     if !matches!(came, Ok(Came::Done(_))) {
         whole.forget_generated(work.table);
     }
@@ -68,7 +68,7 @@ fn define_whole(
         (None, None) => return Ok(Came::InStage),
     };
     if has_run {
-        // What others have compiled since then may be for a catalogue that was undone.
+        // Other sessions may have compiled plans for a catalogue that was undone.
         database.catalogue_changed();
     }
     match made {
@@ -78,8 +78,8 @@ fn define_whole(
 }
 
 impl<'w> Whole<'w> {
-    /// The work of a statement on the rows of a table, if these are many; else none, or if something is wrong with the
-    /// statement, which is told where it runs.
+    /// The work of a statement on the rows of a table, if they are many. `None` otherwise, or for an error in the
+    /// statement: the run of it finds the error.
     fn defining(
         (database, limits): (&'w Arc<Database>, &'w BesideLimits),
         given: &Given<'_>,
@@ -136,7 +136,7 @@ impl<'w> Whole<'w> {
     }
 
     /// Drops the columns of indexes that no index names: this one was not made. If that fails, the next `DROP INDEX` or
-    /// `DROP COLUMN` of the table does so, or the next opening.
+    /// `DROP COLUMN` of the table drops them, or the next opening.
     fn forget_generated(&self, table: u16) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| tx.drop_unused_columns(table);
@@ -145,7 +145,8 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Rewrites all rows of the table as they are, if some are older than one of these columns: these have no place for it.
+    /// Rewrites all rows of the table unchanged, if some are older than one of these columns: these have no place for
+    /// it.
     pub fn have(&self, columns: &[usize]) -> Result<Came<()>, SqlError> {
         let table = self.made.table();
         let have = self.newest();
@@ -160,7 +161,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Runs the statement in the last call, if its work is what was done.
+    /// Runs the statement in the last call, if its work is the prepared one.
     fn define(
         &self,
         given: &Given<'_>,
@@ -183,7 +184,7 @@ impl<'w> Whole<'w> {
     }
 }
 
-/// The stage says what is wrong with a statement.
+/// The stage gives the error of a statement.
 fn of_stage<T, U>(came: Came<U>) -> Came<T> {
     match came {
         Came::Again => Came::Again,

@@ -1,5 +1,5 @@
-//! The rows that a statement takes are few: one call changes them. It looks at them again, and at those that others changed
-//! since the snapshot, which may be taken now.
+//! A statement that takes few rows: one call changes them. The call checks them again, and also the rows that others
+//! changed since the snapshot, since the statement may take them now.
 
 use super::made::{Came, Ran};
 use super::rewrite::Trying;
@@ -17,9 +17,9 @@ use sardonyx::schema::Value;
 use sardonyx::{Error, Transaction};
 use std::collections::HashSet;
 
-/// Why the call did nothing.
+/// The reason for which the call did nothing.
 enum Refused {
-    /// The plan does not hold any more.
+    /// The plan is no longer valid.
     Changed,
     Error(SqlError),
     Engine(Error),
@@ -88,7 +88,7 @@ impl Trying<'_> {
             new.retain(|key| !known.contains(&crate::aggregate::key_of_row(key)));
             keys.append(&mut new);
         }
-        // Before pages change, so that none is copied for it.
+        // The snapshot ends before pages change, so that none is copied for it.
         drop(self.snapshot);
         let among = Among::Keys(&keys);
         let mut run = || {

@@ -1,5 +1,5 @@
-//! Rows that a statement inserts, collected beside the tables: few are inserted in one call, many go into the table's next
-//! content as they come. Tables are read as they were when the statement began, and what it has read is noted.
+//! Rows that a statement inserts, collected beside the tables. Few are inserted in one call; many go into the table's
+//! next content as they arrive. The statement reads tables in their state at its beginning, and its reads are noted.
 
 use super::made::{Content, SLICE_BYTES};
 use super::whole::{Stop, Whole};
@@ -21,16 +21,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Kept rows take so many bytes at most: more are many.
+/// The most bytes of kept rows: more are many.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// Where the rows of a statement go.
+/// The target of a statement's rows.
 #[derive(Debug)]
 pub(super) struct Filling<'f> {
     pub whole: &'f Whole<'f>,
-    /// In which it reads.
+    /// The snapshot that the statement reads.
     snapshot: Snapshot,
-    /// So many rows the table has.
+    /// The number of rows of the table.
     there: u64,
     /// True if the table can have a next content.
     pub may_be_many: bool,
@@ -42,7 +42,7 @@ pub(super) struct Filling<'f> {
     /// True if one was begun.
     pub has_begun: bool,
     read: RefCell<BTreeSet<u16>>,
-    /// The reason for which the statement does not go on aside.
+    /// The reason for which the statement does not continue aside.
     pub stop: Option<Stop>,
 }
 
@@ -72,7 +72,7 @@ impl<'f> Filling<'f> {
         self.source()
     }
 
-    /// Rows go into the next content, if there are many.
+    /// Puts the rows into the next content, if they are many.
     fn flush_if_many(&mut self) -> Result<(), Stop> {
         let limits = self.whole.limits;
         let (rows, slice) = (self.rows.len() as u64, limits.slice);
@@ -107,7 +107,7 @@ impl<'f> Filling<'f> {
         Ok(())
     }
 
-    /// All rows are there. Returns what it has read, the rows that were kept, and the memory for these.
+    /// Ends the collection. Returns the notes of the reads, the kept rows, and the memory for these.
     pub fn into_parts(self) -> (HasRead<'f>, Vec<Vec<Value>>, Memory<'f>) {
         let has_read = HasRead {
             whole: self.whole,
@@ -118,7 +118,7 @@ impl<'f> Filling<'f> {
     }
 }
 
-/// The tables that a statement has read, and the state in which.
+/// The tables that a statement has read, and the state.
 #[derive(Debug)]
 pub(super) struct HasRead<'f> {
     whole: &'f Whole<'f>,
@@ -127,7 +127,7 @@ pub(super) struct HasRead<'f> {
 }
 
 impl HasRead<'_> {
-    /// Checks that what was read is there still. The state is not read any more.
+    /// Checks that the tables read are unchanged. The state is not read any more.
     ///
     /// # Errors
     /// [`Error::Conflict`] if not.
@@ -223,7 +223,7 @@ impl Source for Filling<'_> {
     }
 }
 
-/// The statement does something else than to insert: it runs as an open transaction.
+/// The statement does more than insert: it runs as an open transaction.
 #[cold]
 fn only_inserts() -> Error {
     Error::Refused("rows are only inserted here".into())
@@ -275,7 +275,7 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn mark(&mut self) -> Marked {
-        // A statement that fails runs again as an open transaction: no step is undone here.
+        // A failed statement runs again as an open transaction: no step is undone here.
         Marked::default()
     }
 

@@ -1,6 +1,7 @@
-//! An index of a table with many rows. It is filled beside the table ([`IndexBeside`]) from a snapshot: rows are read and
-//! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again, in
-//! rounds while they are many; the last call does so with the last ones, and runs the statement, which finds its index there.
+//! An index of a table with many rows, filled beside the table ([`IndexBeside`]) from a snapshot. Rows are read and
+//! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again,
+//! in rounds while they are many. The last call puts in the last ones, and runs the statement, which finds its index
+//! complete.
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
@@ -13,12 +14,13 @@ use sardonyx::{Durability, Error, Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
 use std::sync::Arc;
 
-/// So many times as many rows are put into an empty index in one call as are changed in one: nothing is logged for them.
+/// A call puts this many times more rows into an empty index than a call changes: nothing is logged for them.
 const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;
 
-/// Rows of a state that came after the statement began have one key: the statement fails as if it had run in that state.
+/// Rows of a state after the beginning of the statement have one key: the statement fails as if it had run in that
+/// state.
 fn of_build(stop: Stop, index: &IndexToMake, source: &dyn Source) -> Stop {
     match stop {
         Stop::Engine(error @ Error::Duplicate(_)) => {
@@ -29,7 +31,7 @@ fn of_build(stop: Stop, index: &IndexToMake, source: &dyn Source) -> Stop {
     }
 }
 
-/// The same of a snapshot, unless that was ended.
+/// The same for a snapshot, unless it was ended.
 fn in_state(stop: Stop, index: &IndexToMake, snapshot: &Snapshot) -> Stop {
     of_build(stop, index, &&**snapshot.space()).unless_ended(&[snapshot])
 }
@@ -74,7 +76,7 @@ impl Whole<'_> {
             }
             let taken = tx.take_index_over(beside, last.space(), self.limits.keys_max);
             taken.map_err(|error| of_build(error.into(), index, &*tx))?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             drop(last);
             match rule {
                 Some(_) => tx.with_checked_rows(table, finish),
@@ -123,8 +125,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Makes the changes in an index that others have made since a snapshot, in rounds until one has few. All changed rows have
-    /// to meet a rule. Returns the snapshot of which the index has the rows, and the number of changes of the last round.
+    /// Makes the changes in an index that others have made since a snapshot, in rounds until one has few. All changed
+    /// rows have to meet a rule. Returns the snapshot of the index's rows, and the number of changes of the last round.
     fn catch_index_up(
         &self,
         (beside, index): (&IndexBeside, &IndexToMake),
@@ -163,7 +165,7 @@ impl Whole<'_> {
         Ok((snapshot, count))
     }
 
-    /// Runs a call that logs nothing. Others that wait go before the next one.
+    /// Runs a call that logs nothing. Waiting transactions go before the next one.
     fn in_turn<T>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
@@ -174,7 +176,7 @@ impl Whole<'_> {
         Ok(done)
     }
 
-    /// Gives back the memory of indexes that are not built any more. If that fails, the next builder does so.
+    /// Frees the memory of abandoned indexes. If that fails, the next builder frees it.
     fn forget_index(&self) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| {

@@ -1,5 +1,5 @@
-//! `INSERT` and `COPY … FROM` of many rows: they are computed beside the tables, and the last call checks that what was
-//! read for them is there still.
+//! `INSERT` and `COPY … FROM` of many rows. The rows are computed beside the tables; the last call checks that the rows
+//! read for them are unchanged.
 
 use super::filling::{Filling, insert_kept};
 use super::made::{Came, Made, Ran};
@@ -21,7 +21,7 @@ use sardonyx::low_level::Committed;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 
-/// Tries once, from the state that has begun it.
+/// Tries once, on the state at its beginning.
 pub(super) fn insert(
     database: &Arc<Database>,
     begun: Committed,
@@ -85,14 +85,14 @@ pub(super) fn insert(
     let ended = match (ran, filling.stop.take()) {
         (_, Some(stop)) => Err(stop),
         (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),
-        // The open transaction tells it as it stands after the rows before it.
+        // The open transaction gives the error in its place, after the rows before it.
         (Err(_), None) => Err(Stop::Open),
         (Ok(()), None) => Ok(()),
     };
     let ended = match ended {
         Ok(()) => end(&whole, filling),
         Err(stop) => {
-            // With its content, which is given up.
+            // The content is dropped, too.
             drop(filling);
             Err(stop)
         }
@@ -122,7 +122,7 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
     filling.flush()?;
     whole.limits.pause(&whole.with)?;
     let content = filling.content.take();
-    // The memory of the rows is there until they are inserted.
+    // The memory of the rows is held until they are inserted.
     let (has_read, rows, _memory) = filling.into_parts();
     let Some(content) = content else {
         let turn = whole.turn()?;
@@ -132,7 +132,7 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
             rows.len(),
             |tx: &mut Transaction<'_>| {
                 whole.check_table(tx)?;
-                // Before pages change, so that none is copied for its state.
+                // The state ends before pages change, so that none is copied for it.
                 has_read.check(tx)?;
                 let inserted = in_statement(tx, &whole.with, |tx| insert_kept(whole, &rows, tx));
                 let inserted = inserted.and_then(|()| at_commit(tx));

@@ -1,4 +1,4 @@
-//! A table's next content as it is made: what becomes of each row.
+//! A table's next content while it is made: the next form of each row.
 
 use crate::database::BesideLimits;
 use crate::error::SqlError;
@@ -15,28 +15,28 @@ use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Ticket};
 use std::sync::Arc;
 
-/// The work of an open transaction: its changes, and what it read.
+/// The work of an open transaction: its changes, and its reads.
 pub(in crate::session) struct Work {
     pub rows: OpenRows,
     /// The state in which it began.
     pub snapshot: Snapshot,
 }
 
-/// Up to so many rows a next content is made only for a good part of the table. A load in batches would else copy the table
-/// for each of them.
+/// Up to this many rows, a next content is made only for a good part of the table. Otherwise a load in batches would
+/// copy the table for each of them.
 const CALL_ROWS: u64 = 20_000;
-/// A table's next content is made if rows come of which it has not so many times as many, and none changes.
+/// A table's next content is made if this many times more rows come than it has, and none changes.
 const NEW_SHARE: u64 = 4;
 /// The same if rows change.
 const CHANGED_SHARE: u64 = 16;
 /// The same for more than `CALL_ROWS` rows.
 const MANY_SHARE: u64 = 64;
-/// A slice ends with the row that brings it to so many bytes.
+/// The bytes of a slice, which ends with the row that reaches them.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
-    /// True if a change of so many rows is made as the next content of a table of `there` rows. With `all_new` the table has
-    /// none of them.
+    /// True if a change of `changed` rows is made as the next content of a table of `there` rows. With `all_new` the
+    /// table has none of them.
     pub(super) fn makes_content(&self, changed: u64, there: u64, all_new: bool) -> bool {
         let share = match all_new {
             _ if changed > CALL_ROWS => MANY_SHARE,
@@ -47,7 +47,7 @@ impl BesideLimits {
         changed > self.few && (is_share || changed > self.keys_max as u64)
     }
 
-    /// True if a statement looks at rows of small tables alone. Rows that come of no table may be many.
+    /// True if a statement looks at rows of small tables only. Rows of no table may be many.
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
@@ -65,10 +65,10 @@ impl BesideLimits {
 /// The result of a committed statement, and the ticket to await before it is sent.
 pub(super) type Ran<T> = (T, Ticket<()>);
 
-/// What came of trying.
+/// The result of an attempt.
 pub(in crate::session) enum Came<T> {
     Done(T),
-    /// The table is not what it was.
+    /// The table has changed meanwhile.
     Again,
     /// The statement runs as an open transaction of its own ([`super::open`]).
     Open,
@@ -77,7 +77,7 @@ pub(in crate::session) enum Came<T> {
 }
 
 impl<T> Came<T> {
-    /// What an error of the engine means.
+    /// The result of an error of the engine.
     pub fn of(error: Error) -> Result<Self, SqlError> {
         match error {
             Error::Conflict(_) => Ok(Came::Again),
@@ -85,23 +85,23 @@ impl<T> Came<T> {
             Error::Unavailable(_) | Error::Closed(_) => Err(error.into()),
             // There is no room, or another statement makes a content.
             Error::Full(_) | Error::Limit(_) | Error::Refused(_) => Ok(Came::InStage),
-            // A row cannot be stored, as a duplicate: the open transaction tells that.
+            // A row cannot be stored, as a duplicate: the open transaction gives the error.
             _ => Ok(Came::Open),
         }
     }
 }
 
-/// The next content that the rows go into, and the state in which the rows of before that it has were.
+/// The next content for the rows, and the state of its older rows.
 #[derive(Debug)]
 pub(super) struct Content {
     pub beside: Beside,
     pub snapshot: Snapshot,
 }
 
-/// What becomes of each row of a table.
+/// The next form of each row of a table.
 #[derive(Debug)]
 pub(super) enum Made<'m> {
-    /// What a statement makes of it.
+    /// The statement rewrites it.
     Rewritten(Rewriting<'m>),
     /// It stays as it is.
     Kept {
@@ -110,7 +110,7 @@ pub(super) enum Made<'m> {
         /// Its columns.
         schema: Arc<Schema>,
     },
-    /// It is as in an open transaction.
+    /// It has the form of an open transaction.
     Open {
         /// The table.
         table: u16,
@@ -129,7 +129,7 @@ impl Made<'_> {
         }
     }
 
-    /// A row of all columns as it will be, if it will be one, and whether a statement takes it.
+    /// The next form of a row, with all columns, if it remains; and true if a statement takes it.
     fn of(
         &self,
         row: &dyn InputRow,
@@ -188,12 +188,12 @@ impl Made<'_> {
     }
 }
 
-/// What is done to the next content: rows go, and rows come.
+/// Changes of the next content: rows to remove, and rows to add.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'m> {
     pub gone: Vec<Vec<Value>>,
     pub come: Vec<Vec<Value>>,
-    /// How many more rows the statement has taken.
+    /// The number of rows that the statement has taken since.
     pub taken: i64,
     /// Memory for these rows.
     memory: Memory<'m>,
@@ -208,7 +208,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// Rows that come, whose memory is counted elsewhere.
+    /// Rows to add, whose memory is counted elsewhere.
     pub fn of(come: Vec<Vec<Value>>) -> Self {
         Changes {
             come,
@@ -216,7 +216,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// The same, whose memory no longer counts: they are about to be made.
+    /// The same, without counting the memory: they are about to be made.
     pub fn uncounted(self) -> Changes<'static> {
         Changes {
             gone: self.gone,
@@ -226,7 +226,7 @@ impl<'m> Changes<'m> {
         }
     }
 
-    /// A row is not, or is another one, any more.
+    /// Removes a row's earlier form.
     pub fn take_out(
         &mut self,
         row: &dyn InputRow,
@@ -243,7 +243,7 @@ impl<'m> Changes<'m> {
         Ok(())
     }
 
-    /// A row is there.
+    /// Adds the next form of a row.
     pub fn put_in(
         &mut self,
         row: &dyn InputRow,
@@ -263,13 +263,13 @@ impl<'m> Changes<'m> {
         self.gone.len() + self.come.len()
     }
 
-    /// True if they fill a slice of so many rows.
+    /// True if they fill a slice of this many rows.
     pub fn is_slice(&self, rows: usize) -> bool {
         self.len() >= rows || self.memory.bytes() >= SLICE_BYTES
     }
 }
 
-/// The number of the first rows that fill a slice of at most so many rows.
+/// The number of the first rows that fill a slice of at most `most` rows.
 pub(super) fn slice_of(rows: &[Vec<Value>], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |row: &&Vec<Value>| {

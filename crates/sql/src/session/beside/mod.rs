@@ -1,19 +1,19 @@
-//! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more rows
-//! changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000. Reads do not wait for a
-//! call on more rows than a slice.
+//! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more
+//! rows changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000 rows. Reads do
+//! not wait for a call on more rows than a slice.
 //!
-//! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
-//! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
-//! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
-//! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
-//! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]).
-//! Statements that define something ([`defining`]) fill an index in short calls ([`index`]), or look at a table's rows in snapshots
-//! ([`checking`]). All other statements that change rows run as an open transaction ([`open`]): also those of which a row
-//! cannot be stored, so that the error is the usual one.
+//! `UPDATE` and `DELETE` whose new row depends on the old one only ([`Rewriting`](crate::plan::rewriting::Rewriting))
+//! look at a snapshot of their table first. If few rows are concerned ([`few`]), one short call changes them. If many
+//! are ([`whole`]), the table's next content is made beside its present one in short calls, and one call replaces it.
+//! In both cases, the call that commits looks again at rows that others changed since the snapshot. So the statement
+//! behaves as if it had run there. Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into
+//! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
+//! table's rows in snapshots ([`checking`]). All other statements that change rows run as an open transaction
+//! ([`open`]). So does a statement with a row that cannot be stored: its error is the usual one.
 //!
-//! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs in
-//! the stage as any statement after so many attempts ([`ATTEMPTS`]), if there is no room for a second content, and if the
-//! snapshot that it reads is ended for want of memory. Each attempt, and the stage, has the numbers that the attempts before
+//! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
+//! in the stage after its last attempt ([`ATTEMPTS`]). It also does if there is no room for a second content, or if a
+//! lack of memory ended the snapshot that it reads. Each attempt, and the stage, gets the numbers that earlier attempts
 //! drew from sequences.
 
 mod checking;
@@ -52,14 +52,14 @@ use sardonyx_base::waiting;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
-/// So often a statement begins again, if the table changed otherwise than by its rows, or what it read changed.
+/// The most attempts of a statement, if the table's definition changed, or rows that it read.
 const ATTEMPTS: usize = 3;
 
 /// True if a statement may run aside.
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
         Class::Write if statement.is_copy_in() => true,
-        // It is run again for a row that others have changed meanwhile.
+        // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
         Class::Define => statement.statement().is_some_and(works_on_rows),
@@ -68,7 +68,8 @@ fn may_run_beside(statement: &Prepared) -> bool {
 }
 
 impl Session {
-    /// Runs the next step aside, if it is such a statement, alone in its transaction. None if it is to run in the stage.
+    /// Runs the next step aside, if it is such a statement, alone in its transaction. `None` if it has to run in the
+    /// stage.
     pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
         let (statement, parameters, data, rows_max) = match steps.front()? {
             Step::Execute {
@@ -122,11 +123,11 @@ impl Session {
         Some(outcome)
     }
 
-    /// Commits a transaction that has run aside, if it has changed many rows: they come into next contents of their tables,
-    /// and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
+    /// Commits a transaction that has run aside, if it has changed many rows. They go into next contents of their
+    /// tables, and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
     ///
     /// # Errors
-    /// Why it did not happen.
+    /// The reason for which it failed.
     pub(super) fn commit_beside(
         &mut self,
         statement: &Prepared,
@@ -211,7 +212,7 @@ impl Session {
                 }
             };
             match came? {
-                // It is committed: nothing fails any more.
+                // It is committed: nothing can fail any more.
                 Came::Done(((mut complete, table), durable)) => {
                     attach(&mut complete, table, given.rows_max, given.statement);
                     return Ok(Some((complete, durable)));

@@ -1,10 +1,10 @@
-//! Statements of any other form, run as an open transaction of one statement ([`OpenRows`]): on a snapshot, with what they
-//! change beside it. `UPDATE … FROM`, `DELETE … USING`, subqueries, `RETURNING`, `ON CONFLICT` and references are what they
-//! are in each such transaction.
+//! Statements of any other form, run as an open transaction of one statement ([`OpenRows`]): on a snapshot, with their
+//! changes beside it. `UPDATE … FROM`, `DELETE … USING`, subqueries, `RETURNING`, `ON CONFLICT` and references work as
+//! in each such transaction.
 //!
-//! The call at its end compares what was read. It makes the changes, where they are few. A table of which many rows are
-//! changed takes over a next content, which is made of the snapshot's rows and of those of the transaction. What others
-//! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
+//! The call at its end compares the rows that were read. If the changes are few, it makes them. A table with many
+//! changed rows gets a next content, made of the snapshot's rows and of those of the transaction. Changes of others
+//! meanwhile go into that content, too. A row that both have changed is a conflict: the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES, Work};
 use super::pace::Pace;
@@ -30,13 +30,13 @@ use sardonyx::{Snapshot, Ticket, Transaction};
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 
-/// The most bytes that a statement keeps of what it reads and changes.
+/// The most bytes that a statement keeps of its reads and changes.
 const BYTES_MAX: usize = 1 << 30;
 
-/// A table's next content that is made.
+/// A table's next content, while it is made.
 struct Content {
     beside: Beside,
-    /// The state in which the rows of others are that it has.
+    /// The state of the others' rows in it.
     last: Snapshot,
     /// The number of rows that were made again in the last round.
     count: usize,
@@ -50,7 +50,7 @@ struct Opened<'o> {
     version: u64,
 }
 
-/// Tries once, from the state that has begun it.
+/// Tries once, on the state at its beginning.
 pub(super) fn run(
     database: &Arc<Database>,
     begun: Committed,
@@ -90,8 +90,8 @@ pub(super) fn run(
     }
 }
 
-/// Commits an open transaction that a client has begun, if it has changed so many rows that next contents are made for
-/// that. `last` is the last step of the call that commits. `work` is taken when the changes are made.
+/// Commits an open transaction of a client, if it has changed so many rows that next contents are made for them. `last`
+/// is the last step of the call that commits. `work` is taken when the changes are made.
 pub(super) fn commit_many(
     database: &Arc<Database>,
     (work, version): (&mut Option<Work>, u64),
@@ -115,7 +115,7 @@ pub(super) fn commit_many(
     }
 }
 
-/// Runs the statement over the rows of an open transaction. None if that is as soon done in the stage.
+/// Runs the statement over the rows of an open transaction. `None` if the stage is as fast.
 fn read_and_change(
     rows: &mut OpenRows,
     (database, limits): (&Database, &BesideLimits),
@@ -167,7 +167,7 @@ impl Opened<'_> {
         for (table, changed) in work.rows.changed_tables() {
             let there = Source::count(&source, table)?;
             let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
-            // Rows are looked up only if it matters that the table has none of them.
+            // Rows are looked up only if it matters that all of them are new to the table.
             let is_many = makes(true) || (makes(false) && !work.rows.has_only_new(table)?);
             match is_many {
                 true => many.push(table),
@@ -208,7 +208,7 @@ impl Opened<'_> {
         Ok(contents)
     }
 
-    /// The last call: it compares what was read, makes the changes, and has the tables take over their contents.
+    /// The last call: it compares the reads, makes the changes, and has the tables take over their contents.
     fn commit(
         &self,
         work: &mut Option<Work>,
@@ -233,7 +233,7 @@ impl Opened<'_> {
                 read.push(content.last);
             }
             let changes = there.rows.compared(tx, many)?;
-            // Before pages change, so that none is copied for it.
+            // The snapshot ends before pages change, so that none is copied for it.
             if let Some(Work { rows, snapshot }) = work.take() {
                 drop(snapshot);
                 left = rows.let_go();
@@ -277,7 +277,7 @@ impl Opened<'_> {
     fn content(&self, work: &Work, whole: &Whole<'_>) -> Result<Content, Stop> {
         let table = whole.made.table();
         let beside = whole.begin()?;
-        // The table is what it was in the transaction's state.
+        // The table is the same as in the transaction's state.
         whole.newest()?;
         whole.fill_from(&beside, &work.snapshot)?;
         let mut come = Vec::new();
@@ -300,7 +300,7 @@ impl Opened<'_> {
         })
     }
 
-    /// Makes rows again that others have changed, in rounds over all contents: one waits for the others in each.
+    /// Makes rows again that others have changed, in rounds over all contents: each round covers all of them.
     fn catch_up(&self, wholes: &[Whole<'_>], contents: &mut [Content]) -> Result<(), Stop> {
         for _ in 0..ROUNDS {
             for (whole, content) in wholes.iter().zip(&mut *contents) {

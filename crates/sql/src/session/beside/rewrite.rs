@@ -1,4 +1,5 @@
-//! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
+//! `UPDATE` and `DELETE` whose new row depends on the old one only. The number of rows that they take decides how they
+//! run.
 
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;
@@ -19,18 +20,18 @@ use sardonyx::low_level::Committed;
 use sardonyx::schema::Value;
 use std::sync::Arc;
 
-/// `UPDATE` or `DELETE` that is tried.
+/// An attempt to run `UPDATE` or `DELETE`.
 pub(super) struct Trying<'t> {
     pub database: &'t Arc<Database>,
     pub planned: &'t Planned,
     pub rewriting: Rewriting<'t>,
     pub limits: BesideLimits,
-    /// The state in which it looks at the table.
+    /// The snapshot in which it looks at the table.
     pub snapshot: Snapshot,
     pub with: Environment<'t>,
 }
 
-/// Tries once, from the state that has begun it.
+/// Tries once, on the state at its beginning.
 pub(super) fn rewrite(
     database: &Arc<Database>,
     begun: Committed,
@@ -59,7 +60,7 @@ pub(super) fn rewrite(
         with: *with,
     };
     match trying.sought(rows)? {
-        // The memory of the keys is there until they are used.
+        // The memory of the keys is held until they are used.
         Sought::Few(keys, _memory) => trying.change_few(keys),
         Sought::Many if is_alone => trying.change_many(begun.version),
         Sought::Many => Ok(Came::Open),
@@ -67,23 +68,23 @@ pub(super) fn rewrite(
     }
 }
 
-/// How many rows a statement takes.
+/// The rows that a statement takes.
 enum Sought<'m> {
     /// Their keys.
     Few(Vec<Vec<Value>>, Memory<'m>),
     Many,
-    /// Few rows were looked at: that is as soon done in the stage.
+    /// The statement looked at few rows: the stage is as fast.
     Short,
 }
 
-/// What ends a walk over rows that are many.
+/// Ends a walk over rows that are many.
 #[cold]
 fn enough() -> SqlError {
     SqlError::syntax("there are enough of them")
 }
 
 impl<'t> Trying<'t> {
-    /// The keys of the rows of the snapshot that the statement takes, unless these are many of the table's.
+    /// The keys of the snapshot's rows that the statement takes, unless these are many of the table's.
     fn sought(&self, rows: u64) -> Result<Sought<'t>, SqlError> {
         let kept = Kept::default();
         let source = &**self.snapshot.space();
@@ -117,13 +118,13 @@ impl<'t> Trying<'t> {
         })
     }
 
-    /// Makes the table's next content of the rows as they will be.
+    /// Makes the table's next content from the next forms of its rows.
     fn change_many(self, version: u64) -> Result<Came<Ran<Read>>, SqlError> {
         let schema = Source::schema(&&**self.snapshot.space(), self.rewriting.table());
         let Some(schema) = schema else {
             return Ok(Came::Again);
         };
-        // The content is made of newer ones: no page is copied for this one any more.
+        // The content is made from newer states: no page is copied for this one any more.
         drop(self.snapshot);
         let whole = Whole {
             database: self.database,

@@ -1,9 +1,9 @@
-//! The rows that a statement takes are many of its table's: the next content of the table is made beside it, in calls of a
-//! bounded number of rows, and taken over in one short call.
+//! A statement that takes many rows of its table. The table's next content is made beside it, in calls of a bounded
+//! number of rows, and one short call replaces the old one.
 //!
-//! Each row of the next content is what the statement makes of one row of the table, whatever that does to the others. So
-//! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
-//! and the last ones in the call that takes the content over.
+//! Each row of the next content depends on one row of the table only. So rows that were changed since they were read
+//! are taken out and made again. That happens in separate calls while they are many; the call that replaces the content
+//! makes the last ones.
 
 use super::made::{Came, Changes, Made, Ran, slice_of};
 use super::pace::Pace;
@@ -25,21 +25,21 @@ use std::time::Duration;
 
 /// The most rows that the last call looks at again, if others do not change more in each round.
 pub(super) const LAST_ROWS: usize = 200;
-/// Transactions that wait for the stage after a call go before the next one, unless they take longer to come.
+/// Transactions that wait for the stage after a call go before the next one, unless they take longer to arrive.
 pub(super) const OTHERS_FIRST: Duration = Duration::from_millis(10);
-/// A call in which others begin to wait ends at the next multiple of so many rows.
+/// A call for which others wait ends at the next multiple of this many rows.
 const AT_LEAST: usize = 100;
-/// How often rows that were changed meanwhile are made again before the last call.
+/// The rounds before the last call, each of which makes rows again that were changed meanwhile.
 pub(super) const ROUNDS: usize = 8;
 
-/// What ends a call.
+/// The end of a call.
 #[derive(Debug)]
 pub(super) enum Stop {
     Engine(Error),
     Statement(SqlError),
     /// The statement runs as an open transaction.
     Open,
-    /// The end of the transaction: what it has read is let go, so it cannot run in another way.
+    /// The end of the transaction: its reads are released, so it cannot run in another way.
     Ended(SqlError),
 }
 
@@ -62,7 +62,7 @@ impl From<TableError> for Stop {
 }
 
 impl Stop {
-    /// A state that was ended says nothing of the statement, which can be run in the stage.
+    /// If a snapshot was ended, the error is not the statement's, which can be run in the stage.
     pub fn unless_ended(self, read: &[&Snapshot]) -> Stop {
         match self {
             Stop::Statement(error)
@@ -74,7 +74,7 @@ impl Stop {
         }
     }
 
-    /// The same where nothing can be tried in another way.
+    /// The same if no other way can be tried.
     pub fn ended(self) -> Stop {
         match self {
             Stop::Engine(error) => Stop::Ended(error.into()),
@@ -95,18 +95,18 @@ impl Stop {
     }
 }
 
-/// What a table's next content is made of.
+/// The inputs of a table's next content.
 #[derive(Debug)]
 pub(super) struct Whole<'w> {
     pub database: &'w Arc<Database>,
     pub limits: &'w BesideLimits,
     pub with: Environment<'w>,
     pub made: Made<'w>,
-    /// As the table is.
+    /// The table's present schema.
     pub schema: Arc<Schema>,
-    /// Of the catalogue: what a statement makes of rows was compiled for it. None if nothing was.
+    /// The version of the catalogue for which the statement was compiled. None if nothing was compiled.
     pub version: Option<u64>,
-    /// Another table that has to be what it was.
+    /// Another table that must not change.
     pub other: Option<(u16, Arc<Schema>)>,
     /// The sets of the statement's lists, for all calls.
     pub kept: Kept,
@@ -114,8 +114,8 @@ pub(super) struct Whole<'w> {
 }
 
 impl<'w> Whole<'w> {
-    /// Makes the table's next content, and has the table take it over in one call with `finish`. That receives the number of
-    /// rows that the statement took, and returns what this does.
+    /// Makes the table's next content, and has the table take it over in one call with `finish`. `finish` gets the
+    /// number of rows that the statement took. Returns its result.
     pub fn make<T>(
         &self,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
@@ -141,7 +141,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Begins. The table is what it was from here on, or it takes nothing over.
+    /// Begins a next content. If the table changes from here on, it takes nothing over.
     pub fn begin(&self) -> Result<Beside, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
@@ -153,9 +153,9 @@ impl<'w> Whole<'w> {
         })
     }
 
-    /// The table takes the content over, in one call. `check` looks at the tables before that: afterwards all rows of the
-    /// table are other ones. `finish` comes after it, and receives the number of further rows. About `count` rows are made
-    /// in it once more.
+    /// Has the table take the content over, in one call. `check` looks at the tables before that: afterwards all rows
+    /// of the table are other ones. `finish` comes after it, and gets the number of further rows. About `count` rows
+    /// are made again in the call.
     pub fn take_over<T>(
         &self,
         beside: Beside,
@@ -168,7 +168,7 @@ impl<'w> Whole<'w> {
             self.check_table(tx)?;
             check(tx)?;
             let changes = self.last_changes(tx, &last)?;
-            // So that nothing is copied for it.
+            // The snapshot ends, so that nothing is copied for it.
             drop(last);
             take_over_with(tx, (&self.schema, beside), &changes)?;
             finish(tx, changes.taken)
@@ -190,14 +190,14 @@ impl<'w> Whole<'w> {
         Ok(changes)
     }
 
-    /// Checks that the table is what it was.
+    /// Checks that the table has not changed.
     pub fn check_table(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
         self.check_same(self.database.version(), tx)
     }
 
-    /// Checks that a state has the table as it was, under a version of the catalogue.
+    /// Checks that a state has the same table, under a version of the catalogue.
     fn check_same(&self, version: u64, source: &dyn Source) -> Result<(), Stop> {
-        // An open transaction compares the definitions that concern it by itself.
+        // An open transaction compares the definitions that concern it itself.
         let is_open = matches!(self.made, Made::Open { .. });
         let holds = is_open || self.version.is_none_or(|compiled| compiled == version);
         let this = (self.made.table(), &self.schema);
@@ -253,8 +253,8 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Makes rows again that were changed since a state, until few are left. Returns the state of which they are, and how
-    /// many more were taken, and how many rows the last round made.
+    /// Makes rows again that were changed since a state, until few are left. Returns their state, the number of further
+    /// rows taken, and the number of rows of the last round.
     pub fn catch_up(
         &self,
         beside: &Beside,
@@ -295,7 +295,7 @@ impl<'w> Whole<'w> {
         Ok((next, taken, count))
     }
 
-    /// Makes all rows of a state. Returns how many were taken.
+    /// Makes all rows of a state. Returns the number of rows taken.
     pub fn fill_from(&self, beside: &Beside, snapshot: &Snapshot) -> Result<i64, Stop> {
         let (mut taken, mut place) = (0, ScanPlace::default());
         let source = &**snapshot.space();
@@ -318,7 +318,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// The newest state, in which the table is what it was.
+    /// The newest state, in which the table has not changed.
     pub fn newest(&self) -> Result<Snapshot, Stop> {
         let newest = self.database.committed(&self.with.context.interrupt)?;
         let source = &**newest.snapshot.space();
@@ -331,7 +331,7 @@ impl<'w> Whole<'w> {
         self.put_in_turns(beside, &Changes::of(come)).map(drop)
     }
 
-    /// Changes the content, in slices. Returns how many rows were taken.
+    /// Changes the content, in slices. Returns the number of rows taken.
     fn put_in_turns(&self, beside: &Beside, changes: &Changes<'_>) -> Result<i64, Stop> {
         let (mut all_gone, mut all_come) = (&changes.gone[..], &changes.come[..]);
         let tables = self.tables()?;
@@ -384,8 +384,8 @@ pub(super) fn take_over_with(
     tx.take_over(beside)
 }
 
-/// Rows go before others come, which may have their keys. After some rows it ends before all are done, unless it `goes_on`.
-/// Returns how many are done.
+/// Takes rows out before it puts others in, which may have their keys. After some rows it ends before all are done,
+/// unless it `goes_on`. Returns the number of rows done.
 fn take_out_and_put(
     tx: &mut Transaction<'_>,
     (schema, beside): (&Schema, &Beside),
@@ -420,8 +420,8 @@ pub(super) fn give_up(database: &Database, table: u16) {
     }
 }
 
-/// Has a transaction store what the statement drew from sequences, and others see what it did besides its rows: the last
-/// step of the call that commits.
+/// Has a transaction store the bounds of drawn numbers, and publishes its other effects: the last step of the call that
+/// commits.
 pub(super) fn note_drawn(
     tx: &mut Transaction<'_>,
     database: &Database,
@@ -437,8 +437,8 @@ pub(super) fn note_drawn(
     Ok(())
 }
 
-/// Runs the call that commits, which changes so many rows. If they are more than a slice, others read the state before it
-/// meanwhile.
+/// Runs the call that commits and changes this many rows. If they are more than a slice, others read the state before
+/// it meanwhile.
 pub(super) fn commit<T, E: From<Error>>(
     mut turn: Turn<'_>,
     limits: &BesideLimits,
@@ -457,7 +457,7 @@ pub(super) fn commit<T, E: From<Error>>(
 }
 
 impl BesideLimits {
-    /// Others may have the stage, and the statement may be ended.
+    /// Lets others have the stage, and ends the statement on request.
     pub(super) fn pause(&self, with: &Environment<'_>) -> Result<(), SqlError> {
         if let Some(between) = &self.between {
             between();

@@ -1,5 +1,6 @@
-//! Units on a node whose transactions a deadlock ends: the client is told so once, its transaction ends where its statements
-//! say, and later steps of its flight are run. A thread that serves others steps aside where it waits for a node.
+//! Units on a node whose transactions a deadlock ends. The client gets one error, the transaction ends where its
+//! statements end it, and later steps of the flight run. A thread that serves others steps aside where it waits for a
+//! node.
 
 use super::*;
 use crate::database::Database;
@@ -14,7 +15,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// A node that a deadlock ends some transactions of, after their work.
+/// A node on which a deadlock ends some transactions, after their work.
 #[derive(Debug)]
 struct Victim {
     node: Arc<dyn NodeStore>,
@@ -100,7 +101,8 @@ fn fresh() -> Fresh {
 }
 
 impl Fresh {
-    /// Runs statements, and `sync` for an end, in one flight, while a deadlock ends so many of the next transactions.
+    /// Runs statements, and `sync` for an end, in one flight, while a deadlock ends the given number of next
+    /// transactions.
     fn told(&mut self, deadlocks: usize, flight: &[&str]) -> Vec<String> {
         let mut steps = Vec::new();
         for text in flight {
@@ -157,7 +159,7 @@ fn what_is_behind_the_end_of_a_deadlocks_victim_is_run() {
         fresh.told(0, &["select * from t where x = 0", "sync"]),
         ["SELECT 2", "I"]
     );
-    // So it is where its block goes on behind an end.
+    // The same holds for a block that continues after an end.
     let flight = [
         "begin", UPDATE, "sync", UPDATE, "sync", "commit", "sync", insert, "sync",
     ];
@@ -189,7 +191,7 @@ fn a_block_is_one_transaction_of_the_node_whatever_ends_it_has() {
     flight.extend([UPDATE, "sync"].repeat(20));
     flight.extend(["commit", "sync", UPDATE, "sync"]);
     fresh.told(0, &flight);
-    // The block, and the statement behind it.
+    // The block, and the statement after it.
     assert_eq!(fresh.victim.runs.load(Ordering::Relaxed), 2);
     assert_eq!(
         fresh.told(0, &["select * from t where x = 21", "sync"]),
@@ -209,7 +211,7 @@ fn a_commit_that_a_deadlock_ends_has_ended_its_transaction() {
         fresh.told(0, &["begin", UPDATE, "sync"]),
         ["BEGIN", "UPDATE 1", "T"]
     );
-    // A statement before it is told, and skips it: the client ends its transaction.
+    // A statement before the commit gets the error, and the commit is skipped: the client ends its transaction.
     let told = fresh.told(1, &[UPDATE, "commit", "sync"]);
     assert_eq!(told, ["40001", "skipped", "E"]);
     assert_eq!(fresh.told(0, &["rollback", "sync"]), ["ROLLBACK", "I"]);
@@ -247,7 +249,7 @@ fn a_thread_that_serves_others_steps_aside_for_a_node() {
     assert_eq!(fresh.victim.in_the_way.load(Ordering::Relaxed), 0);
 }
 
-/// The transaction has the catalogue's pages, for which another one waits for ever.
+/// The transaction has the catalogue's pages: another one would wait for ever.
 #[test]
 fn a_statement_that_is_prepared_within_a_transaction_is_compiled_when_it_is_run() {
     let mut fresh = fresh();

@@ -1,5 +1,5 @@
-//! What an open transaction did, run again before a unit's own steps: each statement with what its session knew then, and
-//! what its client was told compared with what it would be told now.
+//! The replay of an open transaction before a unit's own steps: each statement runs with the session's parameters of
+//! its first run, and its answer is compared with the client's.
 
 use super::Unit;
 use crate::class::Class;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use tracing::Span;
 
 impl Unit {
-    /// Runs again what the open transaction did, and then something else.
+    /// Runs the open transaction again, and then a function.
     ///
     /// # Errors
-    /// `40001` if it now gives something else.
+    /// `40001` if an answer differs now.
     pub fn replay_and<R>(
         &mut self,
         tx: &mut dyn WriteTarget,
@@ -28,7 +28,7 @@ impl Unit {
         then(tx, &self.database)
     }
 
-    /// Runs what the transaction did before it had its rows aside, there, and compares.
+    /// Runs the transaction's earlier statements in its new rows aside, and compares.
     ///
     /// # Errors
     /// As [`Unit::replay_and`].
@@ -45,7 +45,7 @@ impl Unit {
         }
     }
 
-    /// Runs again what the open transaction did, and compares.
+    /// Runs the open transaction again, and compares.
     pub(super) fn replay(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(());
@@ -57,7 +57,7 @@ impl Unit {
             false => spans::replay(),
         };
         let _inside = span.enter();
-        // Each statement asks the session for what it knew then. What was set and drawn since stays so.
+        // Each statement sees the session's state of its first run. Settings and draws since stay.
         let settings = self.state.settings.clone();
         let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
         let result = self.replay_all(tx, &before, started);
@@ -92,7 +92,7 @@ impl Unit {
                     tx.release(mark)?;
                     self.effects.return_to(&effects);
                     if self.defined {
-                        // Plans of what is undone do not hold.
+                        // Plans of undone definitions are invalid.
                         self.database.catalogue_changed();
                     }
                 }

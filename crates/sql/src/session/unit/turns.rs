@@ -1,7 +1,7 @@
-//! A unit in its turn of the serial stage, and which units may take long.
+//! A unit in its turn of the serial stage, and the units that may take long.
 //!
-//! All others wait for the end of a unit. One that is short by its plan runs where it is. One that may take long has the
-//! thread step aside for the tasks of others, and lets them read the state before it ([`Turn::set_out`]).
+//! All other units wait for the end of a unit. A unit that is short by its plan runs at once. For one that may take
+//! long, the thread steps aside for the tasks of others, and lets them read the state before it ([`Turn::set_out`]).
 
 use super::{Unit, UnitDone, UnitEnd};
 use crate::class::Class;
@@ -16,13 +16,13 @@ use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::convert::Infallible;
 
-/// So many statements, with those that are run again, are not short together.
+/// This many statements, with those that are run again, take long together.
 pub(in crate::session) const SHORT_STATEMENTS_MAX: usize = 500;
-/// So much data is not copied in a short time.
+/// This much data takes long to copy.
 pub(in crate::session) const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
 impl Unit {
-    /// Runs it; the ticket tells when that is durable.
+    /// Runs it; the ticket resolves when it is durable.
     pub fn submit(self: Box<Self>, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
         if !self.may_take_long() {
             return turn.submit(|tx| self.run(tx));
@@ -38,7 +38,7 @@ impl Unit {
         })
     }
 
-    /// Runs it, and undoes what it did.
+    /// Runs it, and undoes its changes.
     ///
     /// # Errors
     /// The engine did not run it.
@@ -60,7 +60,7 @@ impl Unit {
     ) -> Result<UnitEnd, Error> {
         let undone = turn.run(Durability::Deferred, |tx| {
             let (Ok(done) | Err(done)) = self.run(tx);
-            // Before others have the stage, and commit.
+            // It is dropped before others have the stage, and commit.
             drop(begun);
             Err::<Infallible, _>(UndoneUnit::Done(done))
         });
@@ -71,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// True if it may hold others up for long: by its plans, and by what is run again.
+    /// True if it may delay others for long: by its plans, and by its replay.
     fn may_take_long(&self) -> bool {
         let again = match &self.state.transaction {
             TransactionState::Open(open) => {
@@ -119,10 +119,10 @@ fn is_long(statement: &Prepared, database: &Database) -> bool {
     }
 }
 
-/// How a unit ends that is to be undone in any case.
+/// The end of a unit that is undone in any case.
 #[derive(Debug, thiserror::Error)]
 enum UndoneUnit {
-    /// As it should.
+    /// The unit ended as it should.
     #[error("undone on purpose")]
     Done(Box<UnitDone>),
     /// The engine did not run it.

@@ -1,4 +1,4 @@
-//! Dates and timestamps from their fields, in whatever order they come (`DecodeDateTime`).
+//! Dates and timestamps from their fields, in any order (`DecodeDateTime`).
 
 use super::Bad;
 use super::fields::{Field, Kind, fields};
@@ -8,23 +8,23 @@ use super::words::{Unit, Word, word};
 use crate::values::arithmetic::DAY;
 use crate::values::zones::{DateOrder, Zone};
 
-/// A text on its way to a moment.
+/// A text while it is read as a moment.
 #[derive(Default)]
 struct Reading<'z> {
     parts: Parts,
     found: u32,
     has_month: bool,
-    /// The unit that the word before announced.
+    /// The unit that the word before announces.
     unit: Option<Unit>,
     /// The place whose zone was named.
     place: Option<Zone>,
-    /// The first moment of 1970, unless a later field says otherwise.
+    /// The first moment of 1970, unless a later field changes it.
     is_epoch: bool,
     /// The sign of infinity, if the text is that.
     infinity: Option<bool>,
     /// The present, in microseconds since 1970, if a clock gives it.
     now: Option<i64>,
-    /// The zone of texts that say none.
+    /// The zone of texts without one.
     zone: Option<&'z Zone>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn named_zone(name: &str) -> Bad {
     ))
 }
 
-/// The refusal of a word for the present where no clock is asked.
+/// The refusal of a word for the present, without a clock.
 pub(super) fn unsupported_word(word: &str) -> Bad {
     Bad::Unsupported(format!(
         "the date/time value \"{}\" is not supported",
@@ -77,7 +77,7 @@ pub(super) fn unsupported_word(word: &str) -> Bad {
 }
 
 impl Reading<'_> {
-    /// Takes a field, and returns the parts that it is; `None` if it is to be ignored.
+    /// Takes a field, and returns its parts; `None` if it is ignored.
     fn take(&mut self, field: &Field<'_>, next: Option<Kind>) -> Result<Option<u32>, Bad> {
         let text = field.text;
         match field.kind {
@@ -114,7 +114,7 @@ impl Reading<'_> {
         mask::DATE | mask::TIME | mask::ZONE
     }
 
-    /// A word for the present, or for a day beside today's.
+    /// A word for the present, or for a day near today.
     fn of_clock(&mut self, text: &str) -> Result<u32, Bad> {
         let now = self.now.ok_or_else(|| unsupported_word(text))?;
         self.is_epoch = false;

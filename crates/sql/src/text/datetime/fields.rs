@@ -1,4 +1,5 @@
-//! The fields of a text: runs of digits, words and delimiters, each of a kind that its characters give (`ParseDateTime`).
+//! The fields of a text: runs of digits, words and delimiters. Its characters determine a field's kind
+//! (`ParseDateTime`).
 
 use super::Bad;
 use super::words::{Word, special};
@@ -8,7 +9,7 @@ const FIELDS_MAX: usize = 25;
 /// The longest text of fields, without the blanks between them.
 const TEXT_MAX: usize = 150;
 
-/// The kind of a field, as far as its characters give it.
+/// The kind of a field, as far as its characters determine it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Digits, perhaps with a point.
@@ -25,7 +26,7 @@ pub(super) enum Kind {
     Special,
 }
 
-/// A field of a text. A sign in front of it stands apart, since blanks may follow it.
+/// A field of a text. A sign in front of it is kept apart, since blanks may follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'t> {
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Fields of digits: dates, times, zones, and numbers whose meaning the parts before them give.
+//! Fields of digits: dates, times, zones, and numbers whose meaning depends on the parts before them.
 
 use super::parts::{Parts, mask};
 use super::words::{Word, special};
@@ -35,7 +35,7 @@ pub(super) fn fraction(text: &str) -> Result<i64, Bad> {
 }
 
 impl Parts {
-    /// Takes a time with colons. Returns what it is.
+    /// Takes a time with colons. Returns the parts that it has.
     ///
     /// # Errors
     /// If it has another form, or is out of range.
@@ -93,7 +93,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes a date with delimiters. Returns what it has.
+    /// Takes a date with delimiters. Returns the parts that it has.
     ///
     /// # Errors
     /// If it has another form.
@@ -113,7 +113,7 @@ impl Parts {
                 *part = rest.get(..end);
             }
             count += 1;
-            // The character behind a part is its delimiter, whichever it is.
+            // The character behind a part is its delimiter, in any case.
             rest = rest.get(end + 1..).unwrap_or_default();
         }
         let is_word = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -144,7 +144,7 @@ impl Parts {
         }
     }
 
-    /// Takes a number as the part that those before it give. Returns which it is.
+    /// Takes a number as the part that earlier ones determine. Returns the part.
     ///
     /// # Errors
     /// If it can be none.
@@ -200,7 +200,7 @@ impl Parts {
         Ok(part)
     }
 
-    /// Takes digits that are a date or a time without delimiters. Returns which they are.
+    /// Takes digits that are a date or a time without delimiters. Returns the parts.
     ///
     /// # Errors
     /// If they are none.

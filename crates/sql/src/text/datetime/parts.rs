@@ -1,10 +1,10 @@
-//! The parts of a moment as they are found, and which of them are there.
+//! The parts of a moment, and a set of those that were found.
 
 use super::Bad;
 use crate::values::zones::{DateOrder, Zone};
 use sardonyx_rows::value_text::{date_of, days_of};
 
-/// Which parts are there, as bits.
+/// The parts that were found, as bits.
 pub(super) mod mask {
     pub const RESERVED: u32 = 1;
     pub const MONTH: u32 = 1 << 1;
@@ -31,7 +31,7 @@ pub(super) enum Decoded {
     Parts(Parts, Option<Zone>),
     /// The first moment of 1970.
     Epoch,
-    /// Behind all moments, or before them.
+    /// Infinity, positive or negative.
     Infinity { is_negative: bool },
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Parts {
     pub zone: i32,
     /// The year was written with two digits.
     pub has_short_year: bool,
-    /// The date is a number of days, whose year is what it is.
+    /// The date is a number of days, so its year is complete.
     pub is_julian: bool,
     pub is_before_christ: bool,
     /// Before or after noon.
@@ -96,7 +96,7 @@ impl Parts {
         (minutes * 60 + i64::from(self.second)) * super::SECOND + self.micros
     }
 
-    /// True if the time is none of a day.
+    /// True if the time is beyond a day.
     pub fn is_time_beyond_day(&self) -> bool {
         !(0..=24).contains(&self.hour)
             || !(0..60).contains(&self.minute)
@@ -105,10 +105,10 @@ impl Parts {
             || self.clock() > crate::values::arithmetic::DAY
     }
 
-    /// Checks the parts of the date that are there, and makes them those of the calendar.
+    /// Checks the parts of the date that were found, and converts them to the calendar's.
     ///
     /// # Errors
-    /// For a year 0, and for days and months that there are not.
+    /// A year 0, and invalid days and months.
     pub fn check_date(&mut self, found: u32) -> Result<(), Bad> {
         if found & mask::YEAR != 0 && !self.is_julian {
             match (self.is_before_christ, self.has_short_year) {
@@ -130,7 +130,7 @@ impl Parts {
         if found & mask::DAY != 0 && !(1..=31).contains(&self.day) {
             return Err(Bad::MonthOrDay);
         }
-        // The same in any 400 years; the year itself may be beyond all days.
+        // The calendar repeats every 400 years; the year itself may be beyond all days.
         let year = 2000 + self.year.rem_euclid(400);
         let has_day = || days_of(year, self.month as u32, self.day as u32).is_some();
         match found & mask::DATE == mask::DATE && !has_day() {
@@ -139,7 +139,7 @@ impl Parts {
         }
     }
 
-    /// Makes an hour of the morning or the afternoon one of the day.
+    /// Converts an hour of the morning or the afternoon to one of the day.
     ///
     /// # Errors
     /// For an hour beyond 12.

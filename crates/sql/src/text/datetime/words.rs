@@ -32,11 +32,11 @@ pub(crate) enum Word {
     /// Midnight UTC.
     AllBalls,
     Epoch,
-    /// A moment that the clock gives: the present, or the beginning of a day so many days from today.
+    /// A moment of the clock: the present, or the beginning of a day at a distance from today.
     Present,
     Day(i64),
     Infinity,
-    /// Seconds east of UTC, and whether daylight is saved.
+    /// Seconds east of UTC, and true for daylight saving.
     Zone(i32, bool),
     /// An hour more for the zone before it.
     Daylight,

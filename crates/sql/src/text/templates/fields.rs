@@ -1,4 +1,4 @@
-//! The fields of a moment that a text has by a template: each pattern reads one, and a field is set once.
+//! The fields of a moment, read from a text by a template: each pattern reads one, and a field is set once.
 //!
 //! Source: `DCH_from_char` of PostgreSQL's `formatting.c`, in the locale C.
 
@@ -14,7 +14,7 @@ pub(super) enum Calendar {
     Weeks,
 }
 
-/// Fields that were read; 0 is none.
+/// The fields that were read; 0 is none.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub calendar: Option<Calendar>,
@@ -77,7 +77,7 @@ fn is_of_digits(upper: &str) -> bool {
     )
 }
 
-/// True if what follows a pattern cannot be one of its digits, so that the pattern takes all that there are.
+/// True if the text after a pattern cannot be one of its digits, so that the pattern takes all digits.
 fn ends_number(modifiers: Modifiers, next: Option<&Part>) -> bool {
     if modifiers.ordinal != Ordinal::None {
         return true;
@@ -139,7 +139,7 @@ impl Fields {
                     } else {
                         self.pattern(pattern, &upper, is_free, skipped, &mut reader)?;
                         if modifiers.ordinal != Ordinal::None && is_of_digits(&upper) {
-                            // The end of an ordinal has two characters, whichever they are.
+                            // The suffix of an ordinal has any two characters.
                             reader.pass();
                             reader.pass();
                         }
@@ -239,7 +239,7 @@ impl Fields {
                         reader.pass();
                         if sign == '-' { -1 } else { 1 }
                     }
-                    // The minus may have been taken for a separator.
+                    // The minus may have been read as a separator.
                     _ if skipped > 0 && reader.before().ends_with('-') => -1,
                     _ => 1,
                 };
@@ -288,7 +288,7 @@ impl Fields {
             "WW" | "IW" => {
                 read(reader, &mut self.week, 2)?;
             }
-            // A quarter says nothing of the day.
+            // A quarter does not determine the day.
             "Q" => {
                 reader.number(1, is_free, pattern)?;
             }
@@ -315,7 +315,7 @@ impl Fields {
                 self.year_digits = width as i32;
             }
             "RM" => {
-                // Of two that begin alike the longer one is first.
+                // The longer of two names with one beginning is first.
                 let names: Vec<&str> = ROMAN.iter().rev().copied().collect();
                 set(&mut self.month, 12 - reader.name(&names, pattern)?)?;
             }
@@ -331,7 +331,7 @@ impl Fields {
     }
 }
 
-/// A year of at most three digits: the one that is nearest to 2020.
+/// A year of at most three digits: the year nearest to 2020.
 fn near_2020(year: i32) -> i32 {
     match year {
         ..70 => year + 2000,

@@ -76,7 +76,7 @@ fn iso(days: i64) -> (i64, i64, i64) {
 }
 
 impl Shown {
-    /// Of a local time, in microseconds since 1970, in a zone with a name.
+    /// The parts of a local time, in microseconds since 1970, in a zone with a name.
     pub(crate) fn of_moment(local: i64, east: i64, zone: String) -> Shown {
         let (days, time) = (local.div_euclid(DAY), local.rem_euclid(DAY));
         let (year, month, day) = date_of(days);
@@ -101,12 +101,12 @@ impl Shown {
         }
     }
 
-    /// Of an interval: its days count from no date.
+    /// The parts of an interval: its days count from no date.
     pub(crate) fn of_interval(interval: Interval) -> Shown {
         let months = i64::from(interval.months);
         let (year, month, day) = (months / 12, months % 12, i64::from(interval.days));
         let micros = interval.micros;
-        // What PostgreSQL computes of a day that there may not be.
+        // PostgreSQL's computation for a day that may not exist.
         let (julian, iso_of) = {
             let whole = |year: i64, month: i64| {
                 let months = year * 12 + month - 1;
@@ -153,7 +153,7 @@ impl Shown {
         Ok(Some(out))
     }
 
-    /// The year as it is counted: there is no year 0.
+    /// The year without a year 0.
     fn counted(&self, year: i64) -> i64 {
         match year > 0 || self.is_interval {
             true => year,
@@ -178,7 +178,7 @@ impl Shown {
         let is_of_week = upper.starts_with('I');
         let year = self.counted(if is_of_week { self.iso_year } else { self.year });
         let is_bare = modifiers.is_bare;
-        // A number of a width, in which the sign of a negative one has a place more.
+        // A number with a width, in which a negative sign takes one more place.
         let filled = |value: i64, width: usize| match is_bare {
             true => value.to_string(),
             false => {
@@ -302,7 +302,7 @@ impl Shown {
         if self.month == 0 && self.year == 0 {
             return;
         }
-        // Of an interval, months count back from the end of the year.
+        // Months of an interval count back from the end of the year.
         let at = match self.month {
             0 if self.year >= 0 => 11,
             0 => 0,
@@ -363,7 +363,7 @@ fn is_of_moments(upper: &str) -> bool {
     )
 }
 
-/// The word for a half of the day or an era, as its pattern is written.
+/// The word for a half of the day or an era, in the case of its pattern.
 fn in_case_of(pattern: &'static str, of: char) -> &'static str {
     const WORDS: [(char, [&str; 4]); 4] = [
         ('A', ["A.M.", "AM", "a.m.", "am"]),
@@ -377,7 +377,7 @@ fn in_case_of(pattern: &'static str, of: char) -> &'static str {
     found.map_or("", |(_, words)| words[at])
 }
 
-/// A number of at least so many characters, its sign among them.
+/// A number of at least the given characters, its sign among them.
 fn fill(value: i64, width: usize, is_bare: bool) -> String {
     match is_bare {
         true => value.to_string(),

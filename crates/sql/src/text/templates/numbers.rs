@@ -1,4 +1,4 @@
-//! Numbers by a template: the picture that its patterns give, and `to_char`.
+//! Numbers by a template: the picture that its patterns describe, and `to_char`.
 //!
 //! Source: `NUMDesc_prepare`, `int4_to_char` and its kin, of PostgreSQL's `formatting.c`.
 
@@ -8,7 +8,7 @@ use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx_rows::decimals::rounded;
 
-/// Where a sign of `S` is written.
+/// The place of a sign of `S`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Anchor {
     #[default]
@@ -17,7 +17,7 @@ pub(super) enum Anchor {
     Behind,
 }
 
-/// A number's form, as the patterns of a template give it.
+/// A number's form, as the patterns of a template describe it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Picture {
     /// Digits before the point, and behind it.
@@ -49,7 +49,7 @@ fn misused(message: &str) -> SqlError {
 }
 
 impl Picture {
-    /// The form that these parts give.
+    /// The form of these parts.
     pub(super) fn of(parts: &[Part]) -> Result<Picture, SqlError> {
         let mut picture = Picture::default();
         for part in parts {
@@ -151,7 +151,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Without what a Roman number does not have.
+    /// Removes patterns that Roman numbers do not have.
     pub fn as_roman(&mut self) {
         *self = Picture {
             is_bare: self.is_bare,
@@ -163,27 +163,27 @@ impl Picture {
         };
     }
 
-    /// A sign before all digits is written with the last one, as there.
+    /// A sign before all digits is written with the last one, as in PostgreSQL.
     pub fn anchor_behind_digits(&mut self) {
         if self.anchor == Anchor::Before && self.before == self.digits_at_sign {
             self.anchor = Anchor::Behind;
         }
     }
 
-    /// Signs in the place of a number that has no room, or is none.
+    /// Signs for a number that does not fit, or is NaN.
     fn full(&self, point: usize, length: usize) -> String {
         let sign = |at| if at == point { '.' } else { '#' };
         (0..length).map(sign).collect()
     }
 }
 
-/// A number as the template is given it.
+/// A number as a template's input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
     /// A whole number of a type.
     Whole(i64, SqlType),
     Decimal(i128, u8),
-    /// A float, and how many digits its type keeps.
+    /// A float, and the digits of its type.
     Float(f64, usize),
 }
 
@@ -191,10 +191,10 @@ fn out_of_range(kind: SqlType) -> SqlError {
     SqlError::new(code::OUT_OF_RANGE, format!("{} out of range", kind.name()))
 }
 
-/// A number as a template says.
+/// A number in the form of a template.
 ///
 /// # Errors
-/// `42601` for patterns that do not go together, `22003` if it is too large.
+/// `42601` for patterns that exclude each other, `22003` if it is too large.
 pub(crate) fn to_char(number: Number, template: &str) -> Result<String, SqlError> {
     if template.is_empty() {
         return Ok(String::new());
@@ -230,7 +230,7 @@ fn whole_of(number: Number) -> Result<i64, SqlError> {
             let whole = rounded(units, scale, 0).and_then(|whole| i64::try_from(whole).ok());
             whole.ok_or_else(|| out_of_range(SqlType::Int4))?
         }
-        // One that is none, or is too large, has no Roman number anyway.
+        // NaN, and a number that is too large, have no Roman number anyway.
         Number::Float(value, _) => value.round_ties_even() as i64,
     };
     match (i32::try_from(whole), number) {
@@ -294,7 +294,7 @@ fn with_exponent(mantissa: &str, exponent: i32) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// No float has more digits that are not zero.
+/// No float has more nonzero digits.
 const FLOAT_DIGITS_MAX: usize = 1100;
 
 fn float_scientific(value: f64, scale: usize) -> String {
@@ -307,7 +307,7 @@ fn float_scientific(value: f64, scale: usize) -> String {
     with_exponent(&mantissa, exponent.parse().unwrap_or(0))
 }
 
-/// Digits are rounded half away from zero, as of all decimals.
+/// Digits are rounded half away from zero, as for all decimals.
 fn decimal_scientific(units: i128, scale: u8, wanted: usize) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let mut digits = units.unsigned_abs().to_string();
@@ -336,7 +336,7 @@ fn decimal_scientific(units: i128, scale: u8, wanted: usize) -> String {
     with_exponent(&format!("{sign}{first}{point}{rest}"), exponent)
 }
 
-/// The digits of a number as the picture asks for them.
+/// The digits of a number for the picture.
 fn digits(number: Number, picture: &mut Picture) -> Result<String, SqlError> {
     let shift = picture.is_shifted.then_some(picture.shift as u32);
     if let Some(shift) = shift {
@@ -377,7 +377,7 @@ fn digits(number: Number, picture: &mut Picture) -> Result<String, SqlError> {
     })
 }
 
-/// Units of a scale, rounded to so many digits behind the point, or with zeros up to them.
+/// Units of a scale, rounded to the given digits behind the point, or with zeros up to them.
 fn decimal(units: i128, scale: u8, behind: usize) -> String {
     let kept = (scale as usize).min(behind) as u8;
     let units = rounded(units, scale, kept).unwrap_or(units);

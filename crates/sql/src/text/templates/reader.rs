@@ -1,4 +1,4 @@
-//! A text that is read by the parts of a template: names, numbers and blanks from a place on.
+//! A text read by the parts of a template: names, numbers and blanks from a place on.
 //!
 //! Source: `from_char_parse_int_len` and `from_char_seq_search` of PostgreSQL's `formatting.c`, in the locale C.
 
@@ -10,7 +10,7 @@ pub(super) fn bad(message: String) -> SqlError {
     SqlError::new(code::INVALID_DATETIME, message)
 }
 
-/// A text, and where it is read.
+/// A text, and the position in it.
 pub(super) struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -42,7 +42,7 @@ impl<'t> Reader<'t> {
         self.at += self.here().map_or(0, char::len_utf8);
     }
 
-    /// Passes over blanks, and returns how many.
+    /// Skips blanks, and returns their number.
     pub(super) fn blanks(&mut self) -> i32 {
         let from = self.at;
         while self.here().is_some_and(is_space) {
@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
         (self.at - from) as i32
     }
 
-    /// The name at this place, of some; its number.
+    /// The number of the name at this place, among these.
     pub(super) fn name(&mut self, names: &[&str], pattern: &str) -> Result<i32, SqlError> {
         let rest = self.rest().as_bytes();
         let found = names.iter().position(|name| {
@@ -70,7 +70,7 @@ impl<'t> Reader<'t> {
         Ok(found as i32)
     }
 
-    /// A whole number, of so many characters unless it may be of any number of them; and how many it had.
+    /// A whole number of the given characters, or of any number of them; and its length.
     pub(super) fn number(
         &mut self,
         width: usize,
@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Where the number at the beginning of a text ends: behind blanks, a sign and digits; 0 if there is none.
+/// The end of the number at the beginning of a text: behind blanks, a sign and digits; 0 if there is none.
 fn number_end(text: &str) -> usize {
     let blanks = text.len() - text.trim_start_matches(is_space).len();
     let rest = text.get(blanks..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Texts of moments by a template: `to_timestamp` and `to_date`. [`Fields`] are read; here they become a moment.
+//! Moments read from a text by a template: `to_timestamp` and `to_date`. This module makes a moment of the [`Fields`].
 //!
 //! Source: `do_to_timestamp` of PostgreSQL's `formatting.c`, in the locale C.
 
@@ -9,7 +9,7 @@ use super::reader::bad;
 use crate::error::{SqlError, code};
 use sardonyx_rows::value_text::{date_of, days_of};
 
-/// A moment as a text has it by a template.
+/// A moment read from a text by a template.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
     /// Days since 1970.
@@ -18,7 +18,7 @@ pub(crate) struct Read {
     pub time: i64,
     /// Seconds east of UTC, if the text has a zone.
     pub east: Option<i64>,
-    /// Digits of a second's fraction, if the template says so.
+    /// The digits of a second's fraction, if the template gives them.
     pub fraction_digits: Option<u32>,
 }
 
@@ -196,7 +196,7 @@ fn day(fields: &mut Fields, text: &str) -> Result<i64, SqlError> {
     let days = match (is_date, has_year) {
         (false, _) => None,
         (true, true) => days_of(year, month as u32, day as u32),
-        // Without a year, a day that the month does not have is one of the next.
+        // Without a year, a day beyond the month is one of the next.
         (true, false) => days_of(year, month as u32, 1).map(|first| first + day - 1),
     };
     days.ok_or_else(|| out_of_range(text))

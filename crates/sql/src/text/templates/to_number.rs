@@ -1,4 +1,4 @@
-//! Numbers that a text has by a template: `to_number`.
+//! Numbers read from a text by a template: `to_number`.
 //!
 //! Source: `NUM_numpart_from_char` of PostgreSQL's `formatting.c`.
 
@@ -11,7 +11,7 @@ use crate::values::cast::cast;
 use sardonyx::schema::Value;
 use sardonyx_rows::decimals::rounded;
 
-/// Where a text is read, and what was read of it.
+/// A position in a text, and the parts that were read.
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
@@ -27,7 +27,7 @@ impl Reader<'_> {
         self.text.get(self.at).copied()
     }
 
-    /// Passes over characters that are no part of a number.
+    /// Skips characters that are no part of a number.
     fn skip_others(&mut self, count: usize) {
         for _ in 0..count {
             match self.here() {
@@ -37,7 +37,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes over a character, of however many bytes.
+    /// Skips a character of any number of bytes.
     fn pass(&mut self) {
         self.at += 1;
         while self.here().is_some_and(|byte| byte & 0xc0 == 0x80) {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a sign of `MI`, `PL` and `SG`, which is the next character; false if it is none.
+    /// Takes the next character as the sign of `MI`, `PL` and `SG`; false if it is no sign.
     fn take_sign(&mut self, signs: &[u8]) -> bool {
         let found = self.here().filter(|byte| signs.contains(byte));
         self.sign = found.or(self.sign);
@@ -114,8 +114,8 @@ impl Reader<'_> {
 /// The number that a text has by a template; `None` for an empty template.
 ///
 /// # Errors
-/// `42601` for patterns that do not go together, `22P02` for a text without digits, `0A000` for Roman and scientific
-/// numbers, `22003` for one that the template has no room for.
+/// `42601` for patterns that exclude each other, `22P02` for a text without digits. `0A000` for Roman and scientific
+/// numbers, `22003` for a number longer than the template.
 pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, SqlError> {
     if template.is_empty() {
         return Ok(None);
@@ -196,7 +196,7 @@ pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, Sql
     }))
 }
 
-/// Divided by a power of ten, as `numeric` multiplies it by `10 ^ -shift`, which has 16 digits behind the point.
+/// Divides by a power of ten, as `numeric` multiplies by `10 ^ -shift`, which has 16 digits behind the point.
 fn shifted_back(number: Value, shift: usize) -> Result<Value, SqlError> {
     let by = format!("1e-{shift}");
     let by = decode_numeric(&by).and_then(Result::ok);

@@ -1,13 +1,13 @@
 //! Numbers as `to_char` writes them: digits, filling and signs, pattern by pattern.
 //!
-//! Source: `NUM_processor` and `NUM_numpart_to_char` of PostgreSQL's `formatting.c`, in the locale C: the point is `.`, groups
-//! are divided by `,`, and a blank is the sign of the currency.
+//! Source: `NUM_processor` and `NUM_numpart_to_char` of PostgreSQL's `formatting.c`. In the locale C the point is `.`,
+//! groups are divided by `,`, and a blank is the sign of the currency.
 
 use super::numbers::{Anchor, Picture};
 use super::{Ordinal, Part, ordinal_end};
 use crate::error::SqlError;
 
-/// A number on its way to a text.
+/// A number while it is written.
 struct Writer<'n> {
     picture: Picture,
     number: &'n [u8],
@@ -15,25 +15,25 @@ struct Writer<'n> {
     at: usize,
     /// Places before the first digit.
     spaces: usize,
-    /// True if it is below zero; none of a Roman number.
+    /// True if it is below zero; `None` for a Roman number.
     is_negative: Option<bool>,
     sign_is_written: bool,
-    /// The last place that is written where zeros at the end are not.
+    /// The last place to write, if zeros at the end are not written.
     last_relevant: Option<usize>,
-    /// Places that were written, and the number of all.
+    /// The places written so far, and the number of all.
     place: usize,
     places: usize,
     /// A digit was written.
     has_digit: bool,
     out: String,
-    /// Where the text ends, if a place had no digit any more.
+    /// The end of the text, if a place had no digit any more.
     end: Option<usize>,
 }
 
-/// Writes a number without its sign by the parts of a template, behind so many spaces.
+/// Writes a number without its sign by the parts of a template, behind the given spaces.
 ///
 /// # Errors
-/// `22P02` for an ordinal of what is no number.
+/// `22P02` for an ordinal of infinity or NaN.
 pub(super) fn write(
     parts: &[Part],
     mut picture: Picture,
@@ -79,7 +79,7 @@ pub(super) fn write(
     Ok(writer.out)
 }
 
-/// The last place of a number with a point that is written, of one without blanks and zeros.
+/// The last place to write of a number with a point, without blanks and zeros.
 fn last_relevant(picture: &Picture, number: &str, spaces: usize) -> Option<usize> {
     if !picture.is_bare || !picture.has_point {
         return None;
@@ -88,7 +88,7 @@ fn last_relevant(picture: &Picture, number: &str, spaces: usize) -> Option<usize
     let digits = number.bytes().enumerate().skip(point + 1);
     let last = digits.rev().find(|(_, digit)| *digit != b'0');
     let last = last.map_or(point, |(at, _)| at);
-    // Zeros that the template asks for are written.
+    // Zeros of the template are written.
     let zero = match picture.zero_end > spaces {
         true => (number.len() - 1).min(picture.zero_end - spaces),
         false => 0,
@@ -153,7 +153,7 @@ impl Writer<'_> {
         if is_negative { '-' } else { '+' }
     }
 
-    /// True before the zero of a number below 1, which is not written.
+    /// True at the zero before the point of a number below 1, which is not written.
     fn is_at_lone_zero(&self) -> bool {
         !self.picture.has_zero
             && self.at == 0
@@ -161,7 +161,7 @@ impl Writer<'_> {
             && self.picture.behind != 0
     }
 
-    /// True if nothing behind the point is written.
+    /// True if nothing follows the point.
     fn ends_with_point(&self) -> bool {
         let last = self.last_relevant.and_then(|at| self.number.get(at));
         last == Some(&b'.')
@@ -255,7 +255,7 @@ impl Writer<'_> {
                     self.out.push(byte.into());
                     self.has_digit = true;
                 } else {
-                    // Of a number with fewer digits than places, PostgreSQL writes nothing from here on.
+                    // For a number with fewer digits than places, PostgreSQL writes nothing from here on.
                     self.end.get_or_insert(self.out.len());
                 }
             }

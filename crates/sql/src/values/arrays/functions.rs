@@ -1,4 +1,4 @@
-//! Functions of arrays: put together, taken apart, asked for their bounds.
+//! Functions that build arrays, take them apart, and return their bounds.
 
 use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
 use super::{Array, compared_as, elements, keys, written};
@@ -62,7 +62,7 @@ pub(crate) fn nested<'v>(
     Ok(whole.value())
 }
 
-/// One array behind the other; of different numbers of dimensions, one as a part of the other.
+/// Concatenates two arrays. If their numbers of dimensions differ, one becomes a part of the other.
 ///
 /// # Errors
 /// `2202E` if they do not fit.
@@ -113,7 +113,7 @@ fn of_one_dimension(array: Option<&str>) -> Result<Array, SqlError> {
     }
 }
 
-/// With an element behind the last.
+/// Appends an element.
 ///
 /// # Errors
 /// `22000` if it has several dimensions.
@@ -131,7 +131,7 @@ pub(crate) fn appended(
     Ok(array.value())
 }
 
-/// With an element before the first, whose number it gets.
+/// Prepends an element, which gets the first one's number.
 ///
 /// # Errors
 /// As [`appended`].
@@ -149,7 +149,7 @@ pub(crate) fn prepended(
     Ok(array.value())
 }
 
-/// Without the elements that are a value.
+/// Removes the elements that are equal to a value.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
@@ -184,7 +184,7 @@ pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Resul
         .map_or(Value::Null, |place| Value::Int((*place).into())))
 }
 
-/// The numbers of all elements that are a value, as an array.
+/// The numbers of all elements that equal a value, as an array.
 ///
 /// # Errors
 /// As [`position`].
@@ -293,10 +293,11 @@ pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<
     }
 }
 
-/// The text of the elements between two bounds of each dimension, the lower one first; none is the array's. Dimensions without
-/// bounds are taken whole. The first element of each is number 1.
+/// The text of the elements between two bounds of each dimension, the lower one first; `None` is the array's bound.
+/// Dimensions without bounds are taken whole. The first element of each is number 1.
 ///
-/// The array is empty if a dimension has no element between its bounds, or if there are bounds of more dimensions than it has.
+/// The array is empty if a dimension has no element between its bounds, or if there are bounds for more dimensions than
+/// it has.
 pub(crate) fn slice(array: &str, bounds: &[Option<i64>]) -> String {
     let Array {
         bounds: there,

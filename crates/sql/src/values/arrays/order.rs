@@ -15,7 +15,7 @@ const END: u8 = 0;
 const ELEMENT: u8 = 1;
 const NULL: u8 = 2;
 
-/// Bytes that are in the order of arrays of elements of a type.
+/// Bytes in the order of arrays of a type's elements.
 ///
 /// # Errors
 /// `22P02` if an element is none of the type.
@@ -85,7 +85,7 @@ fn push(value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends bytes. Zeros inside are marked, so that the end comes before all that may follow.
+/// Appends bytes. Zeros inside are marked, so that the end sorts before all that may follow.
 pub(crate) fn push_bytes(bytes: &[u8], key: &mut Vec<u8>) {
     for byte in bytes {
         key.push(*byte);

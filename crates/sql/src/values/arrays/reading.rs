@@ -8,7 +8,7 @@ use std::str::Chars;
 /// The most dimensions of an array.
 pub(crate) const DIMENSIONS_MAX: usize = 6;
 
-/// Characters that stand between elements without meaning.
+/// True for characters without meaning between elements.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -28,7 +28,7 @@ struct Reader<'t> {
     elements: Vec<Option<String>>,
     /// The number of parts of each level, once the first part of that level has ended.
     lengths: Vec<Option<usize>>,
-    /// The level on which elements stand.
+    /// The level of the elements.
     deepest: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ impl Reader<'_> {
         while self.rest.next_if(|c| is_blank(*c)).is_some() {}
     }
 
-    /// The bounds before `=`, if there are any.
+    /// The bounds before `=`, if the text has them.
     fn bounds(&mut self) -> Result<Vec<(i64, usize)>, SqlError> {
         let mut bounds = Vec::new();
         loop {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Blanks at its end are no part of it, but for those behind a backslash.
+    /// Blanks at its end do not belong to it, except those behind a backslash.
     fn unquoted(&mut self) -> Result<Option<String>, SqlError> {
         let (mut element, mut kept, mut is_escaped) = (String::new(), 0, false);
         loop {

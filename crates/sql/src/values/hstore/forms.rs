@@ -1,4 +1,4 @@
-//! An `hstore` of arrays, and as JSON. They are apart from its own form, which the modules of arrays and JSON use.
+//! `hstore` from arrays, and as JSON: apart from its own form, on which the modules of arrays and JSON depend.
 
 use super::{Hstore, null_key};
 use crate::error::SqlError;
@@ -55,7 +55,7 @@ impl Hstore {
         Ok(Hstore::of(pairs.collect::<Result<_, SqlError>>()?))
     }
 
-    /// It as an object of JSON; if loosely, with booleans and numbers in place of texts that look like them.
+    /// An object of JSON; if loosely, with booleans and numbers in place of texts that look like them.
     pub fn json(&self, is_loose: bool) -> String {
         let mut json = String::from("{");
         for (at, (key, value)) in self.pairs.iter().enumerate() {

@@ -5,7 +5,7 @@ use crate::error::code;
 use crate::values::arrays::Array;
 use sardonyx_base::random::{Random, seeds};
 
-/// Texts with everything that is written otherwise than it is, or that is read as something else without quotes.
+/// Texts that are escaped when they are written, or that need quotes to be read.
 const TEXTS: [&str; 10] = [
     "",
     "a",
@@ -64,7 +64,7 @@ fn values_read_back() {
 
 #[test]
 fn a_damaged_value_is_an_error() {
-    // Among them texts that read, but are not the one which is written: that of an array is a key and a value.
+    // Some texts are readable, but not in the form that is written: an array's text is a key and a value.
     for text in [
         "\"a\"=>",
         "a=>1",

@@ -1,4 +1,4 @@
-//! Intervals of a type with fields or digits, read and cut to these.
+//! Intervals of a type with fields or digits, read and truncated to them.
 //!
 //! Source: PostgreSQL 15, `AdjustIntervalForTypmod` and `DecodeInterval`.
 
@@ -12,7 +12,7 @@ const MICROS_OF_SECOND: i64 = 1_000_000;
 const MICROS_OF_MINUTE: i64 = 60 * MICROS_OF_SECOND;
 const MICROS_OF_HOUR: i64 = 60 * MICROS_OF_MINUTE;
 
-/// A text in which a number without a unit, or a clock without hours, is of the fields of a modifier.
+/// A text whose numbers without a unit, or clocks without hours, get the units of a modifier.
 fn with_units(text: &str, modifier: i32) -> String {
     let range = modifier >> 16 & ALL_FIELDS;
     if modifier < 0 || range == ALL_FIELDS {
@@ -59,7 +59,7 @@ impl Interval {
         Ok(Interval::read(&with_units(text, modifier))?.cut_to(modifier))
     }
 
-    /// It without what a modifier leaves out.
+    /// Removes the fields and digits that a modifier does not have.
     pub(crate) fn cut_to(mut self, modifier: i32) -> Interval {
         if modifier < 0 {
             return self;

@@ -1,14 +1,14 @@
-//! Decides if a document is an answer to a question. Words in a row are found by lists of places, of which one may be those
-//! where something is not.
+//! Tests if a document matches a question. Phrases are found by lists of places; a list may also be of the places
+//! without a word.
 //!
-//! The items of a question are taken one by one, with what is known of the parts before them on a stack. Places are bounded
-//! ([`PLACE_MAX`]), and counted as steps, so that the statement can be ended between them.
+//! The items of a question are evaluated one by one, with the results of the parts before them on a stack. Places are
+//! bounded ([`PLACE_MAX`]) and counted as steps, so that the statement can be ended between them.
 
 use super::vector::{PLACE_MAX, Position};
 use super::{Item, Lexeme, Operand, Query, Vector};
 use crate::error::{SqlError, code};
 
-/// An answer, as far as it is known: a lexeme without places may be anywhere.
+/// An answer, as far as it is known: a lexeme without places may be at any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Truth {
     No,
@@ -22,18 +22,18 @@ use Truth::{Maybe, No, Yes};
 #[derive(Clone, Default)]
 struct Places {
     at: Vec<u32>,
-    /// The places where it does not end.
+    /// True if the places are those where it does not end.
     is_elsewhere: bool,
     /// The places from its beginning to its end.
     width: u32,
 }
 
-/// A part of a question, and where it ends if it is of a phrase.
+/// A part of a question, and its ends if it is a part of a phrase.
 type Part = (Truth, Places);
 
 /// The most places, and lexemes, that are looked at for one answer.
 const STEPS_MAX: usize = 1 << 24;
-/// So many of them between two looks.
+/// The steps between two checks for an end.
 const STEPS_BETWEEN: usize = 1 << 14;
 
 /// The steps of an answer.
@@ -88,7 +88,7 @@ pub(crate) fn matches(
                 let found = in_row(&mut left, &mut right, Some(u32::from(*distance)));
                 match in_phrase {
                     true => found,
-                    // Without places nothing is in a row.
+                    // Without places, words cannot follow each other.
                     false if found.0 == Yes => (Yes, Places::default()),
                     false => (No, Places::default()),
                 }
@@ -110,7 +110,7 @@ pub(crate) fn matches(
     Ok(parts.pop().is_some_and(|(truth, _)| truth != No))
 }
 
-/// Looks for a word, and for its places if they are asked for.
+/// Finds a word, and its places if they are needed.
 ///
 /// Many lexemes may begin with a word. Their places are marked in a table, so that the cost is the number of places.
 fn word(
@@ -124,7 +124,7 @@ fn word(
         |one: &&Position| operand.weights == 0 || operand.weights & 1 << one.weight != 0;
     let mut places = Places::default();
     if !in_phrase {
-        // Weights are not asked for where there are none.
+        // A lexeme without places matches all weights.
         for lexeme in found {
             steps.take(lexeme.positions.len())?;
             let mut positions = lexeme.positions.iter();
@@ -135,7 +135,7 @@ fn word(
         return Ok((No, places));
     }
     steps.take(found.iter().map(|one| one.positions.len() + 1).sum())?;
-    // Places of some of them alone would not be all.
+    // The places of only some of them would be incomplete.
     let is_unknown = |lexeme: &Lexeme| lexeme.positions.is_empty();
     if found.iter().any(is_unknown) {
         return Ok((Maybe, places));
@@ -162,10 +162,10 @@ fn word(
     })
 }
 
-/// The places where a part of a phrase is not.
+/// The negation of a part of a phrase.
 fn not_in_phrase((truth, mut places): Part) -> Part {
     let truth = match truth {
-        // It is nowhere, so that what it is not is everywhere.
+        // The part is at no place, so its negation is at every place.
         No => {
             places.is_elsewhere = true;
             Yes
@@ -183,7 +183,7 @@ fn not_in_phrase((truth, mut places): Part) -> Part {
     (truth, places)
 }
 
-/// Two parts that are at the same place, or the second so many places behind the first.
+/// Two parts at the same place, or the second at a distance behind the first.
 fn in_row(left: &mut Part, right: &mut Part, distance: Option<u32>) -> Part {
     let mut places = Places::default();
     match (left.0, right.0) {
@@ -236,7 +236,7 @@ fn one_in_row(left: &mut Part, right: &mut Part) -> Part {
     (truth, places)
 }
 
-/// The places of two lists that are kept: those of both, and those of one alone.
+/// The places of two lists to keep: those of both, and those of only one.
 #[derive(Clone, Copy)]
 struct Kept {
     both: bool,
@@ -273,14 +273,15 @@ impl Places {
         places.for_each(|place| *place = place.saturating_add(by));
     }
 
-    /// Shifts the ends of the narrower of two parts to that of the wider one, which is the width of both.
+    /// Shifts the ends of the narrower part to the end of the wider one, which gives the width of both.
     fn align(&mut self, left: &mut Places, right: &mut Places) {
         self.width = left.width.max(right.width);
         left.shift(self.width - left.width);
         right.shift(self.width - right.width);
     }
 
-    /// Takes places of two sorted lists. If they are those where it is not, it is somewhere in any case.
+    /// Takes places of two sorted lists. With `is_elsewhere` they are the places without the part, which is then at
+    /// others.
     fn take(&mut self, left: &Places, right: &Places, kept: Kept, is_elsewhere: bool) -> Truth {
         let (mut lefts, mut rights) = (left.at.iter().peekable(), right.at.iter().peekable());
         loop {

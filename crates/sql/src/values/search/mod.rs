@@ -1,8 +1,8 @@
-//! Text search: documents as lists of lexemes with their places (`tsvector`), and questions about them (`tsquery`). Values are
-//! texts in the form in which PostgreSQL writes them.
+//! Text search: documents as lists of lexemes with their places (`tsvector`), and questions about them (`tsquery`).
+//! Values are texts in PostgreSQL's form.
 //!
-//! Invariants: equal values have equal texts, so the text of a value is stored, compared for equality and sent as it is. Each
-//! value is made by a function that checks its bounds, so its text reads back.
+//! Invariants: equal values have equal texts, so the text of a value is stored, compared for equality and sent
+//! unchanged. Each value is made by a function that checks its bounds, so its text reads back.
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/tsvector*.c` and `tsquery*.c`.
 
@@ -19,7 +19,7 @@ pub(crate) use vector::{Lexeme, Vector};
 
 use crate::error::{SqlError, code};
 
-/// A stored value whose text is not of its type: nothing is computed from it, so that nothing replaces it.
+/// The error of a stored value whose text is not of its type. Nothing is computed from it, so nothing replaces it.
 #[cold]
 pub(crate) fn damaged(kind: &str, why: &str) -> SqlError {
     let text = format!("a stored value is no {kind}: {why}");
@@ -27,7 +27,7 @@ pub(crate) fn damaged(kind: &str, why: &str) -> SqlError {
         .hint("Another program wrote it. Read it as text, and write a value of the type.")
 }
 
-/// Weights as they are written: that of a place without a letter is the last.
+/// Weights as they are written, by their numbers. `D` is that of a place without a letter.
 pub(crate) const WEIGHTS: [char; 4] = ['D', 'C', 'B', 'A'];
 
 /// The number of a weight's letter.

@@ -1,6 +1,6 @@
-//! `tsquery`: words that a document has, or has not, with `!`, `<->`, `&` and `|`, from the one that binds most.
+//! `tsquery`: words that a document has, or has not, with `!`, `<->`, `&` and `|`, in descending precedence.
 //!
-//! A question is a flat list: operands before their operator, the left one first. So it is read, walked and dropped by loops, at
+//! A question is a flat list: operands before their operator, the left one first. So loops read, walk and drop it at
 //! any depth, and each step is linear in the number of items.
 //!
 //! Invariants: [`Query::of`] makes every question, and checks its form and its bounds. The text of each reads back as a
@@ -24,7 +24,7 @@ pub(crate) struct Operand {
     pub word: String,
     /// The weights that a place may have, a bit each, from `D`; 0 for any.
     pub weights: u8,
-    /// True if a lexeme may go on behind the word.
+    /// True if a lexeme may be longer than the word.
     pub is_prefix: bool,
 }
 
@@ -35,18 +35,18 @@ pub(crate) enum Item {
     Not,
     And,
     Or,
-    /// The second part is so many places behind the first one.
+    /// The second part is at this distance behind the first one.
     Phrase(u16),
 }
 
-/// A question; without items the empty one, to which no document is an answer.
+/// A question; the empty one has no items, and no document matches it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Query {
     items: Vec<Item>,
 }
 
 impl Item {
-    /// How much it binds.
+    /// The precedence of the operator.
     fn rank(&self) -> u8 {
         match self {
             Item::Or => 1,
@@ -84,7 +84,7 @@ impl Operand {
     }
 }
 
-/// A step of writing a question.
+/// A step of the output of a question.
 enum Step {
     /// The part whose last item is at a place, as an operand of an operator with a rank.
     Part {
@@ -97,7 +97,7 @@ enum Step {
 }
 
 impl Query {
-    /// The question of items, of which several are one part.
+    /// The question of items, which must form one part.
     ///
     /// # Errors
     /// `54000` if it has too many items, or words that are too long; `XX000` if they are no question.
@@ -139,7 +139,7 @@ impl Query {
         }
     }
 
-    /// The question of a text that was written here.
+    /// The question of a text in our own form.
     ///
     /// # Errors
     /// `XX001` if it is damaged, or not in the form in which it is written: it would be unequal to its own value.
@@ -151,7 +151,7 @@ impl Query {
         }
     }
 
-    /// The words and operators, each operator behind its parts.
+    /// The words and operators, each operator after its parts.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -169,7 +169,7 @@ impl Query {
         first
     }
 
-    /// For each item, whether it is a part of a phrase.
+    /// For each item, true if it is a part of a phrase.
     pub fn in_phrases(&self) -> Vec<bool> {
         let first = self.beginnings();
         let mut is_in = vec![false; self.items.len()];
@@ -245,7 +245,7 @@ impl Query {
         Value::Text(self.text())
     }
 
-    /// A question of two; if one is empty, the other one.
+    /// Combines two questions; if one is empty, returns the other one.
     ///
     /// # Errors
     /// `54000` if it is too long.
@@ -261,7 +261,7 @@ impl Query {
         }
     }
 
-    /// What it is not.
+    /// The query's negation.
     ///
     /// # Errors
     /// `54000` if it is too long.
@@ -272,7 +272,7 @@ impl Query {
         Query::of(self.items)
     }
 
-    /// It without what documents must not have: what an index could look for. Nothing may be left.
+    /// The query without negations, as an index could look for it. Nothing may be left.
     pub fn without_nots(self) -> Query {
         let first = self.beginnings();
         let sides = |at: usize| (first[at - 1] - 1, at - 1);
@@ -286,7 +286,7 @@ impl Query {
                 Item::And | Item::Phrase(_) => is_left[sides(at).0] || is_left[sides(at).1],
             });
         }
-        // Those around which all is left, too.
+        // The parts inside kept ones only.
         let mut is_there = vec![false; self.items.len()];
         if let (Some(there), Some(last)) = (is_there.last_mut(), is_left.last()) {
             *there = *last;
@@ -317,8 +317,8 @@ const OR: u8 = 3;
 const PHRASE: u8 = 4;
 
 impl Query {
-    /// Appends PostgreSQL's binary form: the number of items, and these, an operator before its right side, the left one last:
-    /// from the last to the first.
+    /// Appends PostgreSQL's binary form: the number of items, then the items from the last to the first. An operator
+    /// comes before its right side, the left one last.
     pub fn send(&self, out: &mut Vec<u8>) {
         out.extend((self.items.len() as u32).to_be_bytes());
         for item in self.items.iter().rev() {
@@ -402,7 +402,7 @@ fn no_question() -> SqlError {
     SqlError::new(code::INTERNAL, "these items are no tsquery")
 }
 
-/// A distance of words that cannot be.
+/// The error of an invalid distance of words.
 pub(crate) fn wrong_distance() -> SqlError {
     let text = format!(
         "distance in phrase operator must be an integer value between zero and {DISTANCE_MAX} inclusive"
@@ -422,7 +422,7 @@ impl Reader<'_> {
         let mut items = Vec::new();
         let mut waiting: Vec<Waiting> = Vec::new();
         loop {
-            // Refused before it takes more memory than a question may.
+            // It is refused before it takes more memory than a question may.
             if items.len() + waiting.len() > 2 * ITEMS_MAX {
                 let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
                 return Err(SqlError::new(code::PROGRAM_LIMIT, text));
@@ -536,7 +536,7 @@ impl Reader<'_> {
     }
 }
 
-/// Appends the operators that bind at least as much as a rank: their right sides are complete. Those before a parenthesis wait.
+/// Appends the operators of at least a precedence: their right sides are complete. Those before a parenthesis wait.
 fn close(waiting: &mut Vec<Waiting>, items: &mut Vec<Item>, rank: u8) {
     while let Some(last) = waiting
         .pop_if(|last| matches!(last, Waiting::Operator(operator) if operator.rank() >= rank))

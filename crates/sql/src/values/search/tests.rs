@@ -6,7 +6,7 @@ use super::{DISTANCE_MAX, Item, Lexeme, Operand, Query, Vector, matches};
 use crate::error::{SqlError, code};
 use sardonyx_base::random::{Random, seeds};
 
-/// Words with everything that is written otherwise than it is.
+/// Words with all characters that are escaped.
 const WORDS: [&str; 12] = [
     "a", "b", "ab", "it's", "\\", "a b", "&", "( x )", ":*", "é\u{a0}", "<->", "!",
 ];
@@ -28,7 +28,7 @@ fn operator(random: &mut Random) -> Item {
     }
 }
 
-/// A question of random operators, in one of the ways that make one.
+/// A question of random operators, made in one of the possible ways.
 fn random_query(random: &mut Random) -> Query {
     let mut parts: Vec<Query> = Vec::new();
     for _ in 0..=random.below(12) {
@@ -85,7 +85,7 @@ fn questions_read_back() {
         let read = Query::known(&text).unwrap_or_else(|error| panic!("{seed}: {text}: {error:?}"));
         assert_eq!(read.text(), text, "{seed}");
         assert_eq!(read.items().len(), query.items().len(), "{seed}: {text}");
-        // Chains have their left part first when they are read, which is the same question.
+        // Chains have their left part first when they are read back: the same question.
         assert_eq!(
             Query::known(&read.text()).ok(),
             Some(read.clone()),
@@ -133,7 +133,7 @@ fn documents_read_back() {
 
 #[test]
 fn questions_of_any_depth_are_read_walked_and_dropped() {
-    // More levels than a thread has room for calls.
+    // There are more levels than a thread's stack has room for.
     let texts = [
         format!("{}a{}", "(".repeat(30_000), ")".repeat(30_000)),
         format!("{}a", "!".repeat(60_000)),
@@ -219,7 +219,7 @@ fn words_and_questions_have_bounds_wherever_they_are_made() {
 
 #[test]
 fn damaged_values_are_errors() {
-    // A text that reads, but that is not the one which is written, would be unequal to its own value.
+    // A readable text in another form than the written one would be unequal to its own value.
     for text in ["a &", "a", "'a'  & 'b'"] {
         assert_eq!(refused(Query::known(text)), code::DATA_CORRUPTED);
     }

@@ -6,7 +6,7 @@ use crate::error::{SqlError, as_text, code};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 
-/// The last place that is told apart from later ones.
+/// The last place that differs from later ones.
 pub(super) const PLACE_MAX: u16 = 16_383;
 /// The most places of a lexeme.
 const PLACES_MAX: usize = 256;
@@ -20,7 +20,7 @@ pub(crate) struct Position {
     pub weight: u8,
 }
 
-/// A lexeme with its places, in their order; none if they are not known.
+/// A lexeme with its places, in their order; without places if they are unknown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Lexeme {
     pub word: String,
@@ -34,7 +34,7 @@ pub(crate) struct Vector {
 }
 
 impl Vector {
-    /// The value of lexemes, of which several may be the same.
+    /// The value of lexemes, of which several may be equal.
     ///
     /// # Errors
     /// `54000` if they are too long, or one is; those of a word that cannot be.
@@ -53,8 +53,8 @@ impl Vector {
         for lexeme in &mut lexemes {
             let positions = &mut lexeme.positions;
             positions.sort_by_key(|position| position.place);
-            // Of the weights at one place the greatest is kept; at the last place, which many share, the first one, unless the
-            // lexeme has no other place.
+            // Of the weights at one place the greatest is kept. At the last place, which many share, the first one is
+            // kept, unless the lexeme has no other place.
             let is_last = positions.first().is_some_and(|one| one.place == PLACE_MAX);
             positions.dedup_by(|later, first| {
                 let is_same = later.place == first.place;
@@ -145,7 +145,7 @@ impl Vector {
         &self.lexemes
     }
 
-    /// The lexemes that begin with a text, or that are it.
+    /// The lexemes that begin with a text, or that equal it.
     pub fn found(&self, word: &str, is_prefix: bool) -> &[Lexeme] {
         let first = self.lexemes.partition_point(|one| *one.word < *word);
         let rest = &self.lexemes[first..];
@@ -164,7 +164,7 @@ impl Vector {
         self
     }
 
-    /// It with one weight at all places, or at those of some lexemes.
+    /// Sets one weight at all places, or at those of some lexemes.
     pub fn weighted(mut self, weight: u8, of: Option<&HashSet<String>>) -> Vector {
         for lexeme in &mut self.lexemes {
             if of.is_none_or(|words| words.contains(&lexeme.word)) {
@@ -181,7 +181,7 @@ impl Vector {
         self
     }
 
-    /// The places that have one of some weights, a bit each, and their lexemes.
+    /// Keeps the places with one of some weights, a bit each, and their lexemes.
     pub fn with_weights(mut self, weights: u8) -> Vector {
         for lexeme in &mut self.lexemes {
             let positions = &mut lexeme.positions;
@@ -191,7 +191,7 @@ impl Vector {
         self
     }
 
-    /// The lexemes of both: the places of the other one are behind the last place of this.
+    /// The lexemes of both: the other one's places follow the last place of this.
     ///
     /// # Errors
     /// `54000` if they are too long.
@@ -208,7 +208,7 @@ impl Vector {
         Vector::of(lexemes)
     }
 
-    /// The bytes of its lexemes and places, as PostgreSQL lays them out.
+    /// The bytes of its lexemes and places in PostgreSQL's layout.
     fn bytes(&self) -> usize {
         self.lexemes.iter().fold(0, |before, lexeme| {
             let end = before + lexeme.word.len();
@@ -219,7 +219,7 @@ impl Vector {
         })
     }
 
-    /// Bytes that are in PostgreSQL's order of values: by their length there, the number of lexemes, and these.
+    /// Bytes in PostgreSQL's order of values: their length there, the number of lexemes, and the lexemes.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Vec::new();
         let length = 8 + 4 * self.lexemes.len() + self.bytes();
@@ -229,7 +229,7 @@ impl Vector {
             key.push(lexeme.positions.is_empty().into());
             key.extend(lexeme.word.as_bytes());
             key.push(0);
-            // More places, and greater ones, come first.
+            // Lexemes with more places, and with greater ones, sort first.
             key.extend((u16::MAX - lexeme.positions.len() as u16).to_be_bytes());
             for position in &lexeme.positions {
                 key.extend((u16::MAX - position.place).to_be_bytes());
@@ -239,7 +239,8 @@ impl Vector {
         key
     }
 
-    /// Appends PostgreSQL's binary form: the number of lexemes, and each with a zero, the number of its places, and these.
+    /// Appends PostgreSQL's binary form: the number of lexemes, then each with a zero, the number of its places, and
+    /// these.
     pub fn send(&self, out: &mut Vec<u8>) {
         out.extend((self.lexemes.len() as u32).to_be_bytes());
         for lexeme in &self.lexemes {
@@ -306,7 +307,7 @@ fn position(reader: &mut Reader<'_>) -> Result<Position, SqlError> {
         '*' => Some(3),
         next => weight_of(next),
     };
-    // PostgreSQL takes a letter behind a `D`, and passes over digits behind a letter.
+    // PostgreSQL accepts a letter behind a `D`, and skips digits behind a letter.
     while let Some(next) = reader.next() {
         match letter(next) {
             Some(_) if weight > 0 => return Err(reader.wrong()),

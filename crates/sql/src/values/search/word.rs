@@ -1,11 +1,12 @@
-//! A word in the text of a `tsvector` or a `tsquery`: as it is, or in quotes, with a backslash before what is taken as it is.
+//! A word in the text of a `tsvector` or a `tsquery`: plain, or in quotes, with a backslash before each escaped
+//! character.
 
 use crate::error::{SqlError, code};
 
 /// The most bytes of a word.
 const BYTES_MAX: usize = 2046;
 
-/// Checks a word of a value that is made.
+/// Checks a word of a new value.
 ///
 /// # Errors
 /// `54000` if it is too long, `2200F` if it is empty, `22021` if it has a zero.
@@ -110,7 +111,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a character, or the one behind a backslash.
+    /// Takes a character, or an escaped one.
     fn push(&mut self, mut next: char, word: &mut String) -> Result<(), SqlError> {
         if next == '\\' {
             self.step();
@@ -125,7 +126,7 @@ impl Reader<'_> {
     }
 }
 
-/// True for a blank of the locale C.UTF-8 of glibc: Unicode's, without those that do not break a line and without U+0085.
+/// True for a blank of glibc's locale C.UTF-8: Unicode's blanks, without those that do not break a line and U+0085.
 pub(super) fn is_blank(character: char) -> bool {
     let is_other = matches!(character, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}');
     character.is_whitespace() && !is_other

@@ -1,4 +1,4 @@
-//! A database in memory of a directory that goes with it, and sessions that are run to their ends.
+//! A database in memory with a temporary directory, and sessions that are run to their ends.
 
 use sardonyx::Tables;
 use sardonyx_sql::{
@@ -71,7 +71,7 @@ pub mod on_nodes {
     use super::*;
     use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
 
-    /// What two nodes share, and the second one's database.
+    /// The nodes, their shared memory, and the second one's database.
     pub struct Shared {
         nodes: Nodes,
         memory: tempfile::TempDir,
@@ -159,7 +159,7 @@ pub fn flight(session: &mut Session, text: &str) -> Result<Vec<Step>, SqlError> 
     Ok(steps.chain([Step::Sync]).collect())
 }
 
-/// What the statements of a text did, or the first error.
+/// Runs the statements of a text: their results, or the first error.
 pub fn run(session: &mut Session, text: &str) -> Result<Vec<Complete>, SqlError> {
     let steps = flight(session, text)?;
     let mut done = Vec::new();
@@ -173,7 +173,7 @@ pub fn run(session: &mut Session, text: &str) -> Result<Vec<Complete>, SqlError>
     Ok(done)
 }
 
-/// What a statement with parameters did.
+/// Runs a statement with parameters.
 pub fn execute(
     session: &mut Session,
     text: &str,
@@ -196,7 +196,7 @@ pub fn execute(
     }
 }
 
-/// What `COPY … FROM STDIN` did.
+/// Runs `COPY … FROM STDIN`.
 pub fn copy_in(session: &mut Session, text: &str, data: &[u8]) -> Result<Complete, SqlError> {
     let statement = session.prepare(text, &[])?.remove(0);
     let data = CopyData(data.to_vec());
@@ -237,7 +237,7 @@ pub fn query(session: &mut Session, text: &str) -> Result<Vec<String>, SqlError>
     Ok(done.last().map(lines).unwrap_or_default())
 }
 
-/// All rows of a result, of what follows in portions, too.
+/// All rows of a result, also those that are read in portions.
 pub fn drain(complete: Complete, portion: u64) -> Vec<Value> {
     let rows = complete.rows.expect("it has rows");
     let mut values = rows.values;

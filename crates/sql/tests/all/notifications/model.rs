@@ -31,12 +31,12 @@ pub fn says() -> impl Strategy<Value = Vec<(usize, Vec<Say>)>> {
         3 => Just(Say::Commit),
         1 => Just(Say::Rollback),
     ];
-    // What one session says at once is one text.
+    // The commands that a session sends at once are one text.
     let flight = prop_oneof![3 => prop::collection::vec(say.clone(), 1..2), 1 => prop::collection::vec(say, 2..5)];
     prop::collection::vec((0..2_usize, flight), 1..50)
 }
 
-/// What a transaction signalled: notifications, and channels with whether they are listened to.
+/// The signals of a transaction: notifications, and channels with true for LISTEN.
 #[derive(Clone, Default)]
 pub struct Signals {
     pub told: Vec<(usize, u8)>,
@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// The end of a text: what is not in a block commits.
+    /// The end of a text: statements outside a block commit.
     pub fn sync(&mut self, who: usize) {
         if self.open[who].as_ref().is_some_and(|open| !open.is_block) {
             self.end(who, true);

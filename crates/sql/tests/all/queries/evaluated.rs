@@ -1,18 +1,19 @@
-//! Queries of the model evaluated by nested loops over the tables, by the letter of the standard: three values of truth, rows
-//! one after the other.
+//! Queries of the model evaluated by nested loops over the tables, by the letter of the standard: three-valued logic,
+//! row by row.
 
 use super::model::{Aggregate, Cell, From, Number, Of, Operand, Query, Row, Select, Tables, Truth};
 use std::collections::BTreeMap;
 /// The rows around an expression: of each query the things of its `FROM`, by their names.
 type Around<'r> = Vec<Vec<(&'r str, Row)>>;
 
-/// What a query gives, as lines.
+/// The rows of a query, as lines.
 pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
     let mut around = Around::new();
     shown(&evaluate(tables, query, &mut around))
 }
 
-/// The first rows behind some of what a query gives, in the order of all columns: of each whether it is descending.
+/// The first rows of a query behind the skipped ones, in the order of all columns. `descending` has a value for each
+/// column.
 pub fn top_of(
     tables: &Tables,
     query: &Query,
@@ -178,7 +179,7 @@ impl From {
         }
         let others = right.iter().zip(&met).filter(|(_, met)| !**met);
         for (row, _) in others.filter(|_| keeps("right")) {
-            // Of the things before it there are only nulls: one that is not there is read so.
+            // An unmatched row of the right side has no items before it: absent ones are read as null.
             joined.push(vec![(&self.alias, row.clone())]);
         }
         joined

@@ -1,5 +1,5 @@
-//! Inner joins of tables that are large enough for their order, equal columns and indexes to matter, against joins in the
-//! order in which the tables are named.
+//! Inner joins of tables so large that their order, equal columns and indexes matter, against joins in the order of the
+//! statement.
 
 use super::model::{Choices, Row};
 use super::written::literal;
@@ -19,11 +19,11 @@ enum Condition {
     Compares(Of, &'static str, Of),
     Constant(Of, &'static str, i64),
     IsOf(Of, [i64; 3]),
-    /// Of each of two tables something, or of each something else.
+    /// One of two pairs of conditions, each on both tables.
     Either([(Of, i64); 2], [(Of, i64); 2]),
 }
 
-/// Whether two values compare so; a null says it of nothing.
+/// True if the operator holds for two values; never with a null.
 fn holds(left: Option<i64>, operator: &str, right: Option<i64>) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
         return false;

@@ -1,4 +1,4 @@
-//! Tables, and queries on them as trees, made at random.
+//! Random tables, and random queries on them as trees.
 
 use super::windows::Window;
 use super::written::literal;
@@ -91,7 +91,7 @@ pub enum Truth {
     And(Box<Truth>, Box<Truth>),
     Or(Box<Truth>, Box<Truth>),
     In(Vec<Number>, bool, Box<Query>),
-    /// Values, the form in which it is written, whether it is negated, rows of literals.
+    /// Values, the form in which they are written, true for `NOT`, rows of literals.
     List(Vec<Number>, ListForm, bool, Vec<Row>),
     Exists(bool, Box<Query>),
     Quantified(&'static str, bool, Number, Box<Query>),
@@ -138,7 +138,7 @@ pub struct Select {
     pub windows: Vec<(Window, Vec<Operand>)>,
 }
 
-/// What a window function is computed of.
+/// The argument of a window function.
 #[derive(Clone, Debug)]
 pub enum Operand {
     Number(Number),
@@ -161,7 +161,7 @@ pub enum Of {
     Query(Query),
 }
 
-/// What an expression may name: the things of each `FROM`, the innermost last.
+/// The names that an expression may use: the tables of each `FROM`, the innermost last.
 type Names = Vec<Vec<(String, Vec<String>)>>;
 
 /// Makes queries.
@@ -203,7 +203,7 @@ impl<'c> Generator<'c> {
         if self.choices.below(3) == 0
             && let Some(key) = self.key()
         {
-            // Of one row, so that others are found by their keys.
+            // A key of one row, so that others are found by their keys.
             condition = Some(match condition {
                 Some(other) => Truth::And(Box::new(key), Box::new(other)),
                 None => key,
@@ -228,7 +228,7 @@ impl<'c> Generator<'c> {
         }))
     }
 
-    /// A window function of the rows, or of groups that have so many columns.
+    /// A window function of the rows, or of groups with the given number of columns.
     fn window(&mut self, group: Option<usize>) -> (Window, Vec<Operand>) {
         let mut window = Window::random(self.choices);
         let count = window.operands();
@@ -265,7 +265,7 @@ impl<'c> Generator<'c> {
     fn from(&mut self, depth: usize, is_first: bool) -> From {
         let (of, columns) = match depth > 0 && self.choices.below(3) == 0 {
             true => {
-                // It sees what is around this query, but nothing of this query.
+                // The subquery sees the queries around this one, but no names of this one.
                 let own = self.names.pop().unwrap_or_default();
                 let width = 1 + self.choices.below(2);
                 let query = self.of_width(depth - 1, width);
@@ -351,7 +351,7 @@ impl<'c> Generator<'c> {
         Number::Column(out, alias.clone(), column, name)
     }
 
-    /// That a table's key has a value.
+    /// The condition that a table's key has a value.
     fn key(&mut self) -> Option<Truth> {
         let level = self.names.last()?;
         let of = |(_, columns): &&(String, Vec<String>)| columns[0] == COLUMNS[0];
@@ -365,7 +365,7 @@ impl<'c> Generator<'c> {
         Some(Truth::Compare("=", column, Number::Literal(value)))
     }
 
-    /// That values are those of a list, sometimes of one that is long enough for a set.
+    /// The condition that values are those of a list, sometimes of one that is long enough for a set.
     fn list(&mut self, left: Vec<Number>, negated: bool) -> Truth {
         use ListForm::{Array, In, Or, Text};
         let form = match left.len() {

@@ -1,4 +1,4 @@
-//! Window functions of random queries: made, written as SQL, and computed for each row by looking at all others.
+//! Window functions of random queries: generated, written as SQL, and computed for each row from all others.
 
 use super::evaluated::aggregated;
 use super::model::{Aggregate, Cell, Choices, Row};
@@ -19,7 +19,7 @@ enum Function {
     Aggregate(Aggregate),
 }
 
-/// How many rows before or behind the row; `None` for all.
+/// The number of rows before or behind the row; `None` for all.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     Preceding(Option<i64>),
@@ -34,14 +34,14 @@ struct Frame {
     end: Bound,
 }
 
-/// A key of the order: whether the larger values come first, and the nulls.
+/// A key of the order, and the place of larger values and of nulls.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     descending: bool,
     nulls_first: bool,
 }
 
-/// What a window function computes of its operands: the argument, then those of the partition, then those of the order.
+/// A window function over its operands: the argument, then those of the partition, then those of the order.
 #[derive(Clone, Debug)]
 pub struct Window {
     function: Function,
@@ -77,12 +77,12 @@ impl Window {
         }
     }
 
-    /// How many operands there are.
+    /// The number of operands.
     pub fn operands(&self) -> usize {
         1 + self.partition + self.order.len()
     }
 
-    /// Whether rows that are equal in order are told apart.
+    /// True if the function's value differs between rows that are equal in order.
     pub fn tells_peers_apart(&self) -> bool {
         let has_frame = !matches!(self.function, Function::Rank | Function::DenseRank);
         let is_aggregate = matches!(self.function, Function::Aggregate(_));
@@ -174,7 +174,7 @@ impl Window {
                 Some(keys.len() as i64 + 1)
             }
             Function::Ntile(parts) => {
-                // Rows are dealt out one after the other, and those of a part stand together.
+                // The sizes of parts are those of dealing rows out in turn; a part's rows are consecutive.
                 let mut sizes = vec![0; parts];
                 (0..part.len()).for_each(|row| sizes[row % parts] += 1);
                 let mut ends = sizes.iter().scan(0, |end, size| {
@@ -204,7 +204,7 @@ impl Window {
             end: Bound::Current,
         });
         let is_inside = |other: &usize| {
-            // How far behind the row it is: for ranges, only on which side.
+            // The distance behind the row: for ranges, only its sign.
             let distance = match frame.is_rows {
                 true => *other as i64 - place as i64,
                 false => self.compared(&rows[part[*other]], &rows[at]) as i64,
