@@ -56,7 +56,7 @@ pub trait JournalRow: Sized + 'static {
 }
 
 /// A [`JournalRow`] of plain data: of a fixed size, appended as it is.
-pub trait PlainJournalRow: Resident + 'static {
+pub trait PlainJournalRow: Resident {
     /// The journal's name, unique in a database.
     const NAME: &'static str;
 }

@@ -14,13 +14,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// A primary key of plain data, which is compared byte by byte.
-pub trait RecordKey: Resident + Eq + 'static {}
+pub trait RecordKey: Resident + Eq {}
 
-impl<T: Resident + Eq + 'static> RecordKey for T {}
+impl<T: Resident + Eq> RecordKey for T {}
 
 /// A [`Record`] of plain data: of a fixed size, stored as it is, and read in place. Implement it with
 /// [`record!`](crate::record!).
-pub trait Plain: Resident + 'static {
+pub trait Plain: Resident {
     /// The type of the primary key.
     type Key: RecordKey;
     /// The table's name, unique in a database.
@@ -140,6 +140,7 @@ pub fn plain_at<R: Plain>(bytes: &[u8], at: Address) -> &R {
 /// as columns, and compares them when the table is opened:
 ///
 /// ```
+/// # use sardonyx_base::resident::Resident;
 /// # use sardonyx_rows::record;
 /// # #[derive(Clone, Copy, Resident)]
 /// # #[repr(C)]

@@ -143,7 +143,8 @@ pub(super) const CRATES: &[Rooms] = &[
 
 /// The crates of the workspace, by their floors.
 pub(super) const FLOORS: &[&[&str]] = &[
-    &["sardonyx-base", "sardonyx-derive"],
+    &["sardonyx-derive"],
+    &["sardonyx-base"],
     &[
         "sardonyx-storage",
         "sardonyx-lock",

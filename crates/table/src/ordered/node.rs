@@ -43,6 +43,8 @@ const SKIP_MAX: usize = u8::MAX as usize;
 pub(crate) const INNER_SEARCHED_BYTES: usize = offset_of!(Inner, addresses);
 
 const _: () = assert!(LEAF_BYTES.is_power_of_two() && INNER_BYTES.is_power_of_two());
+// A snapshot's copy of a node is at any address.
+const _: () = assert!(align_of::<Leaf>() == 1 && align_of::<Inner>() == 1);
 
 /// Bytes of a key and its row. Outside of nodes they are the key's first bytes; see the node's `skip` there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,20 +53,20 @@ pub(crate) struct Entry {
     pub address: Address,
 }
 
-/// A number in a node, in the order of bytes of the files.
+/// A number in a node, in the order of bytes of the files. It has no alignment: snapshots copy nodes into vectors of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Resident)]
 #[repr(transparent)]
-struct U64(u64);
+struct U64([u8; 8]);
 
 impl U64 {
     #[inline(always)]
     const fn new(number: u64) -> Self {
-        U64(number.to_le())
+        U64(number.to_le_bytes())
     }
 
     #[inline(always)]
     const fn get(self) -> u64 {
-        u64::from_le(self.0)
+        u64::from_le_bytes(self.0)
     }
 }
 

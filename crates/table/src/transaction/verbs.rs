@@ -70,6 +70,7 @@ impl Transaction<'_> {
     /// then is, or not at all; of those that it inserts meanwhile some are met.
     ///
     /// ```
+    /// # use sardonyx_base::resident::Resident;
     /// # use sardonyx_rows::{Table, record};
     /// # use sardonyx_table::{Transaction, Walk};
     /// # use sardonyx_base::error::Error;

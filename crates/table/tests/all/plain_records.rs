@@ -4,6 +4,7 @@
 use crate::support::{STORE_BYTES, World, hash, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
 use sardonyx_rows::{RowWriter, Table, field, record};
 use sardonyx_table::{TableSpace, Transaction};

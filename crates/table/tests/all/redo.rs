@@ -4,6 +4,7 @@
 use crate::support;
 use crate::support::{Account, Event, Large, Model, Sample, Small, Tables, World, apply, store_of};
 use proptest::prelude::*;
+use sardonyx_base::resident::Resident;
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_table::{TableSpace, Transaction};
@@ -211,7 +212,7 @@ fn journal_rows_are_logged_as_they_are_and_change_no_page() {
     let [Ok(record)] = &records[..] else {
         panic!("{records:?}");
     };
-    let row = sardonyx_base::resident::Resident::as_bytes(&event);
+    let row = event.as_bytes();
     let number = journal.number();
     assert_eq!(
         record.body,

@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::{STORE_BYTES, Small, World, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::crc32c;
+use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
     SchemaError, Type, Value,
