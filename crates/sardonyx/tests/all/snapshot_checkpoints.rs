@@ -454,13 +454,20 @@ fn i16_what_has_no_snapshots_for_checkpoints_says_so() {
     );
     #[cfg(feature = "nodes")]
     {
-        use sardonyx::nodes::{NodeOptions, Nodes, PageServer, StorageOptions};
+        use sardonyx::nodes::{NodeError, NodeOptions, Nodes, PageServer, StorageOptions};
+        let refused = |error: NodeError| match &error {
+            NodeError::Open(error) => match **error {
+                OpenError::NoSnapshots { of } => of,
+                _ => panic!("{error}"),
+            },
+            _ => panic!("{error}"),
+        };
         let storage = || StorageOptions {
             checkpoints: Checkpoints::FromSnapshots,
             ..StorageOptions::default()
         };
         let server = PageServer::open(&path, 16, storage()).map(drop);
-        assert_eq!(refused(server.unwrap_err().into()), "of nodes");
+        assert_eq!(refused(server.unwrap_err()), "of nodes");
         let memory = tempfile::tempdir_in("/dev/shm").unwrap();
         let nodes = NodeOptions {
             shared_memory: memory.path().into(),
@@ -468,7 +475,7 @@ fn i16_what_has_no_snapshots_for_checkpoints_says_so() {
             ..NodeOptions::default()
         };
         let nodes = Nodes::open(&path, nodes).map(drop);
-        let of = refused(nodes.unwrap_err().into());
+        let of = refused(nodes.unwrap_err());
         assert!(of.contains("several processes"), "{of}");
     }
     #[cfg(feature = "hosts")]

@@ -1,10 +1,13 @@
 //! Group buffers, used again and again, and bounded in number (I10). When the disk or the checkpointer lags, a thread
 //! that needs a buffer for the next group waits here. That slows the writers down to the slowest stage.
+//!
+//! A bulk load fills groups beyond the usual size, and its buffers grow. They are used again as long as groups come that
+//! fill them so far. Then they are freed: memory that was touched once stays resident, for as long as the database is open.
 
 use super::record::RecordError;
 use super::seal::SealedGroup;
 use super::split::{LazySplit, Split, Stripes};
-use crate::disk::AlignedBuffer;
+use crate::disk::{AlignedBuffer, DIRECT_ALIGNMENT};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -33,7 +36,7 @@ struct State {
 }
 
 impl BufferPool {
-    /// A pool of buffers with room for `buffer_bytes` each. `on_return` is called when there is a
+    /// A pool of buffers with room for `buffer_bytes` each, rounded up to the alignment. `on_return` is called when there is a
     /// buffer again after [`BufferPool::try_take`] found none.
     pub fn new(
         buffer_bytes: usize,
@@ -48,7 +51,7 @@ impl BufferPool {
                 unbounded: false,
             }),
             returned: Condvar::new(),
-            buffer_bytes,
+            buffer_bytes: buffer_bytes.next_multiple_of(DIRECT_ALIGNMENT),
             buffers_max,
             misses: AtomicU64::new(0),
             on_return: Box::new(on_return),
@@ -114,16 +117,32 @@ impl BufferPool {
         reused.unwrap_or_else(|| AlignedBuffer::with_capacity(self.buffer_bytes))
     }
 
-    /// Gives a buffer back. One that a large transaction made much larger is freed.
+    /// Gives a buffer back. One that a large transaction made much larger is freed. After a group of usual size, larger
+    /// buffers are: this one, or one that is not in use.
     pub fn give(&self, mut buffer: AlignedBuffer) {
+        let is_usual = buffer.len() <= self.buffer_bytes;
         buffer.clear();
+        let grew = |buffer: &AlignedBuffer| buffer.capacity() > self.buffer_bytes;
         let mut state = self.state.lock();
         state.out -= 1;
-        if buffer.capacity() <= 2 * self.buffer_bytes {
-            state.free.push(buffer);
-        }
+        let freed = match is_usual {
+            true if grew(&buffer) => Some(buffer),
+            true => {
+                let idle = state.free.iter().position(grew);
+                let idle = idle.map(|at| state.free.swap_remove(at));
+                state.free.push(buffer);
+                idle
+            }
+            false if buffer.capacity() > 2 * self.buffer_bytes => Some(buffer),
+            false => {
+                state.free.push(buffer);
+                None
+            }
+        };
         let missed = std::mem::take(&mut state.missed);
         drop(state);
+        // Giving memory back to the system takes long.
+        drop(freed);
         self.returned.notify_one();
         if missed {
             (self.on_return)();
@@ -182,5 +201,47 @@ impl Drop for DurableGroup {
         if let Some(group) = self.group.take() {
             self.pool.give(group.into_buffer());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: usize = 4 * DIRECT_ALIGNMENT;
+
+    fn capacities(pool: &BufferPool) -> Vec<usize> {
+        let state = pool.state.lock();
+        state.free.iter().map(AlignedBuffer::capacity).collect()
+    }
+
+    #[test]
+    fn larger_buffers_are_kept_while_groups_fill_them_and_freed_by_usual_groups() {
+        let pool = BufferPool::new(USUAL, Some(6), || {});
+        let group = |bytes: &[usize]| {
+            let taken: Vec<_> = bytes.iter().map(|_| pool.take()).collect();
+            for (mut buffer, bytes) in taken.into_iter().zip(bytes) {
+                buffer.extend_zeroed(*bytes);
+                pool.give(buffer);
+            }
+        };
+        group(&[USUAL + 1; 3]);
+        assert_eq!(capacities(&pool), [2 * USUAL; 3], "of a load");
+        group(&[USUAL + 1; 3]);
+        assert_eq!(capacities(&pool), [2 * USUAL; 3], "used again");
+        group(&[USUAL + 1, USUAL + 1, USUAL + 1, 100]);
+        assert_eq!(
+            capacities(&pool),
+            [2 * USUAL, 2 * USUAL, USUAL],
+            "an idle one less"
+        );
+        group(&[100]);
+        group(&[100]);
+        assert_eq!(capacities(&pool), [USUAL]);
+        group(&[USUAL + 1]);
+        group(&[100]);
+        assert_eq!(capacities(&pool), [0; 0], "larger, and not filled");
+        group(&[2 * USUAL + 1]);
+        assert_eq!(capacities(&pool), [0; 0], "much larger");
     }
 }
