@@ -18,6 +18,7 @@ mod explore;
 mod fuzz;
 mod host_victim;
 mod judge;
+mod keep_figures;
 mod kept_stores;
 mod kill_loop;
 mod mapped_torture;
@@ -92,6 +93,8 @@ enum Command {
     Abuse(abuse::Abuse),
     /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
     CheckDocs(check_docs::CheckDocs),
+    /// Runs a command that prints JSON, and keeps its output for the documents' tables of figures.
+    KeepFigures(keep_figures::KeepFigures),
     /// Checks that imports between the rooms of crates, and dependencies between crates, run downhill.
     CheckRooms(check_rooms::CheckRooms),
     /// Crashes random transactions on the simulated disk.
@@ -145,6 +148,7 @@ fn main() -> anyhow::Result<()> {
         Command::TortureDamage(torture) => torture.run(),
         Command::Abuse(abuse) => abuse.run(),
         Command::CheckDocs(check) => check.run(),
+        Command::KeepFigures(keep) => keep.run(),
         Command::CheckRooms(check) => check.run(),
         Command::Explore(explore) => explore.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
