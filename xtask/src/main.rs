@@ -7,7 +7,6 @@
 //! and `public-api`, too. `package` builds the packages that users install.
 
 mod abuse;
-mod change_figures;
 mod check_docs;
 mod check_rooms;
 mod complex_torture;
@@ -129,8 +128,6 @@ enum Command {
     /// Measures the cost of a log in several places, in one run: a put, a transaction that waits for it, and the
     /// transactions a second when many wait together.
     StoreFigures(store_figures::StoreFigures),
-    /// Measures the cost of kept changes for a table's writer, and the lag of a reader of them.
-    ChangeFigures(change_figures::ChangeFigures),
     /// Judges the files of a victim.
     #[command(hide = true)]
     Judge(judge::Judge),
@@ -156,7 +153,6 @@ fn main() -> anyhow::Result<()> {
         Command::Package(package) => package.run(),
         Command::PublicApi(api) => api.run(),
         Command::StoreFigures(figures) => figures.run(),
-        Command::ChangeFigures(figures) => figures.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),

@@ -13,8 +13,9 @@
 //! | a host killed | 1.98 s |
 //! ```
 //!
-//! A placeholder names a file and a value in it. Then may come a factor (`*1000`, `*1e-6`), and the number of decimals
-//! (`.2`). Thousands are separated by commas. A text takes neither. So a figure in such a table cannot differ from the
+//! A placeholder names a file and a value in it. Then may come another value, to divide by (`:FILE/VALUE`) or to subtract
+//! (`-FILE/VALUE`), a factor (`*1000`, `*1e-6`), and the number of decimals (`.2`). Thousands are separated by commas. A
+//! text takes none of these. So a figure in such a table cannot differ from the
 //! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). `check-docs --write` writes
 //! the tables.
 
@@ -104,10 +105,8 @@ fn filled(template: &str, kept: &Kept) -> Result<String, String> {
     Ok(filled + rest)
 }
 
-/// The text of one placeholder.
-fn value(placeholder: &str, kept: &Kept) -> Result<String, String> {
-    let mut words = placeholder.split(' ');
-    let place = words.next().unwrap_or_default();
+/// A value of a file.
+fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
     let (name, pointer) = match place.split_once('/') {
         Some((name, pointer)) => (name, format!("/{pointer}")),
         None => (place, String::new()),
@@ -116,28 +115,44 @@ fn value(placeholder: &str, kept: &Kept) -> Result<String, String> {
         .get(name)
         .ok_or_else(|| format!("{KEPT}/{name}.json is not there"))?;
     let found = file.pointer(&pointer);
-    let found = found.ok_or_else(|| format!("{KEPT}/{name}.json has no value at {pointer}"))?;
-    let (mut factor, mut decimals) = (1.0, 0);
+    found.ok_or_else(|| format!("{KEPT}/{name}.json has no value at {pointer}"))
+}
+
+/// A number of a file.
+fn number(place: &str, kept: &Kept) -> Result<f64, String> {
+    let found = found(place, kept)?;
+    let number = found.as_f64();
+    number.ok_or_else(|| format!("{place} is {found}: a number or a text is expected"))
+}
+
+/// The text of one placeholder.
+fn value(placeholder: &str, kept: &Kept) -> Result<String, String> {
+    let mut words = placeholder.split(' ');
+    let place = words.next().unwrap_or_default();
+    let (mut divisor, mut less, mut factor, mut decimals) = (1.0, 0.0, 1.0, 0);
     let mut has_form = false;
     for word in words {
-        let wrong =
-            || format!("{word:?} is neither a factor, such as *1000, nor decimals, such as .2");
+        let wrong = || {
+            format!(
+                "{word:?} is neither :VALUE, -VALUE, a factor such as *1000, nor decimals such as .2"
+            )
+        };
         has_form = true;
         match word.split_at_checked(1) {
+            Some((":", place)) => divisor = number(place, kept)?,
+            Some(("-", place)) => less = number(place, kept)?,
             Some(("*", text)) => factor = text.parse::<f64>().map_err(|_| wrong())?,
             Some((".", text)) => decimals = text.parse::<usize>().map_err(|_| wrong())?,
             _ => return Err(wrong()),
         }
     }
-    match found {
-        Value::String(text) if !has_form => Ok(text.clone()),
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or(f64::NAN) * factor;
-            Ok(with_commas(&format!("{number:.decimals$}")))
-        }
-        other => Err(format!(
-            "{KEPT}/{name}.json has {other} at {pointer}: a number or a text is expected"
-        )),
+    if let (Value::String(text), false) = (found(place, kept)?, has_form) {
+        return Ok(text.clone());
+    }
+    let number = (number(place, kept)? - less) / divisor * factor;
+    match number.is_finite() {
+        true => Ok(with_commas(&format!("{number:.decimals$}"))),
+        false => Err(format!("{placeholder} is no number")),
     }
 }
 
@@ -223,7 +238,7 @@ mod tests {
     use serde_json::json;
 
     fn kept_one() -> Kept {
-        let value = json!({"commit": "12345678", "output": {"runs": [{"rate": 5_781_234.4, "loss": -0.0123}]}});
+        let value = json!({"commit": "12345678", "output": {"zero": 0, "runs": [{"rate": 5_781_234.4, "loss": -0.0123}]}});
         Kept::from([("run".to_string(), value)])
     }
 
@@ -248,7 +263,8 @@ mod tests {
             ("{run/commit}", "{run/date}", "no value at /date"),
             ("{run/commit}", "{run/output}", "a number or a text"),
             ("{run/commit}", "{run/commit .1}", "a number or a text"),
-            (" .1}", " 1}", "neither a factor"),
+            (" .1}", " 1}", "neither"),
+            (" *100", " :run/output/zero", "is no number"),
             ("{run/commit}", "{run/commit", "no end"),
         ] {
             let (line, said) = fault(from, to);
@@ -283,6 +299,13 @@ mod tests {
         assert_eq!((found.len(), found[0].line), (1, 10));
         write(root.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
+    }
+
+    #[test]
+    fn values_are_divided_and_subtracted() {
+        let kept = Kept::from([("a".into(), json!({"x": 3, "y": 1.5}))]);
+        let filled = filled("{a/x :a/y .1} {a/x -a/y *1000} {a/x :a/y *100}%", &kept);
+        assert_eq!(filled.unwrap(), "2.0 1,500 200%");
     }
 
     #[test]
