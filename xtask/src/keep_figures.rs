@@ -1,5 +1,8 @@
 //! `keep-figures`: runs a command that prints JSON, and keeps its output with command, commit, date and machine in
 //! docs/figures/kept. Tables of the documents are written from there (`check_docs::figures`).
+//!
+//! A command may print several values, such as one for each of five runs. They are kept as a list; or, with `--median`,
+//! as one value, in which each number is the median of its own.
 
 use crate::check_docs::figures::KEPT;
 use crate::package::output_of;
@@ -20,6 +23,9 @@ pub struct KeepFigures {
     /// A circumstance that matters, such as other load.
     #[arg(long)]
     note: Option<String>,
+    /// Keeps the median of each number of the values that the command prints.
+    #[arg(long)]
+    median: bool,
     /// The commit of the measured program [default: that of the work tree].
     #[arg(long)]
     commit: Option<String>,
@@ -43,6 +49,13 @@ impl KeepFigures {
         let program = self.command.first().context("a command")?;
         let arguments = self.command.iter().skip(1);
         let printed = output_of(Command::new(program).args(arguments))?;
+        let values = values_of(&printed)?;
+        let count = values.len();
+        let output = match (self.median, <[Value; 1]>::try_from(values)) {
+            (_, Ok([value])) => value,
+            (false, Err(values)) => values.into(),
+            (true, Err(values)) => median_of(&values.iter().collect::<Vec<_>>()),
+        };
         let kept = json!({
             "command": self.shown.clone().unwrap_or_else(|| self.command.join(" ")),
             "commit": match &self.commit {
@@ -52,7 +65,8 @@ impl KeepFigures {
             "date": output_of(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?.trim(),
             "machine": machine()?,
             "note": self.note,
-            "output": parsed(&printed)?,
+            "medians_of": (self.median && count > 1).then_some(count),
+            "output": output,
         });
         let directory = self.root.join(KEPT);
         std::fs::create_dir_all(&directory)?;
@@ -70,16 +84,45 @@ impl KeepFigures {
     }
 }
 
-/// The JSON that a command printed: all of its output, or a list of its lines.
-fn parsed(printed: &str) -> anyhow::Result<Value> {
-    if let Ok(value) = serde_json::from_str(printed) {
-        return Ok(value);
-    }
-    let lines = printed.lines().filter(|line| !line.trim().is_empty());
-    let values: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
+/// The JSON values that a command printed, one after the other.
+fn values_of(printed: &str) -> anyhow::Result<Vec<Value>> {
+    let values = serde_json::Deserializer::from_str(printed).into_iter();
+    let values: Result<Vec<Value>, _> = values.collect();
     let values = values.context("the command printed something else than JSON")?;
     ensure!(!values.is_empty(), "the command printed nothing");
-    Ok(values.into())
+    Ok(values)
+}
+
+/// One value of several of the same form: of numbers, the median; of all else, the first.
+fn median_of(values: &[&Value]) -> Value {
+    let parts = |part: &dyn Fn(&Value) -> Option<Value>| -> Vec<Value> {
+        values.iter().filter_map(|value| part(value)).collect()
+    };
+    match values.first() {
+        Some(Value::Number(first)) => {
+            let mut numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
+            numbers.sort_by(f64::total_cmp);
+            numbers
+                .get(numbers.len() / 2)
+                .map_or_else(|| first.clone().into(), |median| json!(median))
+        }
+        Some(Value::Array(first)) => (0..first.len())
+            .map(|at| {
+                let found = parts(&|value| value.get(at).cloned());
+                median_of(&found.iter().collect::<Vec<_>>())
+            })
+            .collect::<Vec<_>>()
+            .into(),
+        Some(Value::Object(first)) => {
+            let fields = first.keys().map(|key| {
+                let found = parts(&|value| value.get(key).cloned());
+                (key.clone(), median_of(&found.iter().collect::<Vec<_>>()))
+            });
+            Value::Object(fields.collect())
+        }
+        Some(other) => (*other).clone(),
+        None => Value::Null,
+    }
 }
 
 /// Processors, memory and kernel of this machine.
@@ -113,6 +156,7 @@ mod tests {
             name: name.into(),
             shown: Some("program --json".into()),
             note: None,
+            median: name == "medians",
             commit: Some("12345678".into()),
             root: root.into(),
             command: ["sh", "-c", script].map(String::from).to_vec(),
@@ -141,6 +185,12 @@ mod tests {
                 .as_u64()
                 .is_some_and(|count| count > 0)
         );
+        let runs = "echo '{\"a\": [7, \"x\"]} {\"a\": [1, \"y\"]} {\"a\": [3, \"z\"]}'";
+        keep(root.path(), "medians", runs).unwrap();
+        let medians = std::fs::read_to_string(root.path().join(KEPT).join("medians.json")).unwrap();
+        let medians: Value = serde_json::from_str(&medians).unwrap();
+        assert_eq!(medians["output"], json!({"a": [3.0, "x"]}));
+        assert_eq!(medians["medians_of"], 3);
         keep(root.path(), "lines", "echo 1; echo; echo 2").unwrap();
         let lines = std::fs::read_to_string(root.path().join(KEPT).join("lines.json")).unwrap();
         assert!(
