@@ -324,8 +324,8 @@ pub fn put_back(
     named.sort();
     let newest = remembered_at(directory, &named, identity)?;
     check_places(&newest, &spelling, place)?;
-    let is_older = |view: &Arc<View>| view.record.generation >= newest.generation;
-    if let Some(view) = there.as_ref().filter(|view| is_older(view)) {
+    let is_current = |view: &&Arc<View>| view.record.generation >= newest.generation;
+    if let Some(view) = there.as_ref().filter(is_current) {
         return Err(StoreError::Setup {
             place: keeper.place.place(),
             reason: format!(
