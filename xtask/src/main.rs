@@ -7,7 +7,6 @@
 //! and `public-api`, too. `package` builds the packages that users install.
 
 mod abuse;
-mod change_figures;
 mod check_docs;
 mod check_rooms;
 mod complex_torture;
@@ -18,6 +17,7 @@ mod explore;
 mod fuzz;
 mod host_victim;
 mod judge;
+mod keep_figures;
 mod kept_stores;
 mod kill_loop;
 mod mapped_torture;
@@ -92,6 +92,8 @@ enum Command {
     Abuse(abuse::Abuse),
     /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
     CheckDocs(check_docs::CheckDocs),
+    /// Runs a command that prints JSON, and keeps its output for the documents' tables of figures.
+    KeepFigures(keep_figures::KeepFigures),
     /// Checks that imports between the rooms of crates, and dependencies between crates, run downhill.
     CheckRooms(check_rooms::CheckRooms),
     /// Crashes random transactions on the simulated disk.
@@ -126,8 +128,6 @@ enum Command {
     /// Measures the cost of a log in several places, in one run: a put, a transaction that waits for it, and the
     /// transactions a second when many wait together.
     StoreFigures(store_figures::StoreFigures),
-    /// Measures the cost of kept changes for a table's writer, and the lag of a reader of them.
-    ChangeFigures(change_figures::ChangeFigures),
     /// Judges the files of a victim.
     #[command(hide = true)]
     Judge(judge::Judge),
@@ -145,6 +145,7 @@ fn main() -> anyhow::Result<()> {
         Command::TortureDamage(torture) => torture.run(),
         Command::Abuse(abuse) => abuse.run(),
         Command::CheckDocs(check) => check.run(),
+        Command::KeepFigures(keep) => keep.run(),
         Command::CheckRooms(check) => check.run(),
         Command::Explore(explore) => explore.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
@@ -152,7 +153,6 @@ fn main() -> anyhow::Result<()> {
         Command::Package(package) => package.run(),
         Command::PublicApi(api) => api.run(),
         Command::StoreFigures(figures) => figures.run(),
-        Command::ChangeFigures(figures) => figures.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),

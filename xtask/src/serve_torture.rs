@@ -3,7 +3,8 @@
 //! or processes `sardonyx store serve`, which are killed and stopped, too, as are the servers of the etcd that keeps their
 //! register.
 //!
-//! After each event a host must continue, and no host ends by itself. A host that was stopped while another one took
+//! After each event a host must continue, and no host ends by itself. While a host is stopped, the writers continue at
+//! another one. A host that was stopped while another one took
 //! over is asked by its earlier connections: it must not show the state from before. With `--stale-reads`, following
 //! hosts answer reads, and none may be older than that. At the end each acknowledged number is found, and every host
 //! serves or follows.
@@ -413,6 +414,7 @@ impl Arena {
         let sleepers = self.witness.sleepers(serving, SLEEPERS);
         self.hosts.signal(serving, Signal::STOP)?;
         let gone_on = self.witness.next(others, PATIENCE);
+        let gone_on = gone_on.and_then(|_| self.witness.writers_continue(PATIENCE));
         std::thread::sleep(Duration::from_millis(random.below(1000)));
         let hosts = &self.hosts;
         let questions = self

@@ -222,6 +222,19 @@ impl Witness {
         }
     }
 
+    /// Waits until a writer has an acknowledgement that it had not at this call.
+    pub fn writers_continue(&self, patience: Duration) -> anyhow::Result<()> {
+        let (before, until) = (self.acknowledged(), Instant::now() + patience);
+        while self.acknowledged() == before {
+            ensure!(
+                Instant::now() < until,
+                "no writer continued within {patience:?}, though a host serves"
+            );
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
     /// No read was older than allowed.
     fn check_reads(&self) -> anyhow::Result<()> {
         self.shown.check()?;
@@ -396,7 +409,7 @@ fn unique(salt: u64) -> u64 {
 /// Inserts numbers until it is stopped. After a broken connection it reads the last one, and continues after that.
 async fn write(
     writer: usize,
-    ports: Vec<u16>,
+    mut ports: Vec<u16>,
     (acknowledged, pauses): (Arc<[AtomicU64]>, Arc<[Pauses]>),
     stop: Arc<AtomicBool>,
     shown: Arc<Shown>,
@@ -405,6 +418,8 @@ async fn write(
     let own = writer as i64;
     while !stop.load(Ordering::SeqCst) {
         let Ok(client) = connect(&ports).await else {
+            // The first one may be stopped, and then keeps a client until its time is up.
+            ports.rotate_left(1);
             tokio::time::sleep(PAUSE).await;
             continue;
         };

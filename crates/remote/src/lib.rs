@@ -130,7 +130,9 @@ mod tcp;
 #[cfg(any(feature = "etcd", feature = "nats"))]
 mod variables;
 
-pub use copies::{Copies, CopyRecord, PlacesChange, SetRecord, Standing, change_copies, copies_of};
+pub use copies::{
+    Copies, CopyRecord, PlacesChange, SetRecord, Standing, change_copies, copies_of, put_back,
+};
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]

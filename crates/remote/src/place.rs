@@ -11,6 +11,7 @@ use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,9 @@ pub struct RemoteOptions {
     /// True if a copy of a log on several places (`copies:`) that gives no answer to a read may be excluded. A tool
     /// that only looks leaves that to the hosts.
     pub changes_copies: bool,
+    /// The directory of a host's database. The newest register of a set of copies (`copies:`) is kept there, and an
+    /// older one is refused: its keeper was restored from a backup. `None`: a tool, which remembers nothing.
+    pub home: Option<PathBuf>,
     /// With these everything is encrypted before it goes there.
     pub keys: Option<Keys>,
     /// The credentials of this process and of the server of a store over TCP; none: those of the environment
@@ -75,6 +79,7 @@ impl Default for RemoteOptions {
             probe: true,
             make: true,
             changes_copies: true,
+            home: None,
             keys: None,
             trust: None,
         }

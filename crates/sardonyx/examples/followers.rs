@@ -6,7 +6,7 @@
 //! it. So the writer's own commit is in it. A look every millisecond adds up to one. In each snapshot that is read to
 //! its end the sums of accounts, tellers and branches are compared.
 //!
-//! `cargo run --release -p sardonyx --example followers [seconds] [rounds] [followers] [threads]`
+//! `cargo run --release -p sardonyx --example followers [seconds] [rounds] [followers] [threads] [--json]`
 
 use sardonyx::{Error, Follower, Snapshot, Table, Tables, record};
 use std::io::{BufRead, BufReader, Write};
@@ -266,9 +266,9 @@ fn main() -> Result<(), Error> {
     {
         return follow(path, how == "read");
     }
-    let mut numbers = arguments
-        .iter()
-        .map(|argument| argument.parse().unwrap_or(0));
+    let is_json = arguments.iter().any(|argument| argument == "--json");
+    let numbers = arguments.iter().filter(|argument| *argument != "--json");
+    let mut numbers = numbers.map(|argument| argument.parse().unwrap_or(0));
     let time = Duration::from_secs(numbers.next().unwrap_or(5).max(1));
     let rounds = numbers.next().unwrap_or(3).max(1);
     let followers = numbers.next().unwrap_or(4);
@@ -279,7 +279,9 @@ fn main() -> Result<(), Error> {
     let db = Tables::open(&path)?;
     let bank = fill(&db)?;
     write(&db, bank, threads, time / 2)?;
-    println!("{threads} threads, {followers} followers, turns of {time:?}");
+    if !is_json {
+        println!("{threads} threads, {followers} followers, turns of {time:?}");
+    }
     let names = ["alone", "idle", "read"];
     let mut rates: [Vec<f64>; 3] = Default::default();
     let mut delays = Vec::new();
@@ -295,8 +297,10 @@ fn main() -> Result<(), Error> {
                 found.extend(reader.end()?);
             }
             found.sort_unstable();
-            print!("{:6} {rate:>9.0} transactions/s", names[nth]);
-            if nth == 2 {
+            if !is_json {
+                print!("{:6} {rate:>9.0} transactions/s", names[nth]);
+            }
+            if nth == 2 && !is_json {
                 let of = |share| percentile(&found, share);
                 print!(
                     ", seen after p50 {:.2}, p99 {:.2}, p99.9 {:.2}, longest {:.2} ms ({} times)",
@@ -307,7 +311,9 @@ fn main() -> Result<(), Error> {
                     found.len()
                 );
             }
-            println!();
+            if !is_json {
+                println!();
+            }
             rates[nth].push(rate);
             delays.extend(found);
         }
@@ -317,6 +323,20 @@ fn main() -> Result<(), Error> {
         let pairs = of.iter().zip(&rates[0]);
         median(&mut pairs.map(|(rate, alone)| rate / alone).collect::<Vec<_>>())
     };
+    if is_json {
+        let of = |share| percentile(&delays, share);
+        println!(
+            "{}",
+            serde_json::json!({
+                "seconds": time.as_secs(), "rounds": rounds, "followers": followers, "threads": threads,
+                "transactions_per_second": {"alone": rates[0], "idle": rates[1], "read": rates[2]},
+                "idle_to_alone": ratio(&rates[1]), "read_to_alone": ratio(&rates[2]),
+                "seen_after_milliseconds": {"p50": of(0.5), "p99": of(0.99), "p999": of(0.999), "longest": of(1.0)},
+                "seen": delays.len(),
+            })
+        );
+        return db.close();
+    }
     println!(
         "medians: idle {:.3} and read {:.3} of the rate alone; seen after p50 {:.2}, p99 {:.2} ms",
         ratio(&rates[1]),

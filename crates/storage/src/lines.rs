@@ -35,7 +35,10 @@ pub fn seal(mut text: String) -> String {
 }
 
 /// Reads at most so many bytes of an existing file.
-pub(crate) fn read(disk: &dyn Disk, name: &str, bytes_max: usize) -> Result<Vec<u8>, DiskError> {
+///
+/// # Errors
+/// The disk's; there is no such file.
+pub fn read(disk: &dyn Disk, name: &str, bytes_max: usize) -> Result<Vec<u8>, DiskError> {
     let file = disk.open(name, Access::Buffered, Create::No)?;
     let length = usize::try_from(file.len()?).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length.min(bytes_max)];
@@ -45,7 +48,10 @@ pub(crate) fn read(disk: &dyn Disk, name: &str, bytes_max: usize) -> Result<Vec<
 }
 
 /// Replaces a file in the disk's root, or writes the first one, durably, through one of the name `new`.
-pub(crate) fn replace(disk: &dyn Disk, name: &str, new: &str, text: &str) -> Result<(), DiskError> {
+///
+/// # Errors
+/// The disk's. The file has the text of before, or this one.
+pub fn replace(disk: &dyn Disk, name: &str, new: &str, text: &str) -> Result<(), DiskError> {
     if disk.list("")?.iter().any(|found| found == new) {
         disk.remove(new)?;
     }

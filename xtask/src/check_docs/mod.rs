@@ -10,8 +10,10 @@
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
+//! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
 //! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has.
 
+pub mod figures;
 mod habits;
 mod index;
 mod links;
@@ -37,7 +39,7 @@ pub struct CheckDocs {
     /// Only counts habits of prose, for each folder
     #[arg(long)]
     habits: bool,
-    /// Writes docs/tests.md from the tests first
+    /// Writes docs/tests.md from the tests, and tables of figures from kept output, first
     #[arg(long)]
     write: bool,
 }
@@ -72,6 +74,7 @@ impl CheckDocs {
             let page = self.root.join(index::PAGE);
             std::fs::write(&page, index::text(&sources))
                 .with_context(|| format!("writing {}", page.display()))?;
+            figures::write(&self.root)?;
         }
         let (pages, findings) = check(&self.root)?;
         for finding in &findings {
@@ -110,6 +113,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     }
     summary::check(&pages, &mut findings);
     index::check(root, &sources, &mut findings);
+    figures::check(root, &mut findings)?;
     if root.join(public_api::LIST).exists() {
         let list = std::fs::read_to_string(root.join(public_api::LIST))
             .with_context(|| format!("reading {}", public_api::LIST))?;

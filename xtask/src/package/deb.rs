@@ -1,7 +1,7 @@
 //! The package for Debian and its derivatives: `dpkg-deb` packs the staged files.
 
-use super::sbom;
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
+use super::{audit, sbom};
 use anyhow::Context;
 use std::fmt::Write;
 use std::fs;
@@ -27,6 +27,8 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     let architecture = architecture.trim();
     let stage = Stage::new(output.join("deb"))?;
     stage.stripped("usr/bin/sardonyx", &program, 0o755)?;
+    let installed = stage.root.join("usr/bin/sardonyx");
+    audit::embed(&installed, "sardonyx-cli", Some("full"))?;
     let usr = Stage {
         root: stage.root.join("usr"),
     };

@@ -2,11 +2,12 @@
 //!
 //! - [`deb`]: a package for Debian; - [`tarball`]: the two programs; - [`c_library`]: the library for C;
 //! - [`crates`]: the crates for crates.io; - [`wheel`]: the files for PyPI; - [`sbom`]: the crates in the program;
-//! - [`tools`]: the built programs, and the commands of the system that pack them.
+//! - [`audit`]: the same as a section of each program; - [`tools`]: the built programs, and the commands of the system that pack them.
 //!
 //! A package is tried where the build's files are absent: the Debian package in a temporary root, the tarball in one
 //! that has only the system's libraries.
 
+mod audit;
 mod c_library;
 mod crates;
 mod deb;
@@ -14,6 +15,8 @@ mod sbom;
 mod tarball;
 mod tools;
 mod wheel;
+
+pub use tools::output_of;
 
 use std::path::PathBuf;
 use tools::Build;

@@ -14,35 +14,39 @@ use std::process::Command;
 
 /// A crate of the tree.
 #[derive(Debug, Default)]
-struct Crate {
-    name: String,
-    version: String,
+pub struct Crate {
+    pub name: String,
+    pub version: String,
     license: String,
-    needs: BTreeSet<String>,
+    /// True if its source is in the repository.
+    pub is_local: bool,
+    /// The package URLs of the crates that it needs.
+    pub needs: BTreeSet<String>,
 }
 
 /// Writes the bill of the command with all features.
 pub fn write(file: &Path) -> anyhow::Result<()> {
-    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let mut command = Command::new("cargo");
-    command.args([
-        "tree",
-        "--locked",
-        "-p",
-        "sardonyx-cli",
-        "--features",
-        "full",
-    ]);
-    command.args(["--edges", "normal,build", "--target", &platform]);
-    command.args(["--prefix", "depth", "--format", "{p}|{l}"]);
-    let bill = bill_of(&output_of(&mut command)?)?;
+    let bill = bill_of(&tree("sardonyx-cli", Some("full"), "normal,build")?)?;
     let mut text = serde_json::to_string_pretty(&bill)?;
     text.push('\n');
     std::fs::write(file, text).with_context(|| file.display().to_string())
 }
 
+/// The tree of a package's crates with these features, over edges of these kinds.
+pub fn tree(package: &str, features: Option<&str>, edges: &str) -> anyhow::Result<String> {
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = Command::new("cargo");
+    command.args(["tree", "--locked", "-p", package]);
+    if let Some(features) = features {
+        command.args(["--features", features]);
+    }
+    command.args(["--edges", edges, "--target", &platform]);
+    command.args(["--prefix", "depth", "--format", "{p}|{l}"]);
+    output_of(&mut command)
+}
+
 /// The crates of a tree by their package URLs, and the URL of the first one, which depends on the others.
-fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
+pub fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
     // The crates above the current line, from the first one on.
     let mut above: Vec<String> = Vec::new();
@@ -52,16 +56,18 @@ fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
             let (package, license) = line[digits..].split_once('|')?;
             let mut words = package.split(' ');
             let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
+            let is_local = words.any(|word| word.starts_with("(/"));
             // A crate whose dependencies are listed elsewhere ends with a star.
             let license = license.trim_end_matches("(*)").trim();
             Some((
                 line[..digits].parse::<usize>().ok()?,
                 name,
                 version,
+                is_local,
                 license,
             ))
         };
-        let (depth, name, version, license) =
+        let (depth, name, version, is_local, license) =
             read().with_context(|| format!("cargo tree prints {line:?}"))?;
         let url = format!("pkg:cargo/{name}@{version}");
         above.truncate(depth);
@@ -71,6 +77,7 @@ fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)> {
         let found = crates.entry(url.clone()).or_default();
         found.name = name.into();
         found.version = version.into();
+        found.is_local |= is_local;
         // Old crates write a slash for "or".
         found.license = license.replace('/', " OR ");
         above.push(url);

@@ -1,8 +1,8 @@
 //! The two programs as a tarball, for systems without the Debian package: static with musl, or for a version of the GNU
 //! C library and newer ones, which the file's name includes.
 
-use super::sbom;
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
+use super::{audit, sbom};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,13 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
         std::env::consts::ARCH
     );
     let stage = Stage::new(output.join("tarball"))?;
-    for program in [&program, &lab] {
+    for (program, package, features) in [
+        (&program, "sardonyx-cli", Some("full")),
+        (&lab, "sardonyx-lab", None),
+    ] {
         let file = program.file_name().unwrap_or_default().to_string_lossy();
         stage.stripped(&format!("bin/{file}"), program, 0o755)?;
+        audit::embed(&stage.root.join(format!("bin/{file}")), package, features)?;
         stage.pages_of(program, "zsh/site-functions", "fish/vendor_completions.d")?;
     }
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {

@@ -25,6 +25,8 @@ pub fn is_passing(error: &anyhow::Error) -> bool {
 
 /// True if a restart may help the program: the disk may have room, for example.
 pub fn helps_a_restart(error: &anyhow::Error) -> bool {
+    // The store, before there is a database.
+    let is_set_up_otherwise = matches!(error.downcast_ref(), Some(StoreError::Setup { .. }));
     let found = error.downcast_ref::<sardonyx::Error>();
     let is_contradicted = found.is_some_and(|error| {
         matches!(
@@ -45,7 +47,7 @@ pub fn helps_a_restart(error: &anyhow::Error) -> bool {
             )
         ) || matches!(error.downcast_ref(), Some(StoreError::Setup { .. }))
     });
-    !is_contradicted && of_error(error, &[]) != Exit::Found
+    !is_contradicted && !is_set_up_otherwise && of_error(error, &[]) != Exit::Found
 }
 
 #[cfg(test)]
@@ -72,6 +74,11 @@ mod tests {
             let error = Error::from(OpenError::Store(error));
             assert!(!helps_a_restart(&error.into()));
         }
+        let older = StoreError::Setup {
+            place: "file:keeper".into(),
+            reason: "its register was restored from a backup".into(),
+        };
+        assert!(!helps_a_restart(&older.into()));
         let locked = OpenError::Locked {
             file: "LOCK".into(),
             holders: Vec::new(),

@@ -5,10 +5,11 @@ use super::status::CopyOfLog;
 use clap::ArgGroup;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_remote::{PlacesChange, RemoteOptions, change_copies};
+use sardonyx_remote::{PlacesChange, RemoteOptions, change_copies, put_back};
 use sardonyx_results::table::Sheet;
 use serde::Serialize;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Add, remove or replace a place of a log on several places, while hosts use it.
 ///
@@ -17,12 +18,16 @@ use std::io::Write;
 /// sync must be left, so add a place and wait before you remove one that is in sync. Afterwards name the new places on
 /// each host, and restart the hosts one after the other: until then, a host is accepted with the places of before.
 ///
+/// With --put-back, the register of the copies becomes again the newest one that a host saw, after its keeper was
+/// restored from a backup. End all hosts first.
+///
 /// Examples:
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071 --remove tcp://a:7071
+///   sardonyx store copies 'copies:etcd://a:2379/bank;tcp://a:7071;tcp://b:7071' --put-back /var/lib/sardonyx/bank.sdx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-#[command(group = ArgGroup::new("change").args(["add", "remove"]).multiple(true).required(true))]
+#[command(group = ArgGroup::new("change").args(["add", "remove", "put_back"]).multiple(true).required(true))]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
@@ -32,6 +37,9 @@ pub struct Arguments {
     /// A place that is to have it no longer; may be repeated
     #[arg(long, value_name = "PLACE")]
     remove: Vec<String>,
+    /// The directory of the host that saw the newest register
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["add", "remove"])]
+    put_back: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,7 +57,11 @@ impl Arguments {
             removed: self.remove.clone(),
         };
         let place = self.place.as_str();
-        let record = change_copies(place, &change, &RemoteOptions::from_environment()?)?;
+        let options = RemoteOptions::from_environment()?;
+        let record = match &self.put_back {
+            Some(directory) => put_back(place, directory, &options)?,
+            None => change_copies(place, &change, &options)?,
+        };
         let keeper = place.split(';').next().unwrap_or_default();
         let changed = Changed {
             place: format!("{keeper};{}", record.places().join(";")),

@@ -257,6 +257,7 @@ impl StoreOption {
         let options = RemoteOptions {
             register_limit: Some(limit.clamp(REGISTER_LIMIT_LEAST, defaults.request_limit)),
             make: !directory.join(STORE_FILE).exists(),
+            home: Some(directory.to_path_buf()),
             ..defaults
         };
         let store = open(place, &options)?;

@@ -1,10 +1,11 @@
 //! Two hosts whose log is on two copies, `copies:KEEPER;COPY;COPY`: each copy is killed in turn, and restarted; places
-//! are added and removed while the hosts serve.
+//! are added and removed while the hosts serve. The keeper is restored from a backup.
 
 use crate::common::{command, json, run};
 use crate::hosting::{Cluster, kill};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -212,5 +213,73 @@ fn i12_places_are_added_and_removed_while_hosts_serve() {
     kill(b);
     let client = cluster.served_by(&[&a]);
     assert_eq!(cluster.numbers(&client), (0..100).collect::<Vec<_>>());
+    a.end();
+}
+
+/// Copies a directory with all that is in it.
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for found in std::fs::read_dir(from).unwrap() {
+        let found = found.unwrap();
+        let target = to.join(found.file_name());
+        match found.file_type().unwrap().is_dir() {
+            true => copy_all(&found.path(), &target),
+            false => drop(std::fs::copy(found.path(), target).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn i1_a_host_that_starts_after_the_keeper_was_restored_refuses_it_until_the_newest_register_is_back()
+ {
+    let mut cluster = Cluster::new();
+    cluster.lease = "4s";
+    let [one, two] = ["one", "two"].map(|name| CopyServer::start(&cluster, name));
+    let place = place_of(&cluster, &[&one, &two]);
+    let keeper = cluster.directory.path().join("keeper");
+    let backup = cluster.directory.path().join("backup");
+    let a = cluster.start_on("host-1", &place, &[]);
+    cluster.create(&[&a]);
+    cluster.insert(&[&a], 0..10);
+    a.end();
+    copy_all(&keeper, &backup);
+
+    // The first copy of the chain lacks what is acknowledged now.
+    let a = cluster.start_on("host-1", &place, &[]);
+    let (directory, address) = one.kill();
+    cluster.insert(&[&a], 10..20);
+    wait_until(&place, &["in-sync", "out"]);
+    a.end();
+    std::fs::remove_dir_all(&keeper).unwrap();
+    copy_all(&backup, &keeper);
+    let _one = CopyServer::start_at(directory, &address);
+    assert_eq!(standings(&place), ["in-sync", "in-sync"]);
+
+    let home = cluster.directory_of("host-1");
+    let home = home.to_str().unwrap();
+    let serve = [
+        "serve", home, "--store", &place, "--host", "host-1", "--lease", "4s",
+    ];
+    let off = [
+        "--postgres",
+        "127.0.0.1:0",
+        "--redis",
+        "off",
+        "--http",
+        "off",
+    ];
+    let (_, said) = run(5, &[&serve[..], &off].concat());
+    assert!(said.contains("restored from a backup"), "{said}");
+    assert!(said.contains(&format!("--put-back {home}")), "{said}");
+    let put_back = ["store", "copies", &place, "--put-back", home];
+    let (shown, _) = run(0, &put_back);
+    assert!(shown.contains("out"), "{shown}");
+    let (_, said) = run(4, &put_back);
+    assert!(said.contains("nothing newer"), "{said}");
+
+    let a = cluster.start_on("host-1", &place, &[]);
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
+    wait_until(&place, &["in-sync", "in-sync"]);
     a.end();
 }

@@ -258,7 +258,7 @@ impl Changing<'_> {
         new: &[New],
         removed: &[String],
     ) -> Result<Option<String>, StoreError> {
-        if self.keeper.0.read_object(sign)?.is_some() {
+        if self.keeper.place.read_object(sign)?.is_some() {
             return Ok(Some(self.keeper_place.into()));
         }
         for (place, store) in new {

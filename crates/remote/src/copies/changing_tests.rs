@@ -256,7 +256,7 @@ fn a_place_that_no_register_can_keep_is_refused_before_anything_is_written() {
 #[test]
 fn a_register_that_does_not_read_back_is_not_written() {
     let sites = Sites::new(&["a", "b"]);
-    let keeper = Keeper(sites.at(KEEPER));
+    let keeper = Keeper::new(sites.at(KEEPER));
     let view = keeper.read().unwrap();
     for place in ["c\n".into(), "x".repeat(70_000)] {
         let record = view.record.with_places(&[(place, 1)], &[], 0);

@@ -277,7 +277,7 @@ impl RemoteStore for Copies {
     }
 
     fn is_near(&self) -> bool {
-        self.keeper.0.is_near()
+        self.keeper.place.is_near()
     }
 
     fn entry_bytes_max(&self) -> u64 {
@@ -305,7 +305,7 @@ impl RemoteStore for Copies {
     }
 
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
-        self.keeper.0.read_register(register)
+        self.keeper.place.read_register(register)
     }
 
     fn swap_register(
@@ -314,6 +314,6 @@ impl RemoteStore for Copies {
         expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
-        self.keeper.0.swap_register(register, expected, bytes)
+        self.keeper.place.swap_register(register, expected, bytes)
     }
 }

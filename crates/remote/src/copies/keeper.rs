@@ -5,6 +5,7 @@
 //! failed. Any later change that succeeds makes it fail for good.
 
 use super::record::SetRecord;
+use super::remembered::Remembered;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::{
     Register, RegisterVersion, StoreError, StoredRegister, Swapped,
@@ -29,21 +30,46 @@ pub(super) enum Replaced {
 
 /// The place that keeps the register.
 #[derive(Debug)]
-pub(super) struct Keeper(pub Arc<dyn RemotePlace>);
+pub(super) struct Keeper {
+    /// The store with the register.
+    pub place: Arc<dyn RemotePlace>,
+    /// The newest states that this host saw, if it is one.
+    remembered: Option<Remembered>,
+}
 
 impl Keeper {
+    /// The register at this place.
+    pub fn new(place: Arc<dyn RemotePlace>) -> Self {
+        Keeper {
+            place,
+            remembered: None,
+        }
+    }
+
+    /// The same for a host: it refuses older states than it remembers.
+    pub fn remembered(mut self, remembered: Remembered) -> Self {
+        self.remembered = Some(remembered);
+        self
+    }
+
     /// The register, if it was ever written.
     ///
     /// # Errors
-    /// The keeper's; it is damaged.
+    /// The keeper's; it is damaged; it is older than this host remembers.
     pub fn look(&self) -> Result<Option<Arc<View>>, StoreError> {
-        let stored = self.0.read_register(Register::Copies)?;
-        stored.map(|stored| self.view(stored)).transpose()
+        let before = self.remembered.as_ref().map(Remembered::before);
+        let stored = self.place.read_register(Register::Copies)?;
+        let view = stored.map(|stored| self.view(stored)).transpose()?;
+        if let (Some(remembered), Some(before)) = (&self.remembered, &before) {
+            let found = view.as_ref().map(|view| &view.record);
+            remembered.found(before, found, &self.place.place())?;
+        }
+        Ok(view)
     }
 
     fn view(&self, stored: StoredRegister) -> Result<Arc<View>, StoreError> {
         let record = SetRecord::decode(&stored.bytes).map_err(|misread| StoreError::Setup {
-            place: self.0.place(),
+            place: self.place.place(),
             reason: format!("{misread}; put it back from a copy of that place"),
         })?;
         let version = stored.version;
@@ -57,7 +83,7 @@ impl Keeper {
     pub fn read(&self) -> Result<Arc<View>, StoreError> {
         self.look()?.ok_or_else(|| StoreError::NotNow {
             what: "read the register of the copies".into(),
-            place: self.0.place(),
+            place: self.place.place(),
             reason: "it is not there any more: put it back from a copy of that place".into(),
         })
     }
@@ -75,14 +101,14 @@ impl Keeper {
         // No program could read another one.
         if SetRecord::decode(text.as_bytes()).as_ref() != Ok(record) {
             return Err(StoreError::Setup {
-                place: self.0.place(),
+                place: self.place.place(),
                 reason: "the register of the copies would be too long, or a place has characters that it cannot keep: it is \
                          left as it was. Name shorter places, without spaces"
                     .into(),
             });
         }
         let swapped = self
-            .0
+            .place
             .swap_register(Register::Copies, expected, text.as_bytes());
         if let Err(error) = &swapped
             && !error.is_unclear()
@@ -101,7 +127,7 @@ impl Keeper {
             (_, Err(error)) => Err(error),
             (None, Ok(_)) => Err(StoreError::Unclear {
                 what: "replace the register of the copies".into(),
-                place: self.0.place(),
+                place: self.place.place(),
                 reason: "it is not there".into(),
             }),
         }

@@ -11,7 +11,7 @@
 //! entry under a number. Each does so by its own conditional write. Copies are stores as any other and know nothing of
 //! each other.
 //!
-//! - `record`, `keeper`: the register; - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
+//! - `record`, `keeper`, `remembered`: the register, and its newest state in a host's directory; - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
 //!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
 //!   - `exploration`, `schedules`: all of it beside faults, drawn and by hand.
 //!
@@ -67,6 +67,9 @@ mod members;
 mod objects;
 mod planted;
 mod record;
+mod remembered;
+#[cfg(test)]
+mod remembered_tests;
 #[cfg(test)]
 mod schedules;
 mod spelling;
@@ -85,12 +88,14 @@ use joining::Fillings;
 use keeper::{Keeper, Replaced, View};
 use life::{check_is_of_no_other, folder_of, mark_of};
 use members::{Members, Open, Wait};
+use remembered::{Home, Remembered, remembered_at};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Appended, StoreError};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use time::{Limits, SystemTime, Time};
@@ -161,7 +166,11 @@ impl Copies {
     /// The keeper's; the copies' when the set is made; the set there has other copies than these ([`StoreError::Setup`]).
     pub fn open(rest: &str, options: &RemoteOptions) -> Result<Arc<Copies>, StoreError> {
         let spelling = Spelling::parse(rest)?;
-        let keeper = Keeper(open_keeper(&spelling.keeper, options)?);
+        let mut keeper = Keeper::new(open_keeper(&spelling.keeper, options)?);
+        if let Some(directory) = &options.home {
+            let home = Home::Directory(directory.clone());
+            keeper = keeper.remembered(Remembered::open(home, &spelling.copies)?);
+        }
         let places = OpenPlaces::new(options, false);
         let short = places.short;
         let view = match keeper.look()? {
@@ -247,7 +256,7 @@ fn check_places(record: &SetRecord, spelling: &Spelling, place: &str) -> Result<
     if there == wanted {
         return Ok(());
     }
-    if record.former.contains(&wanted) {
+    if record.has_or_had(&wanted) {
         events::warn!(named = ?wanted, set = ?there, "the places of the log were changed: name those of the set");
         return Ok(());
     }
@@ -258,6 +267,15 @@ fn check_places(record: &SetRecord, spelling: &Spelling, place: &str) -> Result<
         ),
         place: place.into(),
     })
+}
+
+/// The parts of a place that has copies.
+fn spelling_of(place: &str) -> Result<Spelling, StoreError> {
+    let rest = place.strip_prefix("copies:");
+    Spelling::parse(rest.ok_or_else(|| StoreError::Place {
+        place: "the place".into(),
+        reason: "it has no copies: one begins with copies:".into(),
+    })?)
 }
 
 /// Changes the places of a set of copies, while hosts use it. Returns the register afterwards.
@@ -271,18 +289,12 @@ pub fn change_copies(
     change: &PlacesChange,
     options: &RemoteOptions,
 ) -> Result<SetRecord, StoreError> {
-    let rest = place
-        .strip_prefix("copies:")
-        .ok_or_else(|| StoreError::Place {
-            place: "the place".into(),
-            reason: "it has no copies: one begins with copies:".into(),
-        })?;
-    let spelling = Spelling::parse(rest)?;
+    let spelling = spelling_of(place)?;
     let existing = RemoteOptions {
         make: false,
         ..options.clone()
     };
-    let keeper = Keeper(open_keeper(&spelling.keeper, &existing)?);
+    let keeper = Keeper::new(open_keeper(&spelling.keeper, &existing)?);
     check_places(&keeper.read()?.record, &spelling, place)?;
     let changing = Changing {
         keeper: &keeper,
@@ -293,15 +305,59 @@ pub fn change_copies(
     changing.change(change)
 }
 
+/// Puts the newest register back that a host's directory remembers, after the keeper was restored from a backup, or its
+/// data was lost. All hosts have ended. Returns the register afterwards.
+///
+/// # Errors
+/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: the directory remembers no register of this set,
+/// or none that is newer than the present one. The keeper's; if one is unclear, look at the register.
+pub fn put_back(
+    place: &str,
+    directory: &Path,
+    options: &RemoteOptions,
+) -> Result<SetRecord, StoreError> {
+    let spelling = spelling_of(place)?;
+    let keeper = Keeper::new(open_keeper(&spelling.keeper, options)?);
+    let there = keeper.look()?;
+    let identity = there.as_ref().map(|view| view.record.identity);
+    let mut named = spelling.copies.clone();
+    named.sort();
+    let newest = remembered_at(directory, &named, identity)?;
+    check_places(&newest, &spelling, place)?;
+    let is_current = |view: &&Arc<View>| view.record.generation >= newest.generation;
+    if let Some(view) = there.as_ref().filter(is_current) {
+        return Err(StoreError::Setup {
+            place: keeper.place.place(),
+            reason: format!(
+                "its register of the copies has generation {}, and {} remembers {}: there is nothing newer to put back. If \
+                 another host refuses the register, name that host's directory",
+                view.record.generation,
+                directory.display(),
+                newest.generation
+            ),
+        });
+    }
+    // A later state than the newest one, so that each host takes it; and no process is its writer.
+    let restored = newest.taken(0);
+    match keeper.replace(there.as_ref().map(|view| &view.version), &restored)? {
+        Replaced::Done(view) => Ok(view.record.clone()),
+        Replaced::Other(_) => Err(StoreError::NotNow {
+            what: "put the register of the copies back".into(),
+            place: keeper.place.place(),
+            reason: "another process changes it: end all hosts, and repeat the command".into(),
+        }),
+    }
+}
+
 /// The identity of the set that a keeper has: the same for all processes that make it at once, or again after a failure.
 fn identity_of(keeper: &Keeper) -> Result<u64, StoreError> {
     let text = format!("{:016x}", system_random());
-    keeper.0.create_object(IDENTITY, text.as_bytes())?;
-    let found = keeper.0.read_object(IDENTITY)?.unwrap_or_default();
+    keeper.place.create_object(IDENTITY, text.as_bytes())?;
+    let found = keeper.place.read_object(IDENTITY)?.unwrap_or_default();
     let found = std::str::from_utf8(&found).ok();
     let identity = found.and_then(|found| u64::from_str_radix(found, 16).ok());
     identity.ok_or_else(|| StoreError::Setup {
-        place: keeper.0.place(),
+        place: keeper.place.place(),
         reason: format!("its object {IDENTITY} is damaged: use an empty place for the register"),
     })
 }
@@ -315,7 +371,7 @@ fn make(
     if !options.make {
         return Err(StoreError::NotNow {
             what: "find the set of copies".into(),
-            place: keeper.0.place(),
+            place: keeper.place.place(),
             reason: "its register is not there".into(),
         });
     }
@@ -333,7 +389,7 @@ fn make(
                 reason: format!(
                     "a new set of copies begins with empty places, and it has a log. If it is a copy of a set whose \
                      register was at {}, put that register back",
-                    keeper.0.place()
+                    keeper.place.place()
                 ),
             });
         }
@@ -363,6 +419,6 @@ pub fn copies_of(place: &str, options: &RemoteOptions) -> Result<Option<SetRecor
     let Some(rest) = place.strip_prefix("copies:") else {
         return Ok(None);
     };
-    let keeper = Keeper(open_keeper(&Spelling::parse(rest)?.keeper, options)?);
+    let keeper = Keeper::new(open_keeper(&Spelling::parse(rest)?.keeper, options)?);
     Ok(keeper.look()?.map(|view| view.record.clone()))
 }

@@ -107,6 +107,11 @@ impl SetRecord {
         places
     }
 
+    /// True if these places, in alphabetical order, are those of the set, or of before a change that it remembers.
+    pub fn has_or_had(&self, places: &[String]) -> bool {
+        self.places() == places || self.former.iter().any(|former| former == places)
+    }
+
     /// The copies of this standing, in the order of the chain.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &CopyRecord> {
         self.copies

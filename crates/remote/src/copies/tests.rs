@@ -53,7 +53,9 @@ impl Sites {
         for place in copies {
             sites.at(place).create_object(&mark_of(9, 1), b"").unwrap();
         }
-        Keeper(sites.at(KEEPER)).replace(None, &record).unwrap();
+        Keeper::new(sites.at(KEEPER))
+            .replace(None, &record)
+            .unwrap();
         Arc::new(sites)
     }
 
@@ -65,7 +67,7 @@ impl Sites {
     }
 
     pub(super) fn record(&self) -> SetRecord {
-        let view = Keeper(self.at(KEEPER)).read().unwrap();
+        let view = Keeper::new(self.at(KEEPER)).read().unwrap();
         view.record.clone()
     }
 
@@ -244,7 +246,7 @@ impl Host {
             sites: sites.clone(),
             net: net.clone(),
         };
-        let keeper = Keeper(places.wire(KEEPER));
+        let keeper = Keeper::new(places.wire(KEEPER));
         let view = keeper.read().unwrap();
         let spelling = Spelling {
             keeper: KEEPER.into(),
@@ -285,7 +287,7 @@ impl Host {
             net: self.net.clone(),
         };
         let changing = Changing {
-            keeper: &Keeper(places.wire(KEEPER)),
+            keeper: &Keeper::new(places.wire(KEEPER)),
             keeper_place: KEEPER,
             members: &self.copies.members,
             new_places: &places,

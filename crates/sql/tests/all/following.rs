@@ -484,3 +484,60 @@ fn a_read_that_would_be_older_than_allowed_is_refused_and_says_how_old() {
         "{refused}"
     );
 }
+
+/// The names that the catalogue shows, of what has names beside a table's own.
+const NAMED: [&str; 3] = [
+    "select indexname, indexdef from pg_indexes where schemaname = 'public' order by 1",
+    "select conname, contype, pg_get_constraintdef(oid) from pg_constraint order by 1",
+    "select relname, relkind from pg_class where relkind in ('r', 'i', 'S', 'v') \
+     and relnamespace = 'public'::regnamespace order by 1, 2",
+];
+
+#[test]
+fn indexes_and_constraints_have_the_writers_names_after_each_replayed_change_and_in_a_later_follower()
+ {
+    let both = Both::new();
+    let mut seen = 0;
+    for text in [
+        "create table t (id int primary key, a int, b text, constraint a_small check (a < 1000))",
+        "create index on t (a)",
+        "create index of_both on t (b, a desc)",
+        "create unique index b_once on t (lower(b))",
+        "create index some on t (a) where a > 5",
+        "alter table t add constraint a_once unique (a)",
+        "insert into t values (1, 1, 'one'), (2, 9, 'two')",
+        "alter index of_both rename to \"of Both\"",
+        "alter table t rename constraint a_once to a_alone",
+        "alter table t rename column b to c",
+        "alter table t rename to u",
+        "create table v (id int primary key, u_id int references u (id))",
+        "drop index some",
+        "truncate v",
+        "alter table u add column d int generated always as (a + 1) stored",
+        "create index u_d_idx on u (d)",
+        "reindex table u",
+        "vacuum",
+    ] {
+        both.write(text);
+        let late = Options::new().follow_tables(both.fresh.directory.path().join("test.sdx"));
+        let late = Database::follow(Arc::new(late.unwrap()), FollowOptions::default());
+        for named in NAMED {
+            let writers = query(&mut both.fresh.session(), named).unwrap();
+            seen += writers.len();
+            for (which, database) in [("the follower", &both.followed), ("a later one", &late)] {
+                let found = query(&mut session(database), named).unwrap();
+                assert_eq!(found, writers, "{which}, after {text}");
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+    let mut reader = both.reader();
+    let named = query(
+        &mut reader,
+        "select indexname from pg_indexes where tablename = 'u' order by 1",
+    );
+    let expected = [
+        "a_alone", "b_once", "of Both", "t_a_idx", "t_pkey", "u_d_idx",
+    ];
+    assert_eq!(named.unwrap(), expected);
+}

@@ -14,7 +14,7 @@ use crate::log::group::GroupHeader;
 use crate::log::published::DURABLE_FILE;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::remote_log::known::STORE_FILE;
+use crate::remote_log::known::{COPIES_PREFIX, STORE_FILE};
 use crate::reserve::RESERVE_FILE;
 use crate::stored::INDEXES_FILE;
 use sardonyx_base::random::system_random;
@@ -199,7 +199,10 @@ pub(crate) fn refuse_others(home: &dyn Disk) -> Result<(), OpenError> {
     let is_own = |name: &str| {
         let plain = name.strip_suffix(".new").unwrap_or(name);
         // Kept aside, and none of the database: a directory that begins anew keeps them.
-        OWN_FILES.contains(&plain) || name == FORK_NEW_FILE || name.starts_with(FORK_PREFIX)
+        OWN_FILES.contains(&plain)
+            || name == FORK_NEW_FILE
+            || name.starts_with(FORK_PREFIX)
+            || name.starts_with(COPIES_PREFIX)
     };
     let directories = home.directories()?;
     let other = (directories.into_iter()).find(|name| !OWN_DIRECTORIES.contains(&&**name));

@@ -16,6 +16,10 @@ use crate::log::{LogPosition, Lsn};
 pub const STORE_FILE: &str = "STORE";
 const NEW_FILE: &str = "STORE.new";
 
+/// The beginning of the names of files with the newest register of a set of copies that hosts of this directory saw.
+/// They are kept when a directory begins anew.
+pub const COPIES_PREFIX: &str = "copies-";
+
 const VERSION: u32 = 1;
 const BYTES_MAX: usize = 4096;
 

@@ -127,7 +127,7 @@ impl Inner {
     }
 
     pub fn record(&self) -> SetRecord {
-        let view = Keeper(self.keeper.store.clone())
+        let view = Keeper::new(self.keeper.store.clone())
             .read()
             .expect("it was written");
         view.record.clone()

@@ -35,7 +35,7 @@ impl World {
             let mark = mark_of(record.identity, 1);
             site.store.create_object(&mark, b"").expect("in memory");
         }
-        let first = Keeper(inner.keeper.store.clone())
+        let first = Keeper::new(inner.keeper.store.clone())
             .replace(None, &record)
             .expect("in memory");
         assert!(matches!(first, Replaced::Done(_)));
@@ -171,7 +171,7 @@ impl World {
     }
 
     pub fn open_copies(&self, asker: &Asker) -> Result<Copies, StoreError> {
-        let keeper = Keeper(self.open(asker, KEEPER)?);
+        let keeper = Keeper::new(self.open(asker, KEEPER)?);
         let view = keeper.read()?;
         let spelling = Spelling {
             keeper: KEEPER.into(),

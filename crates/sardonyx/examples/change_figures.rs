@@ -1,17 +1,14 @@
-//! `change-figures`: the cost of kept changes for a table's writer, and the lag of a reader of the changes.
+//! The cost of kept changes for a table's writer, and the lag of a reader of the changes.
 //!
 //! One thread changes a row in each transaction, and waits for the disk only at the end: as fast as an embedded program
 //! can. A reader in the same process continues from its last position, as a user's program would.
+//!
+//! `cargo run --release -p sardonyx --example change_figures [seconds] [rows] [--json]`
 
-use crate::torture::remove;
-use anyhow::{Context, ensure};
-use clap::Args;
 use sardonyx::{Durability, Error, Tables, record};
 use sardonyx_base::random::Random;
-use sardonyx_results::table::Table;
-use sardonyx_results::units;
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,23 +24,6 @@ record! {
 /// Transactions between two reads of the clock.
 const AT_ONCE: u64 = 1000;
 
-/// Options of `change-figures`.
-#[derive(Args)]
-pub struct ChangeFigures {
-    /// The time of the transactions of each run.
-    #[arg(long, default_value_t = 5.0)]
-    seconds: f64,
-    /// Rows of the table.
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
-    rows: u64,
-    /// The directory of the databases; removed before and after. It should be on a real disk.
-    #[arg(long, default_value = "target/change-figures")]
-    directory: PathBuf,
-    /// Print JSON instead of text.
-    #[arg(long)]
-    json: bool,
-}
-
 /// One run.
 struct Measured {
     transactions: u64,
@@ -52,32 +32,15 @@ struct Measured {
     read: Option<(u64, Duration)>,
 }
 
-impl ChangeFigures {
-    /// Measures without kept changes, with them, and with a reader of them.
-    pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(self.seconds > 0.0, "--seconds must be above 0");
-        remove(&self.directory)?;
-        std::fs::create_dir_all(&self.directory)?;
-        let mut runs = Vec::new();
-        for (name, keeps, reads) in [
-            ("changes not kept", false, false),
-            ("kept", true, false),
-            ("kept, and read meanwhile", true, true),
-        ] {
-            eprintln!("{name}");
-            let path = self.directory.join("bank.sdx");
-            runs.push((name, self.measure(&path, keeps, reads)?));
-            remove(&path)?;
-        }
-        remove(&self.directory)?;
-        match self.json {
-            true => println!("{}", serde_json::Value::from_iter(runs.iter().map(as_json))),
-            false => print(&runs),
-        }
-        Ok(())
-    }
+/// The writer's work.
+#[derive(Clone, Copy)]
+struct Work {
+    time: Duration,
+    rows: u64,
+}
 
-    fn measure(&self, path: &Path, keeps: bool, reads: bool) -> anyhow::Result<Measured> {
+impl Work {
+    fn measure(&self, path: &Path, keeps: bool, reads: bool) -> Result<Measured, Error> {
         let bank = Tables::open(path)?;
         let accounts = bank.table::<Account>()?;
         for first in (0..self.rows).step_by(AT_ONCE as usize) {
@@ -105,17 +68,14 @@ impl ChangeFigures {
             over.store(true, Ordering::SeqCst);
             let read = match reader {
                 Some(reader) => {
-                    let (meanwhile, all) = reader.join().ok().context("the reader panicked")??;
+                    let (meanwhile, all) = reader.join().expect("no panic")?;
                     let transactions = *written.as_ref().unwrap_or(&0);
-                    ensure!(
-                        all == transactions,
-                        "{all} changes of {transactions} were read"
-                    );
+                    assert_eq!(all, transactions, "each change is read once");
                     Some((meanwhile, began.elapsed().saturating_sub(writing)))
                 }
                 None => None,
             };
-            Ok(Measured {
+            Ok::<_, Error>(Measured {
                 transactions: written?,
                 writing,
                 read,
@@ -127,7 +87,7 @@ impl ChangeFigures {
 
     /// Changes a row in each transaction. Returns their number, when all are durable.
     fn write(&self, bank: &Tables, accounts: sardonyx::Table<Account>) -> Result<u64, Error> {
-        let until = Instant::now() + Duration::from_secs_f64(self.seconds);
+        let until = Instant::now() + self.time;
         let mut random = Random::new(1);
         let mut transactions = 0;
         while Instant::now() < until {
@@ -144,7 +104,7 @@ impl ChangeFigures {
 }
 
 /// Reads the changes until the writer has ended and no more come: returns their number when it ended, and in all.
-fn read(bank: &Tables, over: &AtomicBool) -> anyhow::Result<(u64, u64)> {
+fn read(bank: &Tables, over: &AtomicBool) -> Result<(u64, u64), Error> {
     let (mut from, mut changes, mut meanwhile) = (None, 0, None);
     loop {
         let is_last = over.load(Ordering::SeqCst);
@@ -173,7 +133,7 @@ fn per_second(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-fn as_json((name, run): &(&str, Measured)) -> serde_json::Value {
+fn as_json((name, run): &(&str, Measured)) -> Value {
     json!({
         "run": name,
         "transactions_per_second": per_second(run.transactions, run.writing),
@@ -183,29 +143,45 @@ fn as_json((name, run): &(&str, Measured)) -> serde_json::Value {
     })
 }
 
-fn print(runs: &[(&str, Measured)]) {
-    let mut table = Table::new([
-        "changes",
-        "#transactions/s",
-        "#read meanwhile",
-        "#read/s",
-        "#all read after",
-    ]);
-    for (name, run) in runs {
-        let rate = |rate: f64| units::count(rate as u64);
-        table.row([
-            (*name).to_string(),
-            rate(per_second(run.transactions, run.writing)),
-            run.read.map_or("-".into(), |(meanwhile, _)| {
-                format!("{:.0}%", 100.0 * meanwhile as f64 / run.transactions as f64)
-            }),
-            run.read.map_or("-".into(), |(_, rest)| {
-                rate(per_second(run.transactions, run.writing + rest))
-            }),
-            run.read.map_or("-".into(), |(_, rest)| {
-                format!("{:.2} s", rest.as_secs_f64())
-            }),
-        ]);
+fn show((name, run): &(&str, Measured)) {
+    let rate = per_second(run.transactions, run.writing);
+    print!("{name:<24} {rate:>10.0} transactions/s");
+    if let Some((meanwhile, rest)) = run.read {
+        let share = 100.0 * meanwhile as f64 / run.transactions as f64;
+        let read = per_second(run.transactions, run.writing + rest);
+        let rest = rest.as_secs_f64();
+        print!(", {share:.0}% read meanwhile, all after {rest:.2} s: {read:.0} changes/s");
     }
-    print!("{table}");
+    println!();
+}
+
+fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_json = arguments.iter().any(|argument| argument == "--json");
+    let mut numbers = arguments
+        .iter()
+        .filter_map(|argument| argument.parse().ok());
+    let work = Work {
+        time: Duration::from_secs(numbers.next().unwrap_or(5).max(1)),
+        rows: numbers.next().unwrap_or(100_000).max(1),
+    };
+    // In the working directory, since the system's for temporary files may be in memory.
+    let directory = tempfile::tempdir_in(".").map_err(Error::other)?;
+    let mut runs = Vec::new();
+    for (name, keeps, reads) in [
+        ("changes not kept", false, false),
+        ("kept", true, false),
+        ("kept, and read meanwhile", true, true),
+    ] {
+        let path = directory.path().join(name.replace([' ', ','], "-"));
+        let run = (name, work.measure(&path, keeps, reads)?);
+        if !is_json {
+            show(&run);
+        }
+        runs.push(run);
+    }
+    if is_json {
+        println!("{}", Value::from_iter(runs.iter().map(as_json)));
+    }
+    Ok(())
 }
