@@ -4,9 +4,10 @@
 
 use super::Plan;
 use super::access::Path;
+use super::changes::Changes;
 use super::target::Target;
 use super::tree::Input;
-use super::write::{Changes, columns_of, whole_row};
+use super::write::{columns_of, whole_row};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::rows::InputRow;
@@ -49,7 +50,7 @@ impl<'p> Rewriting<'p> {
                 plan.returning.as_ref(),
                 plan.is_referenced,
             ),
-            Plan::Select(_) | Plan::Insert(_) => return None,
+            Plan::Select(_) | Plan::Insert(_) | Plan::Merge(_) | Plan::Parts(_) => return None,
         };
         if changes.is_some_and(|changes| !changes.cascades.is_empty()) {
             return None;

@@ -32,7 +32,7 @@ pub(crate) struct TargetDraft {
     alias: String,
     /// The columns of the table, and of the tables joined to it.
     pub scope: Scope,
-    node: FromNode,
+    pub(super) node: FromNode,
 }
 
 /// The rows to change.

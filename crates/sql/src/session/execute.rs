@@ -397,7 +397,7 @@ impl Call<'_> {
                 let draws = Draws::again(std::mem::take(&mut self.drawn), before);
                 let changes = matches!(
                     given.statement.statement(),
-                    Some(Statement::Update(_) | Statement::Delete(_))
+                    Some(Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_))
                 );
                 tx.change_found(changes);
                 let (result, mut draws) =

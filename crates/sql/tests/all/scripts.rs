@@ -199,6 +199,7 @@ const NOT_ON_NODES: &[&str] = &[
     "temporary.sql",
     "types_changed.sql",
     "volatile.sql",
+    "writing_parts.sql",
     // Unique keys that are checked later.
     "deferrable_keys.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
@@ -247,6 +248,9 @@ macro_rules! scripts {
 }
 
 scripts! {
+    with_writes: "with_writes.sql",
+    merge: "merge.sql",
+    writing_parts: "writing_parts.sql",
     rows: "rows.sql",
     rows_in_expressions: "rows_in_expressions.sql",
     templates: "templates.sql",
