@@ -5,7 +5,7 @@ use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::plan::Plan;
-use crate::plan::rewriting::Among;
+use crate::plan::target::Among;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use crate::source::Source;

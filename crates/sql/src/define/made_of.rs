@@ -19,16 +19,31 @@ use crate::running::run_plan;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sqlparser::ast::{ColumnDef, CreateTable, Query, Statement};
+use sqlparser::ast::{
+    AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, Query, Statement,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// True if a statement puts the rows of a query into a table that it creates, or created.
-pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
+/// True if a definition computes values of rows: those of a query for a table that it creates, or created, or a default for
+/// the rows of a table that gets a column.
+pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
+        Some(Statement::AlterTable(alter)) => alter.operations.iter().any(has_default),
         Some(Statement::CreateView(create)) => create.materialized,
         Some(Statement::RefreshMaterializedView(_)) => true,
         statement => of_query(statement).is_some(),
+    }
+}
+
+/// True if an operation adds a column with a default.
+fn has_default(operation: &AlterTableOperation) -> bool {
+    let is_default = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::Default(_));
+    match operation {
+        AlterTableOperation::AddColumn { column_def, .. } => {
+            column_def.options.iter().any(is_default)
+        }
+        _ => false,
     }
 }
 
@@ -59,6 +74,7 @@ pub(crate) fn run(
         Some(Statement::RefreshMaterializedView(refresh)) => {
             return super::materialized::refresh(tx, prepared, refresh, with);
         }
+        Some(Statement::AlterTable(_)) => return alter(tx, database, prepared, with),
         _ => {}
     }
     let Some((create, query)) = of_query(prepared.statement()) else {
@@ -87,7 +103,7 @@ pub(crate) fn run(
     let user = with.context.user.clone();
     // The table has no sequences.
     let mut sequences = SequenceChanges::default();
-    let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
+    let mut complete = super::run(target, database, &making, &mut sequences, (&user, None))?;
     target.defined()?;
     let is_there = complete
         .notices
@@ -101,6 +117,31 @@ pub(crate) fn run(
     let rows = fill(tx, &name?, query, &rights, with)?;
     complete.tag = Tag::rows("SELECT", rows);
     Ok(complete)
+}
+
+/// Alters a table, and computes defaults for its rows.
+fn alter(
+    tx: &mut dyn WriteTarget,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+    with: &Environment<'_>,
+) -> Result<Complete, SqlError> {
+    let Some(target) = tx.define() else {
+        return Err(SqlError::unsupported(
+            "a transaction that runs aside defines nothing",
+        ));
+    };
+    let user = with.context.user.clone();
+    let changes = |with: &Environment<'_>| {
+        let mut draws = with.context.draws.borrow_mut();
+        std::mem::take(&mut draws.changes.sequences)
+    };
+    let mut sequences = changes(with);
+    let by = (&*user, Some(with));
+    let complete = super::run(target, database, prepared, &mut sequences, by);
+    with.context.draws.borrow_mut().changes.sequences = sequences;
+    target.defined()?;
+    complete
 }
 
 /// Inserts the rows of a query into a table. Returns their number.

@@ -5,7 +5,7 @@
 use super::Plan;
 use super::access::Path;
 use super::changes::Changes;
-use super::target::Target;
+use super::target::{Among, Target};
 use super::tree::Input;
 use super::write::{columns_of, whole_row};
 use crate::error::SqlError;
@@ -13,15 +13,6 @@ use crate::expression::{Environment, Expr};
 use crate::rows::InputRow;
 use crate::source::Source;
 use sardonyx::schema::{ForeignKey, Value};
-
-/// The rows of its table that a statement processes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Among<'k> {
-    /// The rows that its plan finds.
-    All,
-    /// The rows with one of these keys; each key occurs once.
-    Keys(&'k [Vec<Value>]),
-}
 
 /// A statement in which each row alone determines its change.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,6 @@ use super::draft::{FromNode, FromTable};
 use super::from::plan_behind;
 use super::join::plan_join;
 use super::planning::Planning;
-use super::rewriting::Among;
 use super::scopes::scope_of;
 use super::tree::Input;
 use crate::aggregate::key_of_row;
@@ -21,6 +20,15 @@ use crate::source::Source;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
 use std::collections::HashSet;
+
+/// The rows of its table that a statement processes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Among<'k> {
+    /// The rows that its plan finds.
+    All,
+    /// The rows with one of these keys; each key occurs once.
+    Keys(&'k [Vec<Value>]),
+}
 
 /// A callback for each row to change.
 pub(crate) type EachTarget<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<(), SqlError>;

@@ -19,7 +19,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 52] = [
+const LARGE: [&str; 55] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
