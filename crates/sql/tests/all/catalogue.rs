@@ -136,6 +136,7 @@ fn the_database_has_the_name_by_which_a_session_connected() {
         assert!(
             error
                 .hint
+                .as_ref()
                 .is_some_and(|hint| hint.contains("sardonyx serve")),
             "{text}"
         );
