@@ -121,6 +121,11 @@ SELECT "like", "any" FROM (VALUES (1, 2)) v ("like", "any")
 ----
 1|2
 
+query
+SELECT 'abc' ~~ 'a%', 'ABC' ~~* 'a%', 'abc' !~~ 'a%', 'ABC' !~~* 'a%', 'a%c' ~~ 'a\%c'
+----
+t|t|f|f|t
+
 statement ok
 PREPARE p AS SELECT id FROM t WHERE s LIKE ANY ($1) ORDER BY id
 
