@@ -57,12 +57,26 @@ impl Special {
     }
 }
 
-/// The statement of `WITH … UPDATE`, or `WITH … DELETE`.
+/// The statement behind `WITH` that writes, if it does.
 pub(crate) fn change_behind_with(query: &Query) -> Option<&Statement> {
     match &*query.body {
-        SetExpr::Update(change) | SetExpr::Delete(change) => Some(change),
+        SetExpr::Insert(change)
+        | SetExpr::Update(change)
+        | SetExpr::Delete(change)
+        | SetExpr::Merge(change) => Some(change),
         _ => None,
     }
+}
+
+/// The queries of `WITH` that write.
+pub(crate) fn changes_in_with(query: &Query) -> impl Iterator<Item = &Statement> {
+    let named = query.with.iter().flat_map(|with| &with.cte_tables);
+    named.filter_map(|named| change_behind_with(&named.query))
+}
+
+/// True if a query has parts that write.
+pub(crate) fn has_changes(query: &Query) -> bool {
+    change_behind_with(query).is_some() || changes_in_with(query).next().is_some()
 }
 
 /// True if a text in lower case may draw numbers from sequences, or set them.
@@ -94,11 +108,7 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
         Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. } => {
             Class::Write
         }
-        Statement::Query(query)
-            if draws() || notifies(text) || change_behind_with(query).is_some() =>
-        {
-            Class::Write
-        }
+        Statement::Query(query) if draws() || notifies(text) || has_changes(query) => Class::Write,
         Statement::Query(_) => Class::Read,
         Statement::Explain {
             statement, analyze, ..
@@ -115,6 +125,7 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
+        | Statement::Merge(_)
         | Statement::Copy { .. }
         | Statement::Execute { .. }
         | Statement::Call(_) => Class::Write,

@@ -90,6 +90,13 @@ pub(crate) trait DefineTarget: WriteTarget {
         value: RowValue<'_>,
     ) -> Result<(), Error>;
 
+    /// Gives a column that was added last its values in the rows that are older.
+    ///
+    /// # Errors
+    /// What `value` returns; an error of the engine.
+    fn set_in_rows(&mut self, number: u16, column: usize, value: RowValue<'_>)
+    -> Result<(), Error>;
+
     /// Has a column be null that has always a value.
     ///
     /// # Errors
@@ -251,6 +258,15 @@ macro_rules! defines {
             value: RowValue<'_>,
         ) -> Result<(), Error> {
             DefineRows::retype_column(self, number, name, to, value)
+        }
+
+        fn set_in_rows(
+            &mut self,
+            number: u16,
+            column: usize,
+            value: RowValue<'_>,
+        ) -> Result<(), Error> {
+            DefineRows::set_in_rows(self, number, column, value)
         }
 
         fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::plan::planning::Planning;
 use crate::plan::{Plan, Planned};
-use crate::prepared::{Prepared, plan_statement};
+use crate::prepared::Prepared;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use lines::lines;
@@ -46,7 +46,7 @@ fn planned(
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
     let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
-    let plan = plan_statement(&mut planning, statement)?;
+    let plan = Plan::of(&mut planning, statement)?;
     let queries = planning.queries;
     Ok((Planned::new(plan, version, queries), parameters))
 }

@@ -4,10 +4,11 @@
 //! newer parser does not compile before it is handled. Clauses of columns and constraints are destructured where tables
 //! are defined.
 
+use crate::class::{change_behind_with, changes_in_with};
 use crate::error::{SqlError, code};
 use sqlparser::ast::{
-    Declare, Delete, Expr, Insert, Query, Select, SelectFlavor, SetExpr, Statement, TableFactor,
-    Update, UtilityOption,
+    Declare, Delete, Expr, Insert, Merge, MergeAction, MergeClause, MergeClauseKind, Query, Select,
+    SelectFlavor, Statement, TableFactor, Update, UtilityOption,
 };
 
 const OTHER: &str = "a clause of another database system";
@@ -110,12 +111,11 @@ fn check(statement: &Statement) -> Result<(), SqlError> {
         Statement::Insert(change) => insert(change),
         Statement::Update(change) => update(change),
         Statement::Delete(change) => delete(change),
-        Statement::Query(query) => match &*query.body {
-            SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) => {
-                check(change)
-            }
-            _ => Ok(()),
-        },
+        Statement::Merge(change) => merge(change),
+        Statement::Query(query) => {
+            let behind = change_behind_with(query).into_iter();
+            behind.chain(changes_in_with(query)).try_for_each(check)
+        }
         _ => Ok(()),
     }
 }
@@ -239,6 +239,45 @@ fn delete(change: &Delete) -> Result<(), SqlError> {
         (other, OTHER),
     ];
     refuse("DELETE", &asked)
+}
+
+fn merge(change: &Merge) -> Result<(), SqlError> {
+    let Merge {
+        merge_token: _,
+        optimizer_hints: _,
+        into,
+        table: _,
+        source: _,
+        on: _,
+        clauses,
+        output,
+    } = change;
+    if !*into {
+        return Err(SqlError::syntax("MERGE needs INTO"));
+    }
+    if clauses.is_empty() {
+        return Err(SqlError::syntax("MERGE needs WHEN"));
+    }
+    let by = |clause: &MergeClause| {
+        !matches!(
+            clause.clause_kind,
+            MergeClauseKind::Matched | MergeClauseKind::NotMatched
+        )
+    };
+    // A condition behind an action is that of another database system.
+    let behind = |clause: &MergeClause| match &clause.action {
+        MergeAction::Insert(insert) => insert.insert_predicate.is_some(),
+        MergeAction::Update(update) => {
+            update.update_predicate.is_some() || update.delete_predicate.is_some()
+        }
+        MergeAction::Delete { .. } | MergeAction::DoNothing { .. } => false,
+    };
+    let asked = [
+        (output.is_some(), "RETURNING"),
+        (clauses.iter().any(by), "NOT MATCHED BY"),
+        (clauses.iter().any(behind), OTHER),
+    ];
+    refuse("MERGE", &asked)
 }
 
 /// Checks the clauses of a query that are not what it gives.

@@ -24,7 +24,7 @@ pub(crate) fn parts_of(name: &ObjectName) -> Result<Vec<String>, SqlError> {
     parts.collect()
 }
 
-/// The name of the database: each server has one.
+/// The usual name of the database. Each server has one database, and a session sees it under the name by which it connected.
 pub(crate) const DATABASE: &str = "sardonyx";
 
 /// True if the parts of a name before its schema name this database, or none.

@@ -2,9 +2,7 @@
 
 mod compiled;
 
-pub(crate) use compiled::plan_statement;
-
-use crate::class::{Class, Special, change_behind_with, class_of, draws, notifies};
+use crate::class::{Class, Special, changes_in_with, class_of, draws, has_changes, notifies};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
@@ -102,9 +100,7 @@ impl Prepared {
         };
         let notifies = notifies(&lower);
         let only_signals = match &statement {
-            Some(Statement::Query(query)) => {
-                notifies && !draws(&lower) && change_behind_with(query).is_none()
-            }
+            Some(Statement::Query(query)) => notifies && !draws(&lower) && !has_changes(query),
             Some(statement) => is_signal(statement),
             None => false,
         };
@@ -475,7 +471,8 @@ impl Prepared {
                 Statement::Query(_)
                 | Statement::Insert(_)
                 | Statement::Update(_)
-                | Statement::Delete(_),
+                | Statement::Delete(_)
+                | Statement::Merge(_),
             ) => self.has_plan_by_itself(database.version()),
             Some(Statement::Call(function)) => crate::procedures::is_by_itself(function, database),
             _ => false,
@@ -528,6 +525,7 @@ fn is_signal(statement: &Statement) -> bool {
 fn with_before_insert(statement: Statement) -> Statement {
     let is_it = |query: &Query| {
         query.with.is_some()
+            && changes_in_with(query).next().is_none()
             && matches!(&*query.body, SetExpr::Insert(Statement::Insert(insert))
                 if insert.source.as_ref().is_some_and(|source| source.with.is_none()))
     };

@@ -79,11 +79,12 @@ impl Compiled {
                             | Statement::Insert(_)
                             | Statement::Update(_)
                             | Statement::Delete(_)
+                            | Statement::Merge(_)
                     )
                 );
             if !is_data || !matches!(statement.class(), Class::Read | Class::Write) {
                 return Err(SqlError::unsupported(
-                    "a procedure has SELECT, INSERT, UPDATE, DELETE, LISTEN, UNLISTEN and NOTIFY only",
+                    "a procedure has SELECT, INSERT, UPDATE, DELETE, MERGE, LISTEN, UNLISTEN and NOTIFY only",
                 ));
             }
             statements.push(Arc::new(statement.with_rights(rights.clone())));

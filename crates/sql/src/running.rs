@@ -5,7 +5,7 @@ use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::plan::Plan;
-use crate::plan::rewriting::Among;
+use crate::plan::target::Among;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use crate::source::Source;
@@ -59,24 +59,32 @@ pub(crate) fn run_plan_among(
     with: &Environment<'_>,
     among: Among<'_>,
 ) -> Result<Read, SqlError> {
-    let changed = |word, (rows, table): (u64, Table)| {
+    let changed = |(rows, table): (u64, Table)| {
         let columns = plan.columns().cloned();
-        let complete = Complete::of(Tag::rows(word, rows));
+        let complete = Complete::of(Tag::rows(plan.word(), rows));
         (complete, columns.map(|columns| (table, columns)))
     };
     Ok(match plan {
         Plan::Select(_) => read_plan(&*tx, plan, with)?,
-        Plan::Insert(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
-            changed("INSERT", done)
+        Plan::Insert(insert) => {
+            let done = in_statement(tx, with, |tx| insert.run(tx, with))?;
+            changed(done)
         }
-        Plan::Update(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with, among))?;
-            changed("UPDATE", done)
+        Plan::Update(update) => {
+            let done = in_statement(tx, with, |tx| update.run(tx, with, among))?;
+            changed(done)
         }
-        Plan::Delete(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with, among))?;
-            changed("DELETE", done)
+        Plan::Delete(delete) => {
+            let done = in_statement(tx, with, |tx| delete.run(tx, with, among))?;
+            changed(done)
+        }
+        Plan::Merge(merge) => {
+            let done = in_statement(tx, with, |tx| merge.run(tx, with))?;
+            changed(done)
+        }
+        Plan::Parts(parts) => {
+            let done = in_statement(tx, with, |tx| parts.run(tx, with))?;
+            changed(done)
         }
     })
 }

@@ -159,6 +159,8 @@ pub(crate) struct Draws {
     pub session: Drawn,
     /// The numbers of tables by name, if the statement needs them.
     pub tables: TableNames,
+    /// The advisory locks that it gave back without having them, up to a bound: true for shared ones.
+    pub not_held: Vec<bool>,
 }
 
 /// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.

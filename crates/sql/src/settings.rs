@@ -6,6 +6,7 @@ mod time;
 mod values;
 
 use crate::error::{SqlError, code};
+use crate::names::DATABASE;
 use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
 use crate::values::zones::{DateOrder, SessionZone};
@@ -152,6 +153,8 @@ struct SettingValues {
     temporary: Option<Arc<str>>,
     /// True if a commit has an effect on one of them.
     ends_at_commit: bool,
+    /// The name by which the session connected to the database, if it is another one than the usual.
+    database: Option<Arc<str>>,
 }
 
 /// The values that each statement needs, parsed.
@@ -249,6 +252,20 @@ impl Settings {
             values: Some(Arc::new(values)),
             changed: Vec::new(),
         }
+    }
+
+    /// The database has this name for the session.
+    pub fn connect_to(&mut self, database: &str) {
+        if !database.is_empty() && database != DATABASE {
+            self.values_mut().database = Some(database.into());
+        }
+    }
+
+    /// The name of the database: the one by which the session connected.
+    pub fn database(&self) -> &str {
+        let values = self.values.as_ref();
+        let named = values.and_then(|values| values.database.as_deref());
+        named.unwrap_or(DATABASE)
     }
 
     /// The defaults of a session that follows: its transactions only read.

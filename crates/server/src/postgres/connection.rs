@@ -99,9 +99,13 @@ async fn run(
     spans::let_in(&user);
     let limit = shared.options.limits.statement.iter();
     let limit = limit.map(|limit| ("statement_timeout".into(), limit.as_millis().to_string()));
+    let named = parameters.iter().find(|(name, _)| name == "database");
+    let named = named.map(|(_, name)| name.clone());
     let begun = session_parameters(&parameters).and_then(|parameters| {
         let options = SessionOptions {
             rights: rights_of(&users, &user),
+            // A client that names none names the user, as with PostgreSQL.
+            database: named.unwrap_or_else(|| user.clone()),
             user: user.clone(),
             // The client's own parameters override it.
             parameters: limit.chain(parameters).collect(),

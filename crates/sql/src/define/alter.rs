@@ -9,6 +9,7 @@ use super::default::default_of;
 use super::domains;
 use super::drop::not_a_table;
 use super::drop_column::drop_column;
+use super::filled;
 use super::generated::generated_column;
 use super::identity;
 use super::options::skipped;
@@ -19,7 +20,7 @@ use super::sequences::{draw_of_own, named_by_identity};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
-use crate::expression::NamedColumn;
+use crate::expression::{Environment, NamedColumn};
 use crate::indexed::named_columns;
 use crate::names::{name_of, quoted_literal};
 use crate::parse::{collated, drops_identity, names_sequence};
@@ -46,8 +47,8 @@ const WORD: &str = "ALTER TABLE";
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,
-    user: &str,
-    path: &SearchPath,
+    (user, path): (&str, &SearchPath),
+    with: Option<&Environment<'_>>,
 ) -> Result<Complete, SqlError> {
     let AlterTable {
         name,
@@ -75,7 +76,7 @@ pub(super) fn table(
         Ok(_) => {}
     }
     for operation in operations {
-        one(tx, &name, operation, (user, path))?;
+        one(tx, &name, operation, (user, path), with)?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
 }
@@ -85,6 +86,7 @@ fn one(
     table: &str,
     operation: &AlterTableOperation,
     (user, path): (&str, &SearchPath),
+    with: Option<&Environment<'_>>,
 ) -> Result<(), SqlError> {
     let relation = Relation::named(tx.view(), table)?;
     match operation {
@@ -98,7 +100,7 @@ fn one(
             let is_there = relation.column(&name_of(&column_def.name)).is_ok();
             match is_there && *if_not_exists {
                 true => Ok(()),
-                false => add_column(tx, &relation, column_def, path),
+                false => add_column(tx, &relation, column_def, path, with),
             }
         }
         AlterTableOperation::DropColumn {
@@ -187,8 +189,10 @@ fn add_column(
     relation: &Relation,
     column: &ColumnDef,
     path: &SearchPath,
+    with: Option<&Environment<'_>>,
 ) -> Result<(), SqlError> {
-    let mut column = declared(column, &TypeNames::of(tx.view(), path)?)?;
+    let names = TypeNames::of(tx.view(), path)?;
+    let mut column = declared(column, &names)?;
     name_sequences(tx.view(), path, &relation.name, &mut column.notes.default)?;
     if relation.column(&column.name).is_ok() {
         return Err(SqlError::new(
@@ -211,12 +215,7 @@ fn add_column(
     let source = tx.view();
     let is_empty = Source::count(source, relation.number)? == 0;
     let computed = column.notes.default.is_some() || column.sequence.is_some();
-    if computed && !is_empty {
-        return Err(SqlError::unsupported(
-            "a column whose default is computed can be added to an empty table only",
-        ));
-    }
-    if column.not_null && column.default == Value::Null && !is_empty {
+    if column.not_null && column.default == Value::Null && !is_empty && !computed {
         return Err(not_null(&relation.name, &column.name));
     }
     // The engine requires a default, for existing rows, if the column is not nullable.
@@ -229,6 +228,9 @@ fn add_column(
         nullable,
         column.default.clone(),
     )?;
+    if computed && !is_empty {
+        filled::fill(tx, relation, &mut column, &names, with)?;
+    }
     add_sequence(tx, &relation.name, &mut column)?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);

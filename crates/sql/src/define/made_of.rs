@@ -9,25 +9,41 @@ use crate::expression::{Environment, Parameters};
 use crate::names::{name_of, quoted};
 use crate::parse::parse_kept;
 use crate::path::written_whole;
+use crate::plan::Plan;
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
-use crate::prepared::{Prepared, plan_statement};
+use crate::prepared::Prepared;
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::running::run_plan;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sqlparser::ast::{ColumnDef, CreateTable, Query, Statement};
+use sqlparser::ast::{
+    AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, Query, Statement,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// True if a statement puts the rows of a query into a table that it creates, or created.
-pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
+/// True if a definition computes values of rows: those of a query for a table that it creates, or created, or a default for
+/// the rows of a table that gets a column.
+pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
+        Some(Statement::AlterTable(alter)) => alter.operations.iter().any(has_default),
         Some(Statement::CreateView(create)) => create.materialized,
         Some(Statement::RefreshMaterializedView(_)) => true,
         statement => of_query(statement).is_some(),
+    }
+}
+
+/// True if an operation adds a column with a default.
+fn has_default(operation: &AlterTableOperation) -> bool {
+    let is_default = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::Default(_));
+    match operation {
+        AlterTableOperation::AddColumn { column_def, .. } => {
+            column_def.options.iter().any(is_default)
+        }
+        _ => false,
     }
 }
 
@@ -58,6 +74,7 @@ pub(crate) fn run(
         Some(Statement::RefreshMaterializedView(refresh)) => {
             return super::materialized::refresh(tx, prepared, refresh, with);
         }
+        Some(Statement::AlterTable(_)) => return alter(tx, database, prepared, with),
         _ => {}
     }
     let Some((create, query)) = of_query(prepared.statement()) else {
@@ -86,7 +103,7 @@ pub(crate) fn run(
     let user = with.context.user.clone();
     // The table has no sequences.
     let mut sequences = SequenceChanges::default();
-    let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
+    let mut complete = super::run(target, database, &making, &mut sequences, (&user, None))?;
     target.defined()?;
     let is_there = complete
         .notices
@@ -100,6 +117,31 @@ pub(crate) fn run(
     let rows = fill(tx, &name?, query, &rights, with)?;
     complete.tag = Tag::rows("SELECT", rows);
     Ok(complete)
+}
+
+/// Alters a table, and computes defaults for its rows.
+fn alter(
+    tx: &mut dyn WriteTarget,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+    with: &Environment<'_>,
+) -> Result<Complete, SqlError> {
+    let Some(target) = tx.define() else {
+        return Err(SqlError::unsupported(
+            "a transaction that runs aside defines nothing",
+        ));
+    };
+    let user = with.context.user.clone();
+    let changes = |with: &Environment<'_>| {
+        let mut draws = with.context.draws.borrow_mut();
+        std::mem::take(&mut draws.changes.sequences)
+    };
+    let mut sequences = changes(with);
+    let by = (&*user, Some(with));
+    let complete = super::run(target, database, prepared, &mut sequences, by);
+    with.context.draws.borrow_mut().changes.sequences = sequences;
+    target.defined()?;
+    complete
 }
 
 /// Inserts the rows of a query into a table. Returns their number.
@@ -120,7 +162,7 @@ pub(super) fn fill(
     insert.source = Some(Box::new(query.clone()));
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(&*tx, &mut parameters, rights)?;
-    let plan = plan_statement(&mut planning, &Statement::Insert(insert))?;
+    let plan = Plan::of(&mut planning, &Statement::Insert(insert))?;
     planning.queries.check_populated()?;
     check_no_parameters(&parameters)?;
     let (inserted, _) = run_plan(tx, &plan, with)?;

@@ -72,7 +72,7 @@ pub(crate) fn create(
     let user = with.context.user.clone();
     // The table has no sequences.
     let mut sequences = SequenceChanges::default();
-    let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
+    let mut complete = super::run(target, database, &making, &mut sequences, (&user, None))?;
     let is_there = complete
         .notices
         .iter()

@@ -14,6 +14,7 @@ mod domains;
 mod drop;
 mod drop_column;
 mod extension;
+mod filled;
 mod generated;
 mod identity;
 mod index;
@@ -40,7 +41,7 @@ pub(crate) use create::check_new_name;
 use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
-pub(crate) use made_of::{is_of_query, run as run_of_query};
+pub(crate) use made_of::{computes_rows, run as run_with};
 pub(crate) use rule::Rule;
 pub(crate) use schema::{check_name as check_schema_name, drop_schema};
 pub(crate) use view::drop_broken;
@@ -48,6 +49,7 @@ pub(crate) use view::drop_broken;
 use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::expression::Environment;
 use crate::keyspace;
 use crate::names::name_of;
 use crate::path::beside;
@@ -64,7 +66,7 @@ use sqlparser::ast::{
 };
 use std::sync::Arc;
 
-/// Runs a data definition statement of a user.
+/// Runs a data definition statement of a user. `with` is there if it computes values of rows ([`computes_rows`]).
 ///
 /// # Errors
 /// Invalid SQL; the engine's errors.
@@ -73,7 +75,7 @@ pub(crate) fn run(
     database: &Arc<Database>,
     prepared: &Prepared,
     sequences: &mut SequenceChanges,
-    user: &str,
+    (user, with): (&str, Option<&Environment<'_>>),
 ) -> Result<Complete, SqlError> {
     check(tx.view(), prepared)?;
     check_keyspace(tx.view(), database, prepared)?;
@@ -126,7 +128,7 @@ pub(crate) fn run(
             let by = (user, &*rights);
             match alter_view::table(tx, database, alter, sequences, by)? {
                 Some(complete) => complete,
-                None => alter::table(tx, alter, user, path)?,
+                None => alter::table(tx, alter, (user, path), with)?,
             }
         }
         Statement::AlterView(alter) => alter_view::view(tx, alter, (user, &rights))?,
@@ -147,6 +149,7 @@ pub(crate) fn run(
             ObjectType::View => view::drop(tx, names, *if_exists, path)?,
             ObjectType::Type => types::drop(tx, names, (*if_exists, *cascade), &rights)?,
             ObjectType::Schema => schema::drop(tx, names, *if_exists, *cascade, &rights)?,
+            ObjectType::Database => return Err(one_database()),
             other => {
                 return Err(SqlError::unsupported(format!(
                     "DROP {other} is not supported"
@@ -163,6 +166,7 @@ pub(crate) fn run(
         Statement::DropExtension(drop) => extension::drop(tx, drop)?,
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
         Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
+        Statement::CreateDatabase { .. } => return Err(one_database()),
         _ => {
             return Err(SqlError::unsupported(format!(
                 "{} is not supported",
@@ -174,6 +178,17 @@ pub(crate) fn run(
     view::keep_whole(tx, cascade, &mut complete)?;
     sequences.note_stored(database.counters(), tx.view())?;
     Ok(complete)
+}
+
+/// That a server has one database, and what to do for tests.
+fn one_database() -> SqlError {
+    SqlError::unsupported(
+        "CREATE DATABASE and DROP DATABASE are not supported: a server has one database, under every name",
+    )
+    .hint(
+        "For tests, start another server (sardonyx serve DIRECTORY), and let them use the database that is there \
+         (Django: manage.py test --keepdb).",
+    )
 }
 
 /// Checks that the session may change the tables and views that a statement names. A statement that names none needs

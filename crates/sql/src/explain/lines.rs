@@ -30,6 +30,15 @@ pub(super) fn lines(plan: &Plan, source: &dyn Source) -> Vec<String> {
         Plan::Select(select) => select_lines(select, &[], source),
         Plan::Update(update) => target_lines("Update", &update.target, source),
         Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
+        Plan::Merge(merge) => target_lines("Merge", &merge.target, source),
+        Plan::Parts(plan) => {
+            let mut all = lines(&plan.main, source);
+            for part in plan.parts() {
+                all.push(format!("  CTE {}", part.name));
+                all.extend(indented(lines(&part.plan, source)));
+            }
+            all
+        }
         Plan::Insert(insert) => {
             let mut lines = vec![format!("Insert on {}", local(&insert.table))];
             lines.extend(indented(match &insert.rows {
@@ -283,7 +292,10 @@ impl Shown<'_> {
             }
             Input::Shared(shared) => scan(
                 format!("CTE Scan on {}", shared.name),
-                self.select(&shared.plan),
+                shared
+                    .plan
+                    .as_ref()
+                    .map_or_else(Vec::new, |plan| self.select(plan)),
             ),
             Input::Expanded(expansion) => scan("ProjectSet".into(), self.select(&expansion.plan)),
             Input::Windowed(windowed) => scan("WindowAgg".into(), self.select(&windowed.plan)),

@@ -2,6 +2,7 @@
 //! arguments. Literals and parameters without a type get one from their context.
 
 use super::around::{Queries, is_missing};
+use super::array_operators::quantified;
 use super::cast::Coercion;
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
@@ -287,6 +288,9 @@ impl<'a> Compiler<'a> {
             Tree::Identifier(name) => self.column(None, &name_of(name)),
             Tree::CompoundIdentifier(names) => self.compound(names),
             Tree::Value(value) => self.value(&value.value),
+            Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
+                self.quantified(left, op, &array, is_all)
+            }
             Tree::BinaryOp { left, op, right } => self.binary(tree, left, op, right),
             Tree::UnaryOp { op, expr } => self.unary(*op, expr),
             Tree::IsNull(inner) => self.is_null(inner, false),
@@ -324,11 +328,41 @@ impl<'a> Compiler<'a> {
             } if let Tree::Array(array) = &**right => self.one_of(left, &array.elem, true),
             Tree::Like {
                 negated,
+                any: _,
+                expr,
+                pattern,
+                escape_char,
+            } if let Some((array, is_all)) = quantified(pattern) => {
+                self.each_of_array(expr, &array, is_all, &|expr, pattern| Tree::Like {
+                    negated: *negated,
+                    any: false,
+                    expr: Box::new(expr),
+                    pattern: Box::new(pattern),
+                    escape_char: escape_char.clone(),
+                })
+            }
+            Tree::Like {
+                negated,
                 any: false,
                 expr,
                 pattern,
                 escape_char,
             } => self.like(expr, pattern, escape_char.as_deref(), false, *negated),
+            Tree::ILike {
+                negated,
+                any: _,
+                expr,
+                pattern,
+                escape_char,
+            } if let Some((array, is_all)) = quantified(pattern) => {
+                self.each_of_array(expr, &array, is_all, &|expr, pattern| Tree::ILike {
+                    negated: *negated,
+                    any: false,
+                    expr: Box::new(expr),
+                    pattern: Box::new(pattern),
+                    escape_char: escape_char.clone(),
+                })
+            }
             Tree::ILike {
                 negated,
                 any: false,

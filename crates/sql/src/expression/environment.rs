@@ -168,6 +168,8 @@ pub(crate) struct Environment<'a> {
     pub before: &'a [Value],
     /// The sets of the statement's lists.
     pub lists: Option<&'a Lists>,
+    /// What is kept for all parts of a statement that has several.
+    pub of_parts: Option<&'a Kept>,
 }
 
 impl<'a> Environment<'a> {
@@ -180,12 +182,19 @@ impl<'a> Environment<'a> {
             outer: &[],
             before: &[],
             lists: None,
+            of_parts: None,
         }
+    }
+
+    /// What a part of a statement keeps of queries: with the other parts, or by itself in `own`.
+    pub fn kept(&self, own: &'a Kept) -> &'a Kept {
+        self.of_parts.unwrap_or(own)
     }
 
     /// Memory for rows of the statement.
     pub fn memory(&self) -> Memory<'a> {
-        let spent = self.reading.map(|reading| &reading.kept.spent);
+        let kept = self.reading.map(|reading| reading.kept);
+        let spent = kept.or(self.of_parts).map(|kept| &kept.spent);
         Memory::of(spent, self.context.memory())
     }
 

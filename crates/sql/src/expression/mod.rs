@@ -12,6 +12,7 @@
 mod aggregates;
 mod around;
 mod array_calls;
+mod array_operators;
 mod calls;
 mod catalogue;
 mod check;

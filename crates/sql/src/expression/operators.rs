@@ -145,6 +145,9 @@ impl Compiler<'_> {
         if precedence::pattern_operator(operator).is_some() {
             return self.matches(left, operator, right);
         }
+        if let Some((ignores_case, negated)) = like_of(operator) {
+            return self.like(left, right, None, ignores_case, negated);
+        }
         if let Some(comparison) = comparison {
             return self.compare_trees(left, comparison, right);
         }
@@ -465,4 +468,15 @@ pub(super) fn no_operator(operator: &str, left: SqlType, right: SqlType) -> SqlE
         ),
     )
     .hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+/// For an operator that `LIKE` or `ILIKE` is: true for the latter, and true if it is negated.
+fn like_of(operator: &BinaryOperator) -> Option<(bool, bool)> {
+    match operator {
+        BinaryOperator::PGLikeMatch => Some((false, false)),
+        BinaryOperator::PGILikeMatch => Some((true, false)),
+        BinaryOperator::PGNotLikeMatch => Some((false, true)),
+        BinaryOperator::PGNotILikeMatch => Some((true, true)),
+        _ => None,
+    }
 }

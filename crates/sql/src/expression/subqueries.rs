@@ -69,9 +69,12 @@ impl Compiler<'_> {
             BinaryOperator::Gt => Comparison::Greater,
             BinaryOperator::GtEq => Comparison::GreaterOrEqual,
             other => {
-                return Err(SqlError::unsupported(format!(
-                    "the operator {other} is not supported with ANY or ALL"
-                )));
+                let test = |left, right| Tree::BinaryOp {
+                    left: Box::new(left),
+                    op: other.clone(),
+                    right: Box::new(right),
+                };
+                return self.each_of_array(left, right, is_all, &test);
             }
         };
         let Tree::Subquery(query) = right else {

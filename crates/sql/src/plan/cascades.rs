@@ -8,7 +8,7 @@
 //! Invariant: no row is changed twice for one statement, since each `UPDATE` looks for old keys only once.
 
 use super::planning::Planning;
-use super::rewriting::Among;
+use super::target::Among;
 use super::write::plan_update;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};

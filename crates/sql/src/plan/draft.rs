@@ -111,6 +111,8 @@ pub(crate) struct NamedQuery {
 pub(crate) enum NamedKind {
     /// Run once for the statement; its rows are kept.
     Shared(Arc<SharedQuery>),
+    /// A part of the statement that writes, without `RETURNING`.
+    Unreturned,
     /// Planned at each place that names it.
     Inlined(Box<ast::Query>),
     /// A recursive query, planned at each place that names it.

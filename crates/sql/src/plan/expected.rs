@@ -67,7 +67,10 @@ impl Input {
             Input::Join(join) => join.root.expected(),
             Input::Rows(rows) => rows.len() as f64,
             Input::Derived(plan) | Input::Lateral(plan, _) => plan.expected(),
-            Input::Shared(shared) => shared.plan.expected(),
+            Input::Shared(shared) => {
+                let plan = shared.plan.as_ref();
+                plan.map_or(UNKNOWN, SelectPlan::expected)
+            }
             Input::Sets(sets) => {
                 let rest = sets.rest.iter().map(|(_, plan)| plan.expected());
                 sets.first.expected() + rest.sum::<f64>()

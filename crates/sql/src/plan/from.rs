@@ -59,6 +59,18 @@ pub(crate) fn plan_behind(
     Ok((node, scope))
 }
 
+/// Compiles one item of `FROM` that reads nothing of others.
+///
+/// # Errors
+/// Invalid SQL.
+pub(crate) fn plan_factor(
+    planning: &mut Planning<'_>,
+    item: &TableFactor,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    factor(planning, &[], item, start)
+}
+
 /// A table with its joins. `around` are the scopes that a lateral query sees in addition.
 fn with_joins(
     planning: &mut Planning<'_>,

@@ -1,12 +1,13 @@
 //! `INSERT` of given rows, of a query's rows or of defaults; `ON CONFLICT`.
 
+use super::changes::{Changes, compile_assigned, compile_changes, is_default};
 use super::choice::parts_of;
 use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
 use super::scopes::scope_of;
 use super::tree::SelectPlan;
-use super::write::{Changes, compile_assigned, compile_changes, compile_returning, is_default};
+use super::write::compile_returning;
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
 use crate::expression::{Expr, Function, Scope};
@@ -142,25 +143,22 @@ pub(crate) fn plan_insert(
     let plain = qualified(name)?.1;
     let alias = alias.unwrap_or(plain);
     let targets = targets(&relation, &insert.columns)?;
-    let mut columns = Vec::with_capacity(relation.columns.len());
-    for column in &relation.columns {
-        columns.push((StoredColumn::of(column), default_of(planning, column)?));
-    }
     let overriding = insert.overriding;
     let rows = match &insert.source {
-        None => InsertRows::Values(vec![vec![None; columns.len()]]),
+        None => InsertRows::Values(vec![vec![None; relation.columns.len()]]),
         Some(query) => match &*query.body {
             SetExpr::Values(values)
                 if query.limit_clause.is_none()
                     && query.order_by.is_none()
                     && query.with.is_none() =>
             {
+                let is_named = !insert.columns.is_empty();
+                let of = (&relation, &targets[..], is_named);
                 InsertRows::Values(value_rows(
                     planning,
-                    &relation,
-                    &targets,
+                    &Scope::default(),
+                    of,
                     values,
-                    !insert.columns.is_empty(),
                     overriding,
                 )?)
             }
@@ -187,6 +185,22 @@ pub(crate) fn plan_insert(
         Some(_) => return Err(SqlError::unsupported("this form of ON is not supported")),
     };
     let returning = compile_returning(planning, &scope, insert.returning.as_deref())?;
+    insert_into(planning, &relation, rows, conflict, returning)
+}
+
+/// The plan of rows that come into a table.
+fn insert_into(
+    planning: &mut Planning<'_>,
+    relation: &Relation,
+    rows: InsertRows,
+    conflict: Option<Conflict>,
+    returning: Option<Output>,
+) -> Result<InsertPlan, SqlError> {
+    let mut columns = Vec::with_capacity(relation.columns.len());
+    for column in &relation.columns {
+        columns.push((StoredColumn::of(column), default_of(planning, column)?));
+    }
+    let key = relation.schema.primary.key.iter();
     Ok(InsertPlan {
         generated: ColumnValue::all(&relation.schema)?,
         shows_rows: conflict.is_some() || returning.is_some(),
@@ -197,19 +211,33 @@ pub(crate) fn plan_insert(
             .notes
             .hidden_key
             .then(|| relation.schema.primary.key[0].column),
-        key: relation
-            .schema
-            .primary
-            .key
-            .iter()
-            .map(|part| part.column)
-            .collect(),
+        key: key.map(|part| part.column).collect(),
         columns,
         rows,
         conflict,
         returning,
         has_subqueries: planning.queries.subqueries > 0,
     })
+}
+
+/// Compiles the `INSERT` of `MERGE`: one row, of columns of the scope.
+///
+/// # Errors
+/// Invalid SQL.
+pub(crate) fn plan_merged_row(
+    planning: &mut Planning<'_>,
+    relation: &Relation,
+    scope: &Scope,
+    names: &[ast::ObjectName],
+    values: &ast::Values,
+) -> Result<InsertPlan, SqlError> {
+    let targets = targets(relation, names)?;
+    let of = (relation, &targets[..], !names.is_empty());
+    let rows = value_rows(planning, scope, of, values, None)?;
+    if rows.len() != 1 {
+        return Err(SqlError::syntax("MERGE inserts one row of VALUES"));
+    }
+    insert_into(planning, relation, InsertRows::Values(rows), None, None)
 }
 
 /// The positions of the named columns, or of all columns.
@@ -258,13 +286,11 @@ fn check_count(given: usize, targets: &[usize], named: bool) -> Result<(), SqlEr
 
 fn value_rows(
     planning: &mut Planning<'_>,
-    relation: &Relation,
-    targets: &[usize],
+    scope: &Scope,
+    (relation, targets, named): (&Relation, &[usize], bool),
     values: &ast::Values,
-    named: bool,
     overriding: Option<InsertOverriding>,
 ) -> Result<Vec<Vec<Option<Expr>>>, SqlError> {
-    let scope = Scope::default();
     let mut rows = Vec::with_capacity(values.rows.len());
     for trees in &values.rows {
         check_count(trees.len(), targets, named)?;
@@ -275,7 +301,7 @@ fn value_rows(
             }
             let column = &relation.columns[*target];
             let is_taken = takes_value(column, overriding)?;
-            let value = compile_assigned(planning, &scope, column, tree)?;
+            let value = compile_assigned(planning, scope, column, tree)?;
             if is_taken {
                 row[*target] = Some(value);
             }

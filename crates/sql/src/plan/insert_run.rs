@@ -1,14 +1,17 @@
 //! `INSERT` run in a transaction: rows are completed, stored and returned.
 
+use super::changes::Changes;
+use super::effects::{Effect, Gathered, Touched};
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
-use super::write::{Changes, check_whole, insert_whole, whole_row, with_row};
+use super::write::{check_whole, columns_of, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::error::{SqlError, Violation, code};
 use crate::expression::{Environment, Expr, Kept};
 use crate::indexed::ColumnValue;
 use crate::memory::Memory;
-use crate::rows::{Table, Values};
+use crate::rows::{InputRow, Table, Values};
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::cast;
 use crate::write_target::WriteTarget;
@@ -25,36 +28,17 @@ impl InsertPlan {
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
-        let mut inserting = Inserting {
-            plan: self,
-            with,
-            next_row: None,
-            count: 0,
-            memory: Memory::default(),
-            touched: HashSet::new(),
-            table: Table {
-                width: self.returning.as_ref().map_or(0, Output::width),
-                ..Table::default()
-            },
-        };
+        let mut inserting = Inserting::of(self, with);
         match &self.rows {
             InsertRows::Values(rows) if self.has_subqueries => {
                 // Subqueries see none of the inserted rows.
-                let mut made = Vec::with_capacity(rows.len());
-                {
-                    let kept = Kept::default();
-                    let reading = &with.over(&*tx, &kept);
-                    for given in rows {
-                        made.push(self.values_of(given, reading)?);
-                    }
-                }
-                for row in made {
+                for row in self.made(&*tx, with)? {
                     inserting.insert(tx, row)?;
                 }
             }
             InsertRows::Values(rows) => {
                 for given in rows {
-                    let row = self.values_of(given, with)?;
+                    let row = self.values_of(given, &Values(&[]), with)?;
                     inserting.insert(tx, row)?;
                 }
             }
@@ -70,14 +54,128 @@ impl InsertPlan {
         Ok((inserting.count, inserting.table))
     }
 
-    fn values_of(
+    /// The rows, before any of them is inserted.
+    fn made(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Vec<Value>>, SqlError> {
+        let mut memory = with.memory();
+        let mut made = Vec::new();
+        match &self.rows {
+            InsertRows::Values(rows) => {
+                let own = Kept::default();
+                let reading = &with.over(source, with.kept(&own));
+                for given in rows {
+                    with.context.look_at_row()?;
+                    let row = self.values_of(given, &Values(&[]), reading)?;
+                    memory.take(&row)?;
+                    made.push(row);
+                }
+            }
+            InsertRows::Query(select, places) => {
+                let found = select.run(source, with)?;
+                let width = found.width.max(1);
+                for given in found.values.chunks(width) {
+                    with.context.look_at_row()?;
+                    let row = self.row_of(given, places, with)?;
+                    memory.take(&row)?;
+                    made.push(row);
+                }
+            }
+        }
+        memory.keep();
+        Ok(made)
+    }
+
+    /// Finds out the rows as a part of a statement. With `ON CONFLICT` the result depends on the rows that are there when
+    /// they are inserted: so the changes of the parts before, and its own, are made, noted, and undone.
+    ///
+    /// # Errors
+    /// Evaluation, read and write errors.
+    pub fn gather<'p>(
+        &'p self,
+        tx: &mut dyn WriteTarget,
+        with: &Environment<'_>,
+        before: &[Effect<'p>],
+        touched: &Touched,
+    ) -> Result<Gathered<'p>, SqlError> {
+        let mut rows = self.made(&*tx, with)?;
+        // Changes read nothing of the state before.
+        let alone = &Environment {
+            of_parts: None,
+            ..*with
+        };
+        let mut inserting = Inserting::of(self, alone);
+        if self.conflict.is_none() {
+            for row in &mut rows {
+                with.context.look_at_row()?;
+                if self.shows_rows {
+                    ColumnValue::fill(&self.generated, row, with)?;
+                }
+                inserting.inserted(row)?;
+            }
+            return Ok(Gathered {
+                count: inserting.count,
+                table: inserting.table,
+                effects: vec![Effect::Insert(self, rows)],
+            });
+        }
+        inserting.before = Some(touched);
+        inserting.effects = Some(Vec::new());
+        let mark = tx.mark();
+        let done = before
+            .iter()
+            .try_for_each(|effect| effect.apply(tx, alone))
+            .and_then(|()| {
+                let mut rows = rows.into_iter();
+                rows.try_for_each(|row| inserting.insert(tx, row))
+            });
+        let undone = tx.return_to(mark);
+        tx.release(mark)?;
+        undone?;
+        done?;
+        Ok(Gathered {
+            count: inserting.count,
+            table: inserting.table,
+            effects: inserting.effects.unwrap_or_default(),
+        })
+    }
+
+    /// Stores whole rows, which get their hidden numbers.
+    ///
+    /// # Errors
+    /// Write errors.
+    pub fn store(
+        &self,
+        tx: &mut dyn WriteTarget,
+        rows: &[Vec<Value>],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let mut inserting = Inserting::of(self, with);
+        for row in rows {
+            with.context.look_at_row()?;
+            let mut row = row.clone();
+            inserting.number(tx, &mut row)?;
+            insert_whole(tx, self.number, &row).map_err(|error| inserting.failed(error, &row))?;
+        }
+        Ok(())
+    }
+
+    /// A row of given expressions over a row that is read, and of defaults.
+    ///
+    /// # Errors
+    /// Evaluation errors; a value that does not fit its column.
+    pub fn values_of(
         &self,
         given: &[Option<Expr>],
+        read: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Vec<Value>, SqlError> {
         let mut row = vec![Value::Null; self.width];
         for ((column, default), given) in self.columns.iter().zip(given) {
-            let value = given.as_ref().unwrap_or(default).constant(with)?;
+            let given = given.as_ref().unwrap_or(default);
+            let value = given.evaluate(read, with)?.into_value();
             row[column.number] = column.fit(value)?;
         }
         Ok(row)
@@ -139,15 +237,7 @@ impl InsertPlan {
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
         failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
-        let mut inserting = Inserting {
-            plan: self,
-            with,
-            next_row: None,
-            count: 0,
-            memory: Memory::default(),
-            touched: HashSet::new(),
-            table: Table::default(),
-        };
+        let mut inserting = Inserting::of(self, with);
         for (number, row) in rows.enumerate() {
             row.and_then(|row| inserting.insert(tx, row))
                 .or_else(|error| failed(number, error))?;
@@ -165,19 +255,40 @@ fn convert(value: ValueRef<'_>, from: SqlType, to: TypeSpec) -> Result<Value, Sq
 
 struct Inserting<'p, 'e> {
     plan: &'p InsertPlan,
-    with: &'p Environment<'e>,
+    with: &'e Environment<'e>,
     /// The number of the next row, if the key is hidden.
     next_row: Option<i128>,
     count: u64,
     memory: Memory<'static>,
     /// The keys of the rows that the statement inserted or changed, if it may conflict with one of them.
     touched: HashSet<Vec<u8>>,
+    /// The rows that other parts of the statement have changed.
+    before: Option<&'e Touched>,
+    /// The changes, if they are noted.
+    effects: Option<Vec<Effect<'p>>>,
     table: Table,
 }
 
-impl Inserting<'_, '_> {
-    fn insert(&mut self, tx: &mut dyn WriteTarget, mut row: Vec<Value>) -> Result<(), SqlError> {
-        self.with.context.look_at_row()?;
+impl<'p, 'e> Inserting<'p, 'e> {
+    fn of(plan: &'p InsertPlan, with: &'e Environment<'e>) -> Self {
+        Inserting {
+            plan,
+            with,
+            next_row: None,
+            count: 0,
+            memory: Memory::default(),
+            touched: HashSet::new(),
+            before: None,
+            effects: None,
+            table: Table {
+                width: plan.returning.as_ref().map_or(0, Output::width),
+                ..Table::default()
+            },
+        }
+    }
+
+    /// Gives the row its hidden number, if it has one.
+    fn number(&mut self, tx: &dyn WriteTarget, row: &mut [Value]) -> Result<(), SqlError> {
         if let Some(column) = self.plan.hidden {
             let number = match self.next_row {
                 Some(number) => number,
@@ -186,6 +297,12 @@ impl Inserting<'_, '_> {
             self.next_row = Some(number + 1);
             row[column] = Value::Int(number);
         }
+        Ok(())
+    }
+
+    fn insert(&mut self, tx: &mut dyn WriteTarget, mut row: Vec<Value>) -> Result<(), SqlError> {
+        self.with.context.look_at_row()?;
+        self.number(&*tx, &mut row)?;
         if self.plan.shows_rows {
             ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
         }
@@ -199,7 +316,10 @@ impl Inserting<'_, '_> {
                 return self.update(tx, there, &row, changes, condition.as_ref());
             }
             return match insert_whole(tx, self.plan.number, &row) {
-                Ok(()) => self.inserted(&row),
+                Ok(()) => {
+                    self.inserted(&row)?;
+                    self.note_inserted(row)
+                }
                 Err(error) if conflict.takes(&error) => Ok(()),
                 Err(error) => Err(self.failed(error, &row)),
             };
@@ -226,10 +346,14 @@ impl Inserting<'_, '_> {
         tx: &mut dyn WriteTarget,
         mut there: Vec<Value>,
         row: &[Value],
-        changes: &Changes,
+        changes: &'p Changes,
         condition: Option<&Expr>,
     ) -> Result<(), SqlError> {
-        if self.touched.contains(&self.key_of(&there)) {
+        let is_of_other = self.before.is_some_and(|before| {
+            columns_of(&Values(&there), &self.plan.key)
+                .is_ok_and(|key| before.has(self.plan.number, &key))
+        });
+        if is_of_other || self.touched.contains(&self.key_of(&there)) {
             return Err(SqlError::new(
                 code::CARDINALITY_VIOLATION,
                 "ON CONFLICT DO UPDATE command cannot affect row a second time",
@@ -243,7 +367,27 @@ impl Inserting<'_, '_> {
             return Ok(());
         }
         let changed = changes.apply_to(tx, &Values(&there), self.with)?;
-        self.inserted(&changed)
+        self.inserted(&changed.row)?;
+        if let Some(effects) = &mut self.effects {
+            self.memory.take_bytes(changed.bytes())?;
+            match effects.last_mut() {
+                Some(Effect::Update(_, rows)) => rows.push(changed),
+                _ => effects.push(Effect::Update(changes, vec![changed])),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a row was inserted.
+    fn note_inserted(&mut self, row: Vec<Value>) -> Result<(), SqlError> {
+        if let Some(effects) = &mut self.effects {
+            self.memory.take(&row)?;
+            match effects.last_mut() {
+                Some(Effect::Insert(_, rows)) => rows.push(row),
+                _ => effects.push(Effect::Insert(self.plan, vec![row])),
+            }
+        }
+        Ok(())
     }
 
     fn key_of(&self, row: &[Value]) -> Vec<u8> {

@@ -22,7 +22,11 @@ impl FromNode {
     pub fn places(&self) -> Range<usize> {
         match self {
             FromNode::Leaf(_, places) => places.clone(),
-            FromNode::Join(join) => join.left.places().start..join.right.places().end,
+            // They are adjacent, in either order.
+            FromNode::Join(join) => {
+                let (left, right) = (join.left.places(), join.right.places());
+                left.start.min(right.start)..left.end.max(right.end)
+            }
         }
     }
 

@@ -5,9 +5,11 @@
 
 pub(crate) mod access;
 pub(crate) mod cascades;
+pub(crate) mod changes;
 pub(crate) mod choice;
 mod collect;
 mod draft;
+mod effects;
 pub(crate) mod expansion;
 mod expected;
 mod factoring;
@@ -27,8 +29,10 @@ mod join_run;
 mod join_search;
 pub(crate) mod key;
 mod keyed_values;
+pub(crate) mod merge;
 mod named;
 pub(crate) mod output;
+pub(crate) mod parts;
 pub(crate) mod planning;
 pub(crate) mod query;
 pub(crate) mod recursion;
@@ -52,9 +56,10 @@ pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;
 
-use crate::column::ResultColumn;
 use crate::source::Source;
 use insert::InsertPlan;
+use merge::MergePlan;
+use parts::PartsPlan;
 use planning::Queries;
 use sardonyx::schema::Schema;
 use std::sync::Arc;
@@ -69,6 +74,9 @@ pub(crate) enum Plan {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
+    Merge(MergePlan),
+    /// Parts in `WITH` that write, and the statement behind them.
+    Parts(PartsPlan),
 }
 
 /// A plan, with the catalogue's state for which it was made.
@@ -158,16 +166,8 @@ impl Plan {
             Plan::Insert(plan) => plan.is_short(),
             Plan::Update(plan) => plan.target.is_short() && !plan.changes.is_referenced,
             Plan::Delete(plan) => plan.target.is_short() && !plan.is_referenced,
-        }
-    }
-
-    /// The columns of the result, if it has one.
-    pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
-        match self {
-            Plan::Select(plan) => Some(&plan.output.columns),
-            Plan::Insert(plan) => plan.returning.as_ref().map(|output| &output.columns),
-            Plan::Update(plan) => plan.returning.as_ref().map(|output| &output.columns),
-            Plan::Delete(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Merge(_) => false,
+            Plan::Parts(plan) => plan.plans().all(Plan::is_short),
         }
     }
 }

@@ -102,9 +102,17 @@ fn named_query(
 ) -> Result<Planned, SqlError> {
     let (table, columns) = match &named.kind {
         NamedKind::Shared(shared) => {
-            let columns = shared.plan.output.columns.iter();
+            planning.queries.read_parts.insert(shared.number);
+            let columns = shared.columns.iter();
             let columns = columns.map(|column| (column.name.clone(), column.spec));
             (FromTable::Shared(shared.clone()), columns.collect())
+        }
+        NamedKind::Unreturned => {
+            let text = format!(
+                "WITH query \"{}\" does not have a RETURNING clause",
+                named.name
+            );
+            return Err(SqlError::unsupported(text));
         }
         NamedKind::Inlined(query) => {
             let draft = where_it_stands(planning, named, |planning| draft_query(planning, query));

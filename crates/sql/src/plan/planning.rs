@@ -6,7 +6,7 @@
 //! values. So a query does not depend on the rows of another. An equality with an outer column finds a key or an index
 //! as one with a parameter does.
 
-use super::draft::NamedQuery;
+use super::draft::{NamedKind, NamedQuery};
 use crate::error::{SqlError, code};
 use crate::expression::{Around, Compiler, OuterColumn, Parameters, Scope};
 use crate::names::name_of;
@@ -56,12 +56,30 @@ pub(crate) struct Queries {
     pub naming: usize,
     /// The recursive queries whose last rounds were named, one entry for each reference.
     pub last_rounds: Vec<usize>,
+    /// The numbers of the queries that were named and whose rows are kept.
+    pub read_parts: BTreeSet<usize>,
+    /// Plans the parts of the statement that write; `None` where they are not allowed.
+    pub(super) parts: Option<Box<dyn Parts>>,
     /// The number of subqueries so far.
     pub subqueries: usize,
     /// The reason why subqueries are not allowed here, if they are not.
     pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
+}
+
+/// Plans the parts of a statement that write.
+pub(crate) trait Parts: std::fmt::Debug {
+    /// Plans a query of `WITH` that makes a change.
+    ///
+    /// # Errors
+    /// Invalid SQL.
+    fn part(
+        &mut self,
+        planning: &mut Planning<'_>,
+        named: &ast::Cte,
+        change: &ast::Statement,
+    ) -> Result<NamedKind, SqlError>;
 }
 
 impl Queries {

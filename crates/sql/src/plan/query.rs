@@ -7,6 +7,7 @@ use super::select::draft_select;
 use super::set_operation::draft_sets;
 use super::tail::{Tail, limits, output_order};
 use super::tree::{SelectPlan, SharedQuery};
+use crate::class::change_behind_with;
 use crate::error::SqlError;
 use crate::expression::{self, Around, DraftedQuery, Expr, Parameters, Scope, Typed};
 use crate::names::name_of;
@@ -214,7 +215,10 @@ fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), Sql
         let name = name_of(&named.alias.name);
         let own = std::mem::take(&mut planning.queries.around.asked);
         planning.queries.naming += 1;
-        let kind = kind_of(planning, named, with.recursive);
+        let kind = match change_behind_with(&named.query) {
+            Some(change) => part_of(planning, named, change),
+            None => kind_of(planning, named, with.recursive),
+        };
         planning.queries.naming -= 1;
         planning.queries.around.asked = own;
         let kind = kind?;
@@ -229,6 +233,22 @@ fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), Sql
         }));
     }
     Ok(())
+}
+
+/// Plans a query of `WITH` that writes. Those in it are below the top of the statement.
+fn part_of(
+    planning: &mut Planning<'_>,
+    named: &ast::Cte,
+    change: &ast::Statement,
+) -> Result<NamedKind, SqlError> {
+    let Some(mut parts) = planning.queries.parts.take() else {
+        return Err(SqlError::unsupported(
+            "WITH clause containing a data-modifying statement must be at the top level",
+        ));
+    };
+    let kind = parts.part(planning, named, change);
+    planning.queries.parts = Some(parts);
+    kind
 }
 
 /// Decides how a query that `WITH` names is run.
@@ -246,10 +266,14 @@ fn kind_of(
     let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);
     Ok(match asks || (draft.is_simple() && !wants_kept) {
         true => NamedKind::Inlined(named.query.clone()),
-        false => NamedKind::Shared(Arc::new(SharedQuery {
-            number: planning.queries.next_number(),
-            name: name_of(&named.alias.name),
-            plan: draft.finish(),
-        })),
+        false => {
+            let plan = draft.finish();
+            NamedKind::Shared(Arc::new(SharedQuery {
+                number: planning.queries.next_number(),
+                name: name_of(&named.alias.name),
+                columns: plan.output.columns.clone(),
+                plan: Some(plan),
+            }))
+        }
     })
 }

@@ -4,23 +4,15 @@
 
 use super::Plan;
 use super::access::Path;
-use super::target::Target;
+use super::changes::Changes;
+use super::target::{Among, Target};
 use super::tree::Input;
-use super::write::{Changes, columns_of, whole_row};
+use super::write::{columns_of, whole_row};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::rows::InputRow;
 use crate::source::Source;
 use sardonyx::schema::{ForeignKey, Value};
-
-/// The rows of its table that a statement processes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Among<'k> {
-    /// The rows that its plan finds.
-    All,
-    /// The rows with one of these keys; each key occurs once.
-    Keys(&'k [Vec<Value>]),
-}
 
 /// A statement in which each row alone determines its change.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +41,7 @@ impl<'p> Rewriting<'p> {
                 plan.returning.as_ref(),
                 plan.is_referenced,
             ),
-            Plan::Select(_) | Plan::Insert(_) => return None,
+            Plan::Select(_) | Plan::Insert(_) | Plan::Merge(_) | Plan::Parts(_) => return None,
         };
         if changes.is_some_and(|changes| !changes.cascades.is_empty()) {
             return None;

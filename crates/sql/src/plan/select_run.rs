@@ -173,8 +173,8 @@ impl SelectPlan {
     /// # Errors
     /// Evaluation and read errors; `53200` if the rows take too much memory.
     pub fn run(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError> {
-        let kept = Kept::default();
-        let with = &with.over(source, &kept);
+        let own = Kept::default();
+        let with = &with.over(source, with.kept(&own));
         let mut table = Table {
             width: self.output.width(),
             ..Table::default()

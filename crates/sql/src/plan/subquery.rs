@@ -420,9 +420,13 @@ impl Kept {
         if let Some(table) = self.tables.borrow().get(&shared.number) {
             return Ok(table.clone());
         }
+        let Some(plan) = &shared.plan else {
+            let text = format!("the part \"{}\" of the statement has not run", shared.name);
+            return Err(SqlError::new(code::INTERNAL, text));
+        };
         let mut memory = with.memory();
         let mut table = Table {
-            width: shared.plan.output.width(),
+            width: plan.output.width(),
             ..Table::default()
         };
         // The query reads nothing of the rows around it.
@@ -430,7 +434,7 @@ impl Kept {
             outer: &[],
             ..*with
         };
-        shared.plan.rows(source, &alone, u64::MAX, &mut |row| {
+        plan.rows(source, &alone, u64::MAX, &mut |row| {
             memory.take(row)?;
             table.values.append(row);
             table.rows += 1;

@@ -8,7 +8,6 @@ use super::draft::{FromNode, FromTable};
 use super::from::plan_behind;
 use super::join::plan_join;
 use super::planning::Planning;
-use super::rewriting::Among;
 use super::scopes::scope_of;
 use super::tree::Input;
 use crate::aggregate::key_of_row;
@@ -22,6 +21,15 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 
+/// The rows of its table that a statement processes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Among<'k> {
+    /// The rows that its plan finds.
+    All,
+    /// The rows with one of these keys; each key occurs once.
+    Keys(&'k [Vec<Value>]),
+}
+
 /// A callback for each row to change.
 pub(crate) type EachTarget<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<(), SqlError>;
 
@@ -32,7 +40,7 @@ pub(crate) struct TargetDraft {
     alias: String,
     /// The columns of the table, and of the tables joined to it.
     pub scope: Scope,
-    node: FromNode,
+    pub(super) node: FromNode,
 }
 
 /// The rows to change.

@@ -4,6 +4,7 @@
 use super::access::Access;
 use super::output::Output;
 use crate::aggregate::Grouping;
+use crate::column::ResultColumn;
 use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope, SortKey};
 use crate::types::SqlType;
@@ -70,7 +71,9 @@ pub(crate) struct SelectPlan {
 pub(crate) struct SharedQuery {
     pub number: usize,
     pub name: String,
-    pub plan: SelectPlan,
+    pub columns: Arc<[ResultColumn]>,
+    /// `None` if the rows are those of `RETURNING`, of a part of the statement that has run before.
+    pub plan: Option<SelectPlan>,
 }
 
 /// A join, compiled.

@@ -2,18 +2,13 @@
 //! catalogue. If the columns change, a client with their description gets an error.
 
 use super::Prepared;
-use crate::class::change_behind_with;
 use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::expression::Parameters;
-use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
-use crate::plan::query::{plan_query, with_named};
-use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned};
 use crate::source::Source;
 use crate::types::SqlType;
-use sqlparser::ast::Statement;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -118,7 +113,7 @@ impl Prepared {
         let mut parameters = parameters.named(self.names.clone());
         let mut planning = Planning::new(source, &mut parameters, &self.rights())?;
         let plan = match &self.statement {
-            Some(statement) => plan_statement(&mut planning, statement)?,
+            Some(statement) => Plan::of(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),
         };
         let queries = planning.queries;
@@ -139,30 +134,4 @@ impl Prepared {
         let _ = self.copy_columns.set(columns);
         self.describe(Vec::new(), None);
     }
-}
-
-/// Plans a statement on data.
-///
-/// # Errors
-/// Invalid SQL.
-pub(crate) fn plan_statement(
-    planning: &mut Planning<'_>,
-    statement: &Statement,
-) -> Result<Plan, SqlError> {
-    if let Statement::Query(query) = statement
-        && let Some(change) = change_behind_with(query)
-    {
-        return with_named(planning, query.with.as_ref(), |planning| {
-            plan_statement(planning, change)
-        });
-    }
-    Ok(match statement {
-        Statement::Query(query) => Plan::Select(plan_query(planning, query)?),
-        Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),
-        Statement::Update(update) => Plan::Update(plan_update(planning, update)?),
-        Statement::Delete(delete) => Plan::Delete(plan_delete(planning, delete)?),
-        _ => {
-            return Err(SqlError::unsupported("this statement is not supported"));
-        }
-    })
 }

@@ -12,7 +12,7 @@ use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters;
 use super::state::SessionState;
-use crate::class::Class;
+use crate::class::{Class, change_behind_with};
 use crate::error::{ErrorFields, SqlError, code};
 use crate::parse::{Block, Handler, Line, Raise};
 use crate::prepared::Prepared;
@@ -167,7 +167,9 @@ impl Call<'_> {
         text: &str,
     ) -> Result<Flow, SqlError> {
         for statement in describing::statements_of(text, &[], &running.given.statement.rights())? {
-            if let Some(Statement::Query(_)) = statement.statement() {
+            if let Some(Statement::Query(query)) = statement.statement()
+                && change_behind_with(query).is_none()
+            {
                 return Err(SqlError::syntax("query has no destination for result data")
                     .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
             }

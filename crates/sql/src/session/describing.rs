@@ -108,6 +108,7 @@ pub(super) fn described(
             | Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)
+            | Statement::Merge(_)
             | Statement::Explain { .. }
             | Statement::Call(_)
             | Statement::Copy { .. } => Ok(None),

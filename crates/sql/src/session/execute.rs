@@ -359,7 +359,7 @@ impl Call<'_> {
             .version
             .unwrap_or_else(|| database.version_in(&*self.tx));
         let (mut complete, table) = match given.statement.class() {
-            Class::Define if !define::is_of_query(given.statement.statement()) => {
+            Class::Define if !define::computes_rows(given.statement.statement()) => {
                 if self.version.is_none() {
                     database.catalogue_changed();
                 }
@@ -370,7 +370,7 @@ impl Call<'_> {
                     ));
                 };
                 let user = &state.user;
-                let complete = define::run(tx, database, given.statement, sequences, user)?;
+                let complete = define::run(tx, database, given.statement, sequences, (user, None))?;
                 tx.defined()?;
                 if given.statement.ends_at_commit() {
                     state.settings.end_at_commit();
@@ -396,7 +396,7 @@ impl Call<'_> {
                 let draws = Draws::again(std::mem::take(&mut self.drawn), before);
                 let changes = matches!(
                     given.statement.statement(),
-                    Some(Statement::Update(_) | Statement::Delete(_))
+                    Some(Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_))
                 );
                 tx.change_found(changes);
                 let (result, mut draws) =
@@ -457,10 +457,10 @@ fn writing(
             })?;
             Ok((Complete::of(Tag::rows("COPY", rows)), None))
         }
-        statement if define::is_of_query(statement) => {
+        statement if define::computes_rows(statement) => {
             let database = with.context.database()?.clone();
             database.catalogue_changed();
-            let complete = define::run_of_query(tx, &database, given.statement, with)?;
+            let complete = define::run_with(tx, &database, given.statement, with)?;
             database.catalogue_changed();
             if given.statement.ends_at_commit() {
                 with.context.settings.borrow_mut().end_at_commit();

@@ -10,6 +10,8 @@ use sardonyx::schema::Value;
 pub struct SessionOptions {
     /// The user's name.
     pub user: String,
+    /// The name by which it connects to the database: `current_database()`. Empty for `sardonyx`.
+    pub database: String,
     /// Parameters, such as `application_name`, to which `RESET` goes back.
     pub parameters: Vec<(String, String)>,
     /// The rights of the session.

@@ -232,12 +232,13 @@ pub(super) fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
             Statement::Query(_)
             | Statement::Insert(_)
             | Statement::Update(_)
-            | Statement::Delete(_),
+            | Statement::Delete(_)
+            | Statement::Merge(_),
         ) => Ok(()),
-        _ => Err(
-            SqlError::syntax("PREPARE takes SELECT, VALUES, INSERT, UPDATE and DELETE only")
-                .hint("Run other statements as they are."),
-        ),
+        _ => Err(SqlError::syntax(
+            "PREPARE takes SELECT, VALUES, INSERT, UPDATE, DELETE and MERGE only",
+        )
+        .hint("Run other statements as they are.")),
     }
 }
 

@@ -96,6 +96,7 @@ fn operation(prepared: &Prepared) -> Cow<'static, str> {
         Statement::Insert(_) => "INSERT".into(),
         Statement::Update(_) => "UPDATE".into(),
         Statement::Delete(_) => "DELETE".into(),
+        Statement::Merge(_) => "MERGE".into(),
         Statement::Call(_) => "CALL".into(),
         Statement::StartTransaction { .. } => "BEGIN".into(),
         Statement::Commit { .. } => "COMMIT".into(),

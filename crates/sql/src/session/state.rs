@@ -142,6 +142,7 @@ impl SessionState {
         if follows {
             settings.follow();
         }
+        settings.connect_to(&options.database);
         let mut notices = Vec::new();
         for (name, value) in &options.parameters {
             match settings.begin_with(name, value) {

@@ -10,7 +10,7 @@ use super::spans;
 use super::state::TransactionState;
 use super::telling::attach;
 use crate::error::SqlError;
-use crate::result::{Complete, Outcome, Step};
+use crate::result::{Complete, Notice, Outcome, Step};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
 use std::collections::VecDeque;
@@ -72,10 +72,17 @@ impl Session {
         let source = &&**committed.snapshot.space();
         let tables = table_numbers(statement, source);
         let draws = Draws::refused("a statement that waits draws no numbers from sequences");
-        let (result, _) = with_context(&database, &mut self.state, &given, tables, draws, |with| {
-            reading(&given, committed.version, source, with)
-        });
+        let (result, draws) =
+            with_context(&database, &mut self.state, &given, tables, draws, |with| {
+                reading(&given, committed.version, source, with)
+            });
         let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+        let warnings = draws.not_held.iter().map(|is_shared| {
+            let mode = if *is_shared { "Share" } else { "Exclusive" };
+            let text = format!("you don't own a lock of type {mode}Lock");
+            Notice::warning("01000", &text)
+        });
+        complete.notices.extend(warnings);
         attach(&mut complete, table, *rows_max, statement);
         Ok(complete)
     }

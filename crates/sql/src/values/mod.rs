@@ -10,6 +10,7 @@ mod collation_names;
 pub(crate) mod collations;
 mod comparison;
 pub(crate) mod exact;
+pub(crate) mod hashes;
 pub(crate) mod hstore;
 pub(crate) mod infinity;
 pub(crate) mod intervals;

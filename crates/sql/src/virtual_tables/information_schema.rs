@@ -6,7 +6,6 @@ use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::index_names::shown_generated;
-use crate::names::DATABASE;
 use crate::path::{local, schema_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn, is_own, kind, object, parsed};
 use crate::sequences::Sequence;
@@ -129,6 +128,7 @@ pub(crate) fn constant_text(column: &RelationColumn) -> Option<String> {
 
 fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
+    let database = with.context.settings.borrow().database().to_string();
     let types = UserTypes::of(source)?;
     let mut tables = relations(source)?;
     // The standard has no materialized views.
@@ -155,14 +155,14 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 shown.expression = shown_generated(&relation.schema, column.number);
                 shown.default = None;
             }
-            rows.push(shown.row());
+            rows.push(shown.row(&database));
         }
     }
     for view in seen_views(source, with)? {
         for (at, column) in view.columns.iter().enumerate() {
             let mut shown = Shown::of(&view.name, at, &column.name, column.spec);
             shown.is_nullable = true;
-            rows.push(shown.row());
+            rows.push(shown.row(&database));
         }
     }
     Ok(rows)
@@ -196,7 +196,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn row(self) -> Vec<Value> {
+    fn row(self, database: &str) -> Vec<Value> {
         let int = |value: Option<i128>| value.map_or(Value::Null, Value::Int);
         let or_null = |value: Option<&str>| value.map_or(Value::Null, text);
         let spec = self.spec.unwrap_or(TypeSpec::plain(SqlType::Text));
@@ -211,7 +211,7 @@ impl<'a> Shown<'a> {
             sequence.map_or(Value::Null, |of| Value::Text(value(of).to_string()))
         };
         vec![
-            text(DATABASE),
+            text(database),
             text(schema_of(self.relation)),
             text(local(self.relation)),
             text(self.name),
@@ -234,13 +234,13 @@ impl<'a> Shown<'a> {
             Value::Null,
             Value::Null,
             Value::Null,
-            or_null(collation.map(|_| DATABASE)),
+            or_null(collation.map(|_| database)),
             or_null(collation.map(|_| "pg_catalog")),
             or_null(collation),
-            or_null(domain.map(|_| DATABASE)),
+            or_null(domain.map(|_| database)),
             or_null(domain.map(schema_of)),
             or_null(domain.map(local)),
-            text(DATABASE),
+            text(database),
             text(spec.kind.schema()),
             text(spec.kind.internal_name()),
             Value::Null,

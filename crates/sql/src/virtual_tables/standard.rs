@@ -29,7 +29,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("table_type", Text),
             ("is_insertable_into", Text),
         ],
-        "select 'sardonyx', n.nspname, c.relname,
+        "select current_database(), n.nspname, c.relname,
             case when c.relpersistence = 't' then 'LOCAL TEMPORARY' when c.relkind = 'r' then 'BASE TABLE'
                 else 'VIEW' end,
             case c.relkind when 'r' then 'YES' else 'NO' end
@@ -44,7 +44,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("schema_name", Name),
             ("schema_owner", Name),
         ],
-        "select 'sardonyx', nspname, pg_get_userbyid(nspowner) from pg_catalog.pg_namespace",
+        "select current_database(), nspname, pg_get_userbyid(nspowner) from pg_catalog.pg_namespace",
     ),
     standard(
         "views",
@@ -58,7 +58,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("is_updatable", Text),
             ("is_insertable_into", Text),
         ],
-        "select 'sardonyx', schemaname, viewname, definition, 'NONE', 'NO', 'NO' from pg_catalog.pg_views",
+        "select current_database(), schemaname, viewname, definition, 'NONE', 'NO', 'NO' from pg_catalog.pg_views",
     ),
     standard(
         "table_constraints",
@@ -75,7 +75,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("initially_deferred", Text),
             ("enforced", Text),
         ],
-        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', n.nspname, c.relname,
+        "select current_database(), n.nspname, k.conname, current_database(), n.nspname, c.relname,
             case k.contype when 'c' then 'CHECK' when 'f' then 'FOREIGN KEY' when 'p' then 'PRIMARY KEY'
                 else 'UNIQUE' end,
             case when k.condeferrable then 'YES' else 'NO' end,
@@ -99,7 +99,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("position_in_unique_constraint", Int4),
         ],
         // An index whose columns are in the order of the references is what they refer to.
-        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', n.nspname, c.relname, a.attname, k.place,
+        "select current_database(), n.nspname, k.conname, current_database(), n.nspname, c.relname, a.attname, k.place,
             case when k.contype = 'f' then k.place end
         from (select conname, contype, conrelid, conkey, generate_subscripts(conkey, 1) as place
                 from pg_catalog.pg_constraint where contype in ('p', 'u', 'f')) k
@@ -119,7 +119,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("constraint_schema", Name),
             ("constraint_name", Name),
         ],
-        "select 'sardonyx', n.nspname, c.relname, a.attname, 'sardonyx', n.nspname, k.conname
+        "select current_database(), n.nspname, c.relname, a.attname, current_database(), n.nspname, k.conname
         from (select conname, case contype when 'f' then confrelid else conrelid end as relid,
                     unnest(case contype when 'f' then confkey else conkey end) as number
                 from pg_catalog.pg_constraint) k
@@ -141,7 +141,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("update_rule", Text),
             ("delete_rule", Text),
         ],
-        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', un.nspname, u.conname,
+        "select current_database(), n.nspname, k.conname, current_database(), un.nspname, u.conname,
             case k.confmatchtype when 'f' then 'FULL' else 'NONE' end,
             case k.confupdtype when 'r' then 'RESTRICT' when 'c' then 'CASCADE' when 'n' then 'SET NULL'
                 when 'd' then 'SET DEFAULT' else 'NO ACTION' end,
@@ -161,7 +161,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("constraint_name", Name),
             ("check_clause", Text),
         ],
-        "select 'sardonyx', n.nspname, k.conname, substring(k.conbin, 7)
+        "select current_database(), n.nspname, k.conname, substring(k.conbin, 7)
         from pg_catalog.pg_constraint k join pg_catalog.pg_namespace n on n.oid = k.connamespace
         where k.contype = 'c'",
     ),
@@ -179,7 +179,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("increment", Text),
             ("cycle_option", Text),
         ],
-        "select 'sardonyx', n.nspname, c.relname, format_type(s.seqtypid, null), s.seqstart::text, s.seqmin::text,
+        "select current_database(), n.nspname, c.relname, format_type(s.seqtypid, null), s.seqstart::text, s.seqmin::text,
             s.seqmax::text, s.seqincrement::text, case when s.seqcycle then 'YES' else 'NO' end
         from pg_catalog.pg_sequence s join pg_catalog.pg_class c on c.oid = s.seqrelid
             join pg_catalog.pg_namespace n on n.oid = c.relnamespace",

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::names::DATABASE;
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::source::Source;
@@ -334,10 +333,10 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     ]
 }
 
-fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![vec![
         oid(5),
-        text(DATABASE),
+        text(with.context.settings.borrow().database()),
         oid(OWNER),
         Value::Int(6),
         text("c"),

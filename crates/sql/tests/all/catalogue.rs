@@ -1,9 +1,10 @@
 //! The table of SQL's own, `sql.objects`: a database of an earlier version gets the index on the kinds of its objects.
 //! Names of indexes are known in every state of the tables.
 
-use crate::common::{Fresh, run};
+use crate::common::{Fresh, query, run};
 use sardonyx::rows::DefineRows;
 use sardonyx::schema::Value;
+use sardonyx_sql::{Access, Session, SessionOptions};
 
 #[test]
 fn a_database_of_an_earlier_version_gets_its_index_and_its_materialized_views() {
@@ -85,4 +86,59 @@ fn the_name_of_an_index_is_taken_as_long_as_it_is_there() {
     )
     .expect("of another schema");
     taken(&mut other, "create table s.k (a int)");
+}
+
+#[test]
+fn the_database_has_the_name_by_which_a_session_connected() {
+    let fresh = Fresh::new();
+    let connect = |database: &str| {
+        let options = SessionOptions {
+            rights: Access::Define.into(),
+            user: "tester".into(),
+            database: database.into(),
+            ..SessionOptions::default()
+        };
+        Session::new(fresh.database.clone(), options).expect("a session")
+    };
+    let mut session = connect("shop");
+    let made = "create table t (a int primary key, b varchar(3) check (b > 'a') unique, c int references t);
+        create view v as select a from t; create sequence s";
+    run(&mut session, made).expect("they are made");
+    let names = "select current_database() union select current_catalog union select datname from pg_database
+        union select datname from pg_stat_activity union select table_catalog from information_schema.tables
+        union select table_catalog from information_schema.columns union select udt_catalog from information_schema.columns
+        union select catalog_name from information_schema.schemata union select table_catalog from information_schema.views
+        union select constraint_catalog from information_schema.table_constraints
+        union select table_catalog from information_schema.key_column_usage
+        union select constraint_catalog from information_schema.referential_constraints
+        union select constraint_catalog from information_schema.check_constraints
+        union select sequence_catalog from information_schema.sequences";
+    for (database, name) in [
+        ("shop", "shop"),
+        ("", "sardonyx"),
+        ("Other One", "Other One"),
+    ] {
+        let mut session = connect(database);
+        // The name remains.
+        run(&mut session, "discard all; reset all").expect("it runs");
+        assert_eq!(query(&mut session, names).expect("it reads"), [name]);
+        let count = format!(
+            "select count(*) from information_schema.columns where table_catalog = '{name}' and table_name = 't'"
+        );
+        assert_eq!(query(&mut session, &count).expect("it reads"), ["3"]);
+    }
+    for text in [
+        "create database test_shop",
+        "drop database if exists test_shop",
+    ] {
+        let error = run(&mut session, text).expect_err("there is one");
+        assert_eq!(error.code, "0A000");
+        assert!(
+            error
+                .hint
+                .as_ref()
+                .is_some_and(|hint| hint.contains("sardonyx serve")),
+            "{text}"
+        );
+    }
 }

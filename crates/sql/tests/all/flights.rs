@@ -463,3 +463,25 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
     let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
     assert_eq!(told(&outcomes), ["UPDATE 1", "I"]);
 }
+
+#[test]
+fn a_lock_that_is_not_held_is_given_back_with_a_warning() {
+    let fresh = crate::common::Fresh::new();
+    let mut session = fresh.session();
+    let mut warned = |text: &str| {
+        let done = crate::common::run(&mut session, text).expect("it runs");
+        let notices = done.iter().flat_map(|one| &one.notices);
+        let told = notices
+            .map(|notice| format!("{} {}: {}", notice.severity, notice.code, notice.message));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(warned("select pg_advisory_lock(1)"), [""; 0]);
+    assert_eq!(warned("select pg_advisory_unlock(1)"), [""; 0]);
+    let exclusive = "WARNING 01000: you don't own a lock of type ExclusiveLock";
+    assert_eq!(warned("select pg_advisory_unlock(1)"), [exclusive]);
+    let shared = "WARNING 01000: you don't own a lock of type ShareLock";
+    let both = "select pg_advisory_unlock_shared(1, 2), pg_advisory_unlock(2)";
+    assert_eq!(warned(both), [shared, exclusive]);
+    let many = warned("select pg_advisory_unlock(generate_series(1, 1000))");
+    assert_eq!(many.len(), 100);
+}

@@ -19,7 +19,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 52] = [
+const LARGE: [&str; 55] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
@@ -70,6 +70,11 @@ const LARGE: [&str; 52] = [
     "delete from p using s where s.id = p.id and s.v > 4 returning p.id",
     "update p set id = id + 70 where id > 45",
     "update p set v = v + 1 returning *",
+    "with gone as (delete from t where id > 5 returning id, a) update s set v = v + 100 from gone where gone.id = s.id",
+    "with up as (update t set a = a + 1 returning id, a), ins as (insert into s select id + 500, a from up on conflict \
+     do nothing returning id) select count(*), sum(id) from ins",
+    "merge into t using s on s.id = t.id when matched and v % 3 = 0 then delete when matched then update set a = v \
+     when not matched then insert (id, a) values (s.id, v)",
     "insert into s select t.id + 100, f.n from t join f on f.t = t.id",
     "update t set c = t.c + 200 from f where f.t = t.id and f.n < 6",
 ];

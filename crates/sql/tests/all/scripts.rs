@@ -199,6 +199,8 @@ const NOT_ON_NODES: &[&str] = &[
     "temporary.sql",
     "types_changed.sql",
     "volatile.sql",
+    "added_columns.sql",
+    "writing_parts.sql",
     // Unique keys that are checked later.
     "deferrable_keys.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
@@ -247,6 +249,12 @@ macro_rules! scripts {
 }
 
 scripts! {
+    with_writes: "with_writes.sql",
+    merge: "merge.sql",
+    any_operators: "any_operators.sql",
+    added_columns: "added_columns.sql",
+    hashes: "hashes.sql",
+    writing_parts: "writing_parts.sql",
     rows: "rows.sql",
     rows_in_expressions: "rows_in_expressions.sql",
     templates: "templates.sql",

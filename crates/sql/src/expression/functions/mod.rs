@@ -12,6 +12,7 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
+mod hashes;
 mod hstores;
 mod intervals;
 mod json;
@@ -53,7 +54,7 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 24] = [
+static TABLES: [&[Definition]; 25] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
@@ -61,6 +62,7 @@ static TABLES: [&[Definition]; 24] = [
     trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
+    hashes::TABLE,
     numbers::TABLE,
     floats::TABLE,
     times::TABLE,

@@ -4,7 +4,6 @@ use super::definition::*;
 use super::numbers::random_bits;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::names::DATABASE;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
@@ -12,8 +11,8 @@ use sardonyx::schema::Value;
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
 
 pub(super) static TABLE: &[Definition] = functions! {
-    current_catalog() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
-    current_database() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
+    current_catalog() -> NAME, |_, with| database(with), "name of the database, as the session connected to it", stable;
+    current_database() -> NAME, |_, with| database(with), "name of the database, as the session connected to it", stable;
     current_role() -> NAME, user, "name of the user", stable;
     current_schema() -> NAME, |_, with| current_schema(with), "first schema of the path that is there; null if none is", stable;
     current_schemas(BOOL) -> TEXTS, current_schemas, "schemas of the path that are there; with `true`, with those that it does not name", stable;
@@ -56,6 +55,10 @@ pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
 }
 
 /// The schemas of the session's path that are there.
+fn database(with: &Environment<'_>) -> Answer {
+    text(with.context.settings.borrow().database())
+}
+
 fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
     let settings = with.context.settings.borrow();
     match with.reading {

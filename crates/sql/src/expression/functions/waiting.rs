@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// The longest sleep, in seconds: a year.
 const SLEEP_SECONDS_MAX: f64 = 366.0 * 86_400.0;
 
+/// The most warnings of a statement.
+const WARNINGS_MAX: usize = 100;
+
 pub(super) static TABLE: &[Definition] = functions! {
     pg_advisory_lock(INT8) -> VOID, |a, with| wait(a, with, SESSION), "takes a lock, and waits for it", volatile, session;
     pg_advisory_lock(INT4, INT4) -> VOID, |a, with| wait(a, with, SESSION), "takes a lock, and waits for it", volatile, session;
@@ -81,7 +84,12 @@ fn wait(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
 }
 
 fn release(a: Arguments<'_>, with: &Environment<'_>, is_shared: bool) -> Answer {
-    Ok(Value::Bool(locker(with)?.release(key(a), is_shared)))
+    let has = locker(with)?.release(key(a), is_shared);
+    let not_held = &mut with.context.draws.borrow_mut().not_held;
+    if !has && not_held.len() < WARNINGS_MAX {
+        not_held.push(is_shared);
+    }
+    Ok(Value::Bool(has))
 }
 
 fn unlock_all(_: Arguments<'_>, with: &Environment<'_>) -> Answer {

@@ -179,7 +179,13 @@ impl<'w> Whole<'w> {
         *has_run = true;
         self.database.catalogue_changed();
         let user = &self.with.context.user;
-        let done = define::run(tx, self.database, given.statement, &mut sequences, user);
+        let done = define::run(
+            tx,
+            self.database,
+            given.statement,
+            &mut sequences,
+            (user, None),
+        );
         Ok(done?)
     }
 }

@@ -7,7 +7,7 @@ use super::whole::{commit, turn};
 use crate::constraints::at_commit;
 use crate::error::SqlError;
 use crate::expression::Kept;
-use crate::plan::rewriting::Among;
+use crate::plan::target::Among;
 use crate::running::{Read, run_plan_among};
 use crate::session::telling::count;
 use crate::source::Source;

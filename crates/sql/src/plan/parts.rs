@@ -1,0 +1,278 @@
+//! Statements with parts in `WITH` that write. All parts read the state before the statement; only the rows of `RETURNING`
+//! go from one part to another.
+//!
+//! The changes of all parts are found out before the first is made ([`Effect`]). Parts whose rows are read come before the
+//! part that reads them, all others after the statement behind `WITH`. A row that two parts change is changed by the
+//! first of them.
+//!
+//! Source: the order and the snapshot: PostgreSQL 15, 7.8.4 "Data-Modifying Statements in WITH".
+
+use super::Plan;
+use super::draft::NamedKind;
+use super::effects::{Effect, Gathered, Touched};
+use super::insert::plan_insert;
+use super::merge::plan_merge;
+use super::planning::{Parts, Planning};
+use super::query::{draft_body, plan_query, with_named};
+use super::tail::Tail;
+use super::tree::SharedQuery;
+use super::write::{plan_delete, plan_update};
+use crate::class::{change_behind_with, has_changes};
+use crate::column::ResultColumn;
+use crate::error::SqlError;
+use crate::expression::{Environment, Kept};
+use crate::names::name_of;
+use crate::rows::Table;
+use crate::write_target::WriteTarget;
+use sqlparser::ast::{self, Statement};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A statement with parts that write.
+#[derive(Debug)]
+pub(crate) struct PartsPlan {
+    parts: Vec<Part>,
+    /// The statement behind `WITH`.
+    pub main: Box<Plan>,
+    /// The number of parts that run before it; `parts` has this order.
+    before: usize,
+    /// The tables that several parts change.
+    shared: Vec<u16>,
+}
+
+/// A part that writes.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Its number in the statement.
+    number: usize,
+    pub name: String,
+    pub plan: Plan,
+    /// The numbers of the queries that it reads.
+    reads: BTreeSet<usize>,
+}
+
+/// The parts that are planned, in the order of the text.
+#[derive(Clone, Debug, Default)]
+struct Planned(Rc<RefCell<Vec<Part>>>);
+
+impl Parts for Planned {
+    fn part(
+        &mut self,
+        planning: &mut Planning<'_>,
+        named: &ast::Cte,
+        change: &Statement,
+    ) -> Result<NamedKind, SqlError> {
+        if matches!(change, Statement::Merge(_)) {
+            return Err(SqlError::unsupported("MERGE not supported in WITH query"));
+        }
+        let around = std::mem::take(&mut planning.queries.read_parts);
+        let plan = with_named(planning, named.query.with.as_ref(), |planning| {
+            Plan::of(planning, change)
+        });
+        let reads = std::mem::replace(&mut planning.queries.read_parts, around);
+        let plan = plan?;
+        let number = planning.queries.next_number();
+        let name = name_of(&named.alias.name);
+        let kind = match plan.columns() {
+            None => NamedKind::Unreturned,
+            Some(columns) => NamedKind::Shared(Arc::new(SharedQuery {
+                number,
+                name: name.clone(),
+                columns: columns.clone(),
+                plan: None,
+            })),
+        };
+        self.0.borrow_mut().push(Part {
+            number,
+            name,
+            plan,
+            reads,
+        });
+        Ok(kind)
+    }
+}
+
+/// Plans a query that may have parts that write.
+fn plan_parts(planning: &mut Planning<'_>, query: &ast::Query) -> Result<Plan, SqlError> {
+    let planned = Planned::default();
+    planning.queries.parts = Some(Box::new(planned.clone()));
+    let main = match change_behind_with(query) {
+        Some(change) => with_named(planning, query.with.as_ref(), |planning| {
+            begin_main(planning);
+            Plan::of(planning, change)
+        }),
+        None => {
+            let tail = Tail::of(query)?;
+            with_named(planning, query.with.as_ref(), |planning| {
+                begin_main(planning);
+                let mut draft = draft_body(planning, &query.body, &tail)?;
+                draft.decide(planning)?;
+                Ok(Plan::Select(draft.finish()))
+            })
+        }
+    }?;
+    let parts = planned.0.take();
+    if parts.is_empty() {
+        return Ok(main);
+    }
+    let mut read = std::mem::take(&mut planning.queries.read_parts);
+    // A part names only those before it.
+    for part in parts.iter().rev() {
+        if read.contains(&part.number) {
+            read.extend(&part.reads);
+        }
+    }
+    let (mut ordered, later): (Vec<Part>, Vec<Part>) = parts
+        .into_iter()
+        .partition(|part| read.contains(&part.number));
+    let before = ordered.len();
+    ordered.extend(later);
+    let mut times: HashMap<u16, usize> = HashMap::new();
+    let plans = ordered.iter().map(|part| &part.plan);
+    for table in plans.chain([&main]).filter_map(Plan::changed_table) {
+        *times.entry(table).or_default() += 1;
+    }
+    let shared = times.into_iter().filter(|(_, times)| *times > 1);
+    Ok(Plan::Parts(PartsPlan {
+        before,
+        shared: shared.map(|(table, _)| table).collect(),
+        parts: ordered,
+        main: Box::new(main),
+    }))
+}
+
+/// Begins with the statement behind `WITH`: what it contains is below the top.
+fn begin_main(planning: &mut Planning<'_>) {
+    planning.queries.parts = None;
+    planning.queries.read_parts.clear();
+}
+
+impl PartsPlan {
+    /// The parts in the order in which they run.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The plans of all parts, and of the statement behind them.
+    pub fn plans(&self) -> impl Iterator<Item = &Plan> {
+        let parts = self.parts.iter().map(|part| &part.plan);
+        parts.chain([&*self.main])
+    }
+
+    /// Runs the statement. Returns the number of rows of the statement behind `WITH`, and its result.
+    ///
+    /// # Errors
+    /// Evaluation, read and write errors.
+    pub fn run(
+        &self,
+        tx: &mut dyn WriteTarget,
+        with: &Environment<'_>,
+    ) -> Result<(u64, Table), SqlError> {
+        let kept = Kept::default();
+        let reading = &Environment {
+            of_parts: Some(&kept),
+            ..*with
+        };
+        let mut touched = Touched::of(&self.shared);
+        let mut effects: Vec<Effect<'_>> = Vec::new();
+        let (before, after) = self.parts.split_at(self.before);
+        for part in before {
+            let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
+            effects.extend(done.effects);
+            let mut tables = kept.tables.borrow_mut();
+            tables.insert(part.number, Rc::new(done.table));
+        }
+        let main = gather(&self.main, tx, reading, &effects, &mut touched)?;
+        effects.extend(main.effects);
+        for part in after {
+            let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
+            effects.extend(done.effects);
+        }
+        for effect in &effects {
+            effect.apply(tx, with)?;
+        }
+        Ok((main.count, main.table))
+    }
+}
+
+/// Finds out what a part does.
+fn gather<'p>(
+    plan: &'p Plan,
+    tx: &mut dyn WriteTarget,
+    with: &Environment<'_>,
+    before: &[Effect<'p>],
+    touched: &mut Touched,
+) -> Result<Gathered<'p>, SqlError> {
+    match plan {
+        Plan::Select(plan) => {
+            let table = plan.run(&*tx, with)?;
+            Ok(Gathered {
+                count: table.rows,
+                table,
+                effects: Vec::new(),
+            })
+        }
+        Plan::Insert(plan) => plan.gather(tx, with, before, touched),
+        Plan::Update(plan) => plan.gather(&*tx, with, touched),
+        Plan::Delete(plan) => plan.gather(&*tx, with, touched),
+        Plan::Merge(plan) => plan.gather(&*tx, with, touched),
+        Plan::Parts(_) => Err(SqlError::unsupported(
+            "WITH clause containing a data-modifying statement must be at the top level",
+        )),
+    }
+}
+
+impl Plan {
+    /// Plans a statement on data.
+    ///
+    /// # Errors
+    /// Invalid SQL.
+    pub fn of(planning: &mut Planning<'_>, statement: &Statement) -> Result<Plan, SqlError> {
+        Ok(match statement {
+            Statement::Query(query) if has_changes(query) => plan_parts(planning, query)?,
+            Statement::Query(query) => Plan::Select(plan_query(planning, query)?),
+            Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),
+            Statement::Update(update) => Plan::Update(plan_update(planning, update)?),
+            Statement::Delete(delete) => Plan::Delete(plan_delete(planning, delete)?),
+            Statement::Merge(merge) => Plan::Merge(plan_merge(planning, merge)?),
+            _ => return Err(SqlError::unsupported("this statement is not supported")),
+        })
+    }
+
+    /// The word of the statement's tag.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Plan::Select(_) => "SELECT",
+            Plan::Insert(_) => "INSERT",
+            Plan::Update(_) => "UPDATE",
+            Plan::Delete(_) => "DELETE",
+            Plan::Merge(_) => "MERGE",
+            Plan::Parts(plan) => plan.main.word(),
+        }
+    }
+
+    /// The table whose rows a plan without parts changes.
+    fn changed_table(&self) -> Option<u16> {
+        match self {
+            Plan::Insert(plan) => Some(plan.number),
+            Plan::Update(plan) => Some(plan.target.number),
+            Plan::Delete(plan) => Some(plan.target.number),
+            Plan::Merge(plan) => Some(plan.target.number),
+            Plan::Select(_) | Plan::Parts(_) => None,
+        }
+    }
+
+    /// The columns of the result, if it has one.
+    pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
+        match self {
+            Plan::Select(plan) => Some(&plan.output.columns),
+            Plan::Insert(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Update(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Delete(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Merge(_) => None,
+            Plan::Parts(plan) => plan.main.columns(),
+        }
+    }
+}
