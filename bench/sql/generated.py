@@ -237,8 +237,12 @@ def compare_all(pair, arguments, counts, causes):
         if kind in ("not supported", "a limit", "code"):
             causes[f"{kind}: {what[:70]}"] += 1
         if found and kind in DIFFERENT:
-            shown[kind] += 1
-            if shown[kind] <= arguments.show:
+            # Of one error, a statement is enough.
+            cause = what if kind == "code" else kind
+            cause = re.sub(r"'.*?'|\".*?\"|\d{3,}|\(.*", "", cause) if "function" not in cause else re.sub(r"\(.*", "", cause)
+            shown[kind] += not shown[cause] or kind != "code"
+            shown[cause] += kind == "code"
+            if shown[kind] <= arguments.show and (kind != "code" or shown[cause] == 1):
                 text = pair.smallest(statement, found, arguments.tries) if shown[kind] <= arguments.shrink else statement.text
                 what = (pair.compared(statement, text)[0] or found)[1]
                 print(f"-- seed {seed}, {kind}: {what}\n{text}", file=sys.stderr, flush=True)

@@ -305,6 +305,7 @@ impl Aggregate {
                 AggregateKind::Spread(_),
                 SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric,
             ) => SqlType::Numeric,
+            (AggregateKind::Texts, SqlType::Bytea) => SqlType::Bytea,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
             (AggregateKind::Pair(pair), SqlType::Float8) => pair.result(),
             (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),

@@ -15,6 +15,7 @@ mod locks;
 mod procedure;
 mod sequence_command;
 mod signal;
+mod symmetric;
 mod tables;
 mod type_command;
 mod words;
@@ -29,6 +30,7 @@ pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
+pub(crate) use symmetric::symmetric_bound;
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
@@ -52,6 +54,7 @@ use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
 use sequence_command::{is_sequence_command, parse_sequence_command};
 use signal::{is_signal, parse_signal};
+use symmetric::with_symmetric;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
@@ -291,7 +294,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
+    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))

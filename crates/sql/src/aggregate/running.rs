@@ -227,6 +227,18 @@ impl Accumulator {
             }
             _ => {}
         }
+        if of.of == SqlType::Bytea {
+            let mut bytes = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                if let (Value::Bytes(separator), true) = (&part.separator, at > 0) {
+                    bytes.extend_from_slice(separator);
+                }
+                if let Value::Bytes(more) = &part.value {
+                    bytes.extend_from_slice(more);
+                }
+            }
+            return Ok(Value::Bytes(bytes));
+        }
         let mut text = String::new();
         for (at, part) in parts.iter().enumerate() {
             if let (Value::Text(separator), true) = (&part.separator, at > 0) {

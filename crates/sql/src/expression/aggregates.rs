@@ -196,8 +196,17 @@ impl Compiler<'_> {
                     FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
                 ],
             ) => {
-                let separator = self.text(between, "string_agg")?;
                 let argument = self.decided(argument)?;
+                let separator = match argument.kind() {
+                    SqlType::Bytea => {
+                        let between = self.compile(between)?;
+                        if !matches!(between.kind(), SqlType::Bytea | SqlType::Unknown) {
+                            return Err(unknown("string_agg", &[SqlType::Bytea, between.kind()]));
+                        }
+                        self.as_type(between, SqlType::Bytea)?.expr
+                    }
+                    _ => self.text(between, "string_agg")?,
+                };
                 let argument = match argument.kind() {
                     SqlType::Char => self.as_type(argument, SqlType::Text)?,
                     _ => argument,

@@ -58,9 +58,15 @@ impl Compiler<'_> {
     pub(super) fn prefixed(
         &mut self,
         operator: UnaryOperator,
-        mut typed: Typed,
+        typed: Typed,
     ) -> Result<Typed, SqlError> {
+        let is_unknown = typed.kind() == SqlType::Unknown;
         match operator {
+            UnaryOperator::BitwiseNot | UnaryOperator::Minus | UnaryOperator::Plus
+                if is_unknown =>
+            {
+                Err(ambiguous_prefix_operator(operator))
+            }
             UnaryOperator::BitwiseNot if typed.kind().is_network() => {
                 self.call("inetnot", vec![typed])
             }
@@ -82,20 +88,13 @@ impl Compiler<'_> {
                 let query = self.as_type(typed, SqlType::Tsquery)?;
                 self.call("tsquery_not", vec![query])
             }
-            UnaryOperator::PGAbs => match typed.kind().is_number() {
+            UnaryOperator::PGAbs => match typed.kind().is_number() || is_unknown {
                 true => self.call("abs", vec![typed]),
                 false => Err(no_prefix_operator("@", typed.kind())),
             },
             UnaryOperator::PGSquareRoot => self.root("|/", "sqrt", typed),
             UnaryOperator::PGCubeRoot => self.root("||/", "cbrt", typed),
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if typed.kind() == SqlType::Unknown {
-                    let spec = TypeSpec::plain(SqlType::Float8);
-                    typed = Typed {
-                        expr: self.coerce(typed, spec, Coercion::Implicit)?,
-                        spec,
-                    };
-                }
                 if typed.kind() == SqlType::Interval && operator == UnaryOperator::Minus {
                     return self.negative_interval(typed);
                 }
@@ -426,6 +425,14 @@ fn arithmetic_of(operator: &BinaryOperator) -> Option<Arithmetic> {
         BinaryOperator::PGBitwiseShiftRight => Arithmetic::ShiftRight,
         _ => return None,
     })
+}
+
+/// That operators of several types take an untyped text.
+#[cold]
+fn ambiguous_prefix_operator(operator: UnaryOperator) -> SqlError {
+    let text = format!("operator is not unique: {operator} unknown");
+    SqlError::new("42725", text)
+        .hint("Could not choose a best candidate operator. You might need to add explicit type casts.")
 }
 
 #[cold]

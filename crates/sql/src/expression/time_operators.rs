@@ -2,6 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::compile::Compiler;
+use super::trees::row_of;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -92,10 +93,7 @@ impl Compiler<'_> {
     pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let mut parts = Vec::with_capacity(4);
         for (side, tree) in [("left", left), ("right", right)] {
-            let Tree::Tuple(ends) = tree else {
-                return Err(wrong_pair(side));
-            };
-            let [begin, end] = ends.as_slice() else {
+            let Some([begin, end]) = row_of(tree).and_then(|ends| ends.try_into().ok()) else {
                 return Err(wrong_pair(side));
             };
             let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);

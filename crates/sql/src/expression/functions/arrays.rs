@@ -10,7 +10,7 @@ use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
-use sardonyx::schema::Value;
+use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::collections::HashSet;
 
@@ -34,6 +34,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_upper(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), true)), "last subscript of a dimension";
     cardinality(ARRAY) -> INT4, |a, _| int(arrays::elements(a.text(0)).len()), "number of elements";
     generate_subscripts(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::subscripts(a.text(0), a.int(1))), "rows of the subscripts of a dimension", rows;
+    generate_subscripts(ARRAY, INT4, BOOL) -> INT4, |a, _| Ok(match a.value(2) { ValueRef::Bool(true) => arrays::subscripts_back(a.text(0), a.int(1)), _ => arrays::subscripts(a.text(0), a.int(1)) }), "rows of the subscripts of a dimension; with `true` from the last to the first", rows;
     generate_series(INT4, INT4) -> INT4, series, "rows of the numbers from one to another", rows;
     generate_series(INT4, INT4, INT4) -> INT4, series, "rows of the numbers from one to another by steps", rows;
     generate_series(INT8, INT8) -> INT8, series, "rows of the numbers from one to another", rows;

@@ -265,6 +265,13 @@ pub(crate) fn subscripts(array: &str, number: i64) -> Value {
     Value::Text(written(numbers.map(|number| Some(number.to_string()))))
 }
 
+/// The same from the last to the first.
+pub(crate) fn subscripts_back(array: &str, number: i64) -> Value {
+    let (first, length) = dimension(array, number).unwrap_or((1, 0));
+    let numbers = (first..).take(length).collect::<Vec<_>>().into_iter().rev();
+    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
+}
+
 /// The numbers of an array's elements from 1, as an array.
 pub(crate) fn ordinals(array: &str) -> Value {
     let numbers = (1_usize..).take(elements(array).len());
