@@ -113,7 +113,7 @@ def normal(cell, kind):
         except decimal.InvalidOperation:
             return cell
     # Numbers within texts, arrays and documents.
-    return re.sub(r"(\.\d*?)0+(?![\d])", r"\1", cell).replace(".,", ",").rstrip() if "." in cell or kind == "bpchar" else cell
+    return shortened(cell).rstrip() if "." in cell or kind == "bpchar" else cell
 
 
 def is_of_class(code, *classes):
@@ -130,8 +130,12 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "not supported", ours.message
         if ours.code in ("53200", "57014", "54000", "54001") or theirs.code in ("57014", "54000"):
             return "a limit", both
-        if ours.code == "22003" and "38 digits" in ours.message:
-            return "a limit", "more than 38 digits"
+        if ours.code == "22003" and ours.message == "numeric out of range" and not theirs.code:
+            return "a limit", "more than 38 digits of a numeric"
+        if (ours.code, theirs.code) == ("42601", "XX000") and "hstore" in ours.message:
+            return "as documented", "an hstore that cannot be read"
+        if (ours.code, theirs.code) == ("22023", "XX000") and "weight" in ours.message:
+            return "as documented", "an unknown weight"
         if not is_exact and all(is_of_class(code, "", "22", "23") for code in (ours.code, theirs.code)):
             return "another error, or none", both
         return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
@@ -148,10 +152,28 @@ def difference(ours, theirs, is_ordered, is_exact):
         one, other = sorted(one, key=key), sorted(other, key=key)
     if one == other:
         return None
+    if is_exact and all(cells[0] == cells[1] or is_last_digit(*cells) for rows in zip(one, other) for cells in zip(*rows)) and len(one) == len(other):
+        return "as documented", "the last digit of a float"
+    if [kind for kind in types if "numrange" in kind] and [[shortened(cell) for cell in row] for row in one] == [[shortened(cell) for cell in row] for row in other]:
+        return "as documented", "zeros at the end of a numrange's bounds"
     first = next((pair for pair in zip(one, other) if pair[0] != pair[1]), (len(one), len(other)))
     if len(one) == len(other) and all(is_cut(*cells) for rows in zip(one, other) for cells in zip(*rows)):
         return "a limit", "digits of a numeric behind the 38th"
     return "rows", f"{first[0]} / {first[1]}"
+
+
+def shortened(cell):
+    """Without zeros behind the last digit of decimals."""
+    return cell and re.sub(r"(\.\d*?)0+(?!\d)", r"\1", cell).replace(".,", ",").replace(".)", ")").replace(".]", "]")
+
+
+def is_last_digit(ours, theirs):
+    """Floats that differ in their last binary digit: functions of C libraries do."""
+    try:
+        one, other = float(ours), float(theirs)
+    except (TypeError, ValueError):
+        return False
+    return len(theirs) > 12 and "." in theirs and abs(one - other) <= 2 * sys.float_info.epsilon * abs(other)
 
 
 def is_cut(ours, theirs):
@@ -176,6 +198,8 @@ class Pair:
             self.theirs.connection.execute(text)
         self.both("set timezone = 'UTC'")
         self.both(f"set statement_timeout = '{seconds}s'")
+        # Compiling for seconds what runs for milliseconds is of no use.
+        self.both("set jit = off")
         self.both("set client_min_messages = 'error'")
         for text in ["create extension hstore", "create extension pgcrypto", *kinds.TYPES, *map(kinds.definition, kinds.TABLES), *kinds.INDEXES, *self.rows(rows)]:
             for answer in self.both(text):
@@ -196,12 +220,38 @@ class Pair:
     def both(self, text):
         return Answer(self.ours, text), Answer(self.theirs, text)
 
+    def is_other_first(self, text, codes):
+        """Do both errors come of parts of the statement, so that only their order is another one?"""
+        parts, found = shrinking.tree(text), set()
+        for path in shrinking.groups(parts):
+            group, around = shrinking.at(parts, path), shrinking.at(parts, path[:-1])
+            if not path:
+                continue
+            before = around[path[-1] - 1] if path[-1] else ""
+            word = before if isinstance(before, str) and before.replace("_", "a").isalnum() and before[0].isalpha() else ""
+            behind = around[path[-1] + 1 : path[-1] + 3]
+            casts = ["", shrinking.written(behind)] if behind[:1] == ["::"] else [""]
+            for cast in casts:
+                ours, theirs = self.both(f"select {word}{shrinking.written([group])}{cast}")
+                # A part with one error is the same on both.
+                if ours.code == theirs.code:
+                    found.add(ours.code)
+        return all(code in found for code in codes)
+
     def compared(self, statement, text=None):
         """The difference, if there is one, and our answer. Changes are looked at and undone, so that each can be repeated alone."""
         text = text or statement.text
         if not statement.is_change:
             one, other = self.both(text)
-            return difference(one, other, statement.is_ordered, statement.is_exact), one
+            found = difference(one, other, statement.is_ordered, statement.is_exact)
+            if found and found[0] == "code" and statement.is_exact:
+                codes = (one.code, other.code)
+                reads = re.search(r" from [ace] where id", text)
+                if reads and all(is_of_class(code, "", "22") for code in codes):
+                    found = ("another error, or none", found[1])
+                elif all(is_of_class(code, "22") for code in codes) and self.is_other_first(text, codes):
+                    found = ("another error first", found[1])
+            return found, one
         self.both("begin")
         one, other = self.both(text)
         found = difference(one, other, False, False)
@@ -234,7 +284,7 @@ def compare_all(pair, arguments, counts, causes):
             return
         kind, what = found or ("the same, an error" if answer.code else "the same", "")
         counts[kind] += 1
-        if kind in ("not supported", "a limit", "code"):
+        if kind in ("not supported", "a limit", "code", "as documented"):
             causes[f"{kind}: {what[:70]}"] += 1
         if found and kind in DIFFERENT:
             # Of one error, a statement is enough.
@@ -256,7 +306,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queries", type=int, default=2000)
-    parser.add_argument("--rows", type=int, default=40, help="of each table")
+    parser.add_argument("--rows", type=int, default=20, help="of each table")
     parser.add_argument("--only", default=",".join(["expressions"] * 3 + ["selects"] * 2), help="families, in turn")
     parser.add_argument("--seconds", type=int, default=20, help="after which a statement is given up")
     parser.add_argument("--show", type=int, default=20, help="how many of each kind are shown")

@@ -289,7 +289,11 @@ impl Accumulator {
             }
             _ => compare(value, self.value.as_ref()),
         };
-        let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
+        // Of numbers that are equal, and may be shown otherwise, the last one counts, as in PostgreSQL.
+        let is_last = matches!(of.of, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric);
+        let replaces = |wanted| {
+            order.is_none_or(|order: Ordering| order == wanted || is_last && order.is_eq())
+        };
         match of.kind {
             AggregateKind::Count
             | AggregateKind::Sum

@@ -310,11 +310,16 @@ impl Compiler<'_> {
             (Unknown, Unknown) => {
                 return Err(not_unique(operator));
             }
+            // Days are added to numbers, intervals and times.
+            (Unknown, Date) | (Date, Unknown) if operation != Arithmetic::Subtract => {
+                return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
+            // `jsonb` and `hstore` without a text.
+            (Unknown, SqlType::Text) if operation == Arithmetic::Subtract => {
+                return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
-            }
-            (Date, Unknown) if operation != Arithmetic::Subtract => {
-                right = self.as_type(right, Int4)?;
             }
             (known, Unknown) if known.is_number() || known == Date => {
                 right = self.as_type(right, known)?;
@@ -454,7 +459,14 @@ fn is_of_sets(operator: &BinaryOperator) -> bool {
 
 #[cold]
 fn not_unique(operator: &BinaryOperator) -> SqlError {
-    let text = format!("operator is not unique: unknown {operator} unknown");
+    ambiguous(operator, SqlType::Unknown, SqlType::Unknown)
+}
+
+/// That operators of several types take an untyped text.
+#[cold]
+fn ambiguous(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
+    let (left, right) = (left.name(), right.name());
+    let text = format!("operator is not unique: {left} {operator} {right}");
     let error = SqlError::new("42725", text);
     error.hint(
         "Could not choose a best candidate operator. You might need to add explicit type casts.",

@@ -72,7 +72,7 @@ impl Compiler<'_> {
         let within = |compiler: &mut Self, low: &Tree, high: &Tree| {
             let low = compiler.compare_trees(tree, Comparison::GreaterOrEqual, low)?;
             let high = compiler.compare_trees(tree, Comparison::LessOrEqual, high)?;
-            Ok(Expr::And(vec![low.expr, high.expr]))
+            Ok::<_, SqlError>(Expr::And(vec![low.expr, high.expr]))
         };
         let Some(low) = symmetric_bound(low) else {
             return Ok(boolean(within(self, low, high)?, negated));

@@ -57,10 +57,10 @@ impl Compiler<'_> {
             (time, Add, Interval) => (format!("{}_pl_interval", prefix(time)?), false),
             (time, Subtract, Interval) => (format!("{}_mi_interval", prefix(time)?), false),
             (Interval, Add, time) => (format!("{}_pl_interval", prefix(time)?), true),
-            (time, Add, Unknown) if is_moment(time) => {
+            (time, Add, Unknown) if is_moment(time) || time == Time => {
                 (format!("{}_pl_interval", prefix(time)?), false)
             }
-            (Unknown, Add, time) if is_moment(time) => {
+            (Unknown, Add, time) if is_moment(time) || time == Time => {
                 (format!("{}_pl_interval", prefix(time)?), true)
             }
             (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
@@ -93,7 +93,8 @@ impl Compiler<'_> {
     pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let mut parts = Vec::with_capacity(4);
         for (side, tree) in [("left", left), ("right", right)] {
-            let Some([begin, end]) = row_of(tree).and_then(|ends| ends.try_into().ok()) else {
+            let ends = row_of(tree).unwrap_or_default();
+            let &[begin, end] = ends.as_slice() else {
                 return Err(wrong_pair(side));
             };
             let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);

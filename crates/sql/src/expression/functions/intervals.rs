@@ -2,7 +2,7 @@
 
 use super::definition::*;
 use super::times::{local, local_now};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, float_of, shift, shift_in};

@@ -170,17 +170,28 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
         let sought = text_of(kind, value);
         array.elements.retain(|element| *element != sought);
     }
-    Ok(Array::of(array.elements).value())
+    // The first number stays.
+    match array.bounds.first_mut() {
+        Some(bounds) if !array.elements.is_empty() => bounds.1 = array.elements.len(),
+        _ => array.bounds.clear(),
+    }
+    Ok(array.value())
 }
 
-/// The number of the first element that is a value; null if none is.
+/// The number of the first element, from a number on, that is a value; null if none is.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
-pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Value, SqlError> {
+pub(crate) fn position(
+    array: &str,
+    value: ValueRef<'_>,
+    kind: SqlType,
+    from: i64,
+) -> Result<Value, SqlError> {
     let places = places(array, value, kind)?;
     Ok(places
-        .first()
+        .iter()
+        .find(|place| **place >= from)
         .map_or(Value::Null, |place| Value::Int((*place).into())))
 }
 
