@@ -130,10 +130,12 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "not supported", ours.message
         if ours.code in ("53200", "57014", "54000", "54001") or theirs.code in ("57014", "54000"):
             return "a limit", both
-        if ours.code == "22003" and ours.message == "numeric out of range" and not theirs.code:
+        if ours.code == "22003" and ours.message in ("numeric out of range", "value overflows numeric format") and not theirs.code:
             return "a limit", "more than 38 digits of a numeric"
         if (ours.code, theirs.code) == ("42601", "XX000") and "hstore" in ours.message:
             return "as documented", "an hstore that cannot be read"
+        if not ours.code and theirs.code == "42883" and re.search(r"operator does not exist: hstore [<>]=? hstore", theirs.message):
+            return "as documented", "hstore is ordered by <"
         if (ours.code, theirs.code) == ("22023", "XX000") and "weight" in ours.message:
             return "as documented", "an unknown weight"
         if not is_exact and all(is_of_class(code, "", "22", "23") for code in (ours.code, theirs.code)):

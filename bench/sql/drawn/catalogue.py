@@ -22,6 +22,8 @@ LEFT_OUT = {
     **{(name, "hstore", "hstore"): "hstore is ordered by <" for name in ("#<#", "#<=#", "#>#", "#>=#", "#=")},
     ("#=", "anyelement", "hstore"): "records", ("%%", "", "hstore"): "prefix operators", ("%#", "", "hstore"): "prefix operators",
 }
+# Signatures that docs/sql.md does not list beside others of the name.
+FUNCTIONS_LEFT_OUT = {("width_bucket", 2), ("length", 2), ("jsonb_delete", "variadic")}
 ELEMENTS = ["int4", "text", "numeric", "float8", "date", "bool", "int8", "jsonb", "timestamptz", "interval"]
 RANGES = {"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz"}
 
@@ -77,7 +79,7 @@ class Catalogue:
         )
         self.functions, self.sets, self.aggregates = [], [], []
         for name, takes, gives, is_variadic, gives_rows, kind in functions:
-            if name not in self.names or OTHERS.match(name):
+            if name not in self.names or OTHERS.match(name) or (name, "variadic" if is_variadic else len(takes)) in FUNCTIONS_LEFT_OUT:
                 continue
             if is_variadic and takes[-1] != "any":
                 takes = [*takes[:-1], takes[-1].lstrip("_")]

@@ -211,14 +211,19 @@ impl Accumulator {
         let mut values = parts.iter().map(|part| part.value.as_ref());
         match of.kind {
             AggregateKind::Array if of.of.element().is_some() => {
-                if values.any(|value| value == ValueRef::Null) {
+                // The first that does not fit is refused.
+                let mismatch = "cannot accumulate arrays of different dimensionality";
+                if let Some(at) = values.position(|value| value == ValueRef::Null) {
+                    let before = parts.iter().take(at).map(|part| part.value.as_ref());
+                    if at > 1 {
+                        arrays::nested(before, mismatch)?;
+                    }
                     return Err(SqlError::new("22004", "cannot accumulate null arrays"));
                 }
                 if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
                     return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
                 }
                 let values = parts.iter().map(|part| part.value.as_ref());
-                let mismatch = "cannot accumulate arrays of different dimensionality";
                 return arrays::nested(values, mismatch);
             }
             AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),

@@ -62,11 +62,10 @@ impl Compiler<'_> {
     ) -> Result<Typed, SqlError> {
         let is_unknown = typed.kind() == SqlType::Unknown;
         match operator {
-            UnaryOperator::BitwiseNot | UnaryOperator::Minus | UnaryOperator::Plus
-                if is_unknown =>
-            {
+            UnaryOperator::BitwiseNot | UnaryOperator::Minus if is_unknown => {
                 Err(ambiguous_prefix_operator(operator))
             }
+            UnaryOperator::Plus if is_unknown => self.as_type(typed, SqlType::Float8),
             UnaryOperator::BitwiseNot if typed.kind().is_network() => {
                 self.call("inetnot", vec![typed])
             }

@@ -263,6 +263,10 @@ fn called(
                 let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
                 parts.push(part?);
             }
+            // That of a document, too.
+            Kind::Array if typed.kind() == SqlType::Unknown && of.name == "unnest" => {
+                return Err(not_unique(of.name, &kinds));
+            }
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
                 return Err(SqlError::new(
                     code::DATATYPE_MISMATCH,
