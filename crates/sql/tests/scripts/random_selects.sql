@@ -245,3 +245,17 @@ query
 select '1'::int and_following, v.following from (values (1)) v(following) where following between '1'::int and following
 ----
 1|1
+
+query
+select make_date(-4714, 11, 24)
+----
+4714-11-24 BC
+
+statement error 22008
+select make_date(-4714, 11, 23)
+
+statement error 22008
+select date_trunc('millennium', timestamp '4714-11-24 BC')
+
+statement error 22008
+select to_timestamp(-300000000000)

@@ -6,7 +6,7 @@ use crate::expression::Environment;
 use crate::text::datetime::read_at;
 use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of};
-use crate::values::infinity::is_infinite;
+use crate::values::infinity::{finite, is_infinite};
 use crate::values::intervals::Interval;
 use crate::values::time_units::{self, Unit, not_cut_to, not_of};
 use sardonyx::schema::{Value, ValueRef};
@@ -76,6 +76,9 @@ fn current_date(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Date(i32::try_from(days).unwrap_or(i32::MAX)))
 }
 
+/// 24 November 4714 BC, the first day.
+const FIRST_DAY: i32 = -2_440_588;
+
 fn make_date(year: i64, month: i64, day: i64) -> Answer {
     days_from(year, month, day).map(Value::Date)
 }
@@ -91,6 +94,7 @@ fn days_from(year: i64, month: i64, day: i64) -> Result<i32, SqlError> {
         _ => None,
     };
     let days = days.and_then(|days| i32::try_from(days).ok());
+    let days = days.filter(|days| *days >= FIRST_DAY);
     days.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
 }
 
@@ -212,13 +216,9 @@ fn to_timestamp(seconds: f64) -> Answer {
         }));
     }
     let micros = seconds * 1e6;
-    match micros.abs() < 9e18 {
-        true => Ok(Value::Timestamp(micros.round() as i64)),
-        false => Err(SqlError::new(
-            code::DATETIME_OVERFLOW,
-            "timestamp out of range",
-        )),
-    }
+    let moment = (micros.abs() < 9e18).then(|| micros.round() as i64);
+    let moment = moment.and_then(finite).map(Value::Timestamp);
+    moment.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
 fn date_part(a: Arguments<'_>) -> Answer {
@@ -425,7 +425,8 @@ pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
     };
     let micros = days
         .checked_mul(DAY)
-        .and_then(|micros| micros.checked_add(time));
+        .and_then(|micros| micros.checked_add(time))
+        .and_then(finite);
     micros
         .map(Value::Timestamp)
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
