@@ -30,8 +30,8 @@ pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
-pub(crate) use symmetric::symmetric_bound;
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
+pub(crate) use symmetric::symmetric_bound;
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 
@@ -54,11 +54,11 @@ use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
 use sequence_command::{is_sequence_command, parse_sequence_command};
 use signal::{is_signal, parse_signal};
-use symmetric::with_symmetric;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use symmetric::with_symmetric;
 use type_command::{is_type_command, parse_type_command};
 
 /// The longest text, in bytes.

@@ -435,8 +435,9 @@ fn arithmetic_of(operator: &BinaryOperator) -> Option<Arithmetic> {
 #[cold]
 fn ambiguous_prefix_operator(operator: UnaryOperator) -> SqlError {
     let text = format!("operator is not unique: {operator} unknown");
-    SqlError::new("42725", text)
-        .hint("Could not choose a best candidate operator. You might need to add explicit type casts.")
+    SqlError::new("42725", text).hint(
+        "Could not choose a best candidate operator. You might need to add explicit type casts.",
+    )
 }
 
 #[cold]

@@ -146,7 +146,10 @@ impl Compiler<'_> {
                     "a row is compared with rows of as many values only",
                 ));
             };
-            rows.push(self.compare_tuples(values, Comparison::Equal, &others)?.expr);
+            rows.push(
+                self.compare_tuples(values, Comparison::Equal, &others)?
+                    .expr,
+            );
         }
         Ok(boolean(Expr::Or(rows), negated))
     }

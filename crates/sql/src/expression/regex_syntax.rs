@@ -51,9 +51,16 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
         rest = behind;
     }
     // The form of `similar_to_escape` with a part: what is before it takes as little as it can.
-    let least = rest.strip_prefix("^(?:").filter(|rest| rest.contains("){1,1}?("));
+    let least = rest
+        .strip_prefix("^(?:")
+        .filter(|rest| rest.contains("){1,1}?("));
     let mut writer = Writer {
-        rest: least.unwrap_or(rest).chars().collect::<Vec<_>>().into_iter().peekable(),
+        rest: least
+            .unwrap_or(rest)
+            .chars()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .peekable(),
         out: String::with_capacity(rest.len() + 8),
         is_expanded: options.is_expanded,
         of_lines: options.of_lines,
@@ -300,7 +307,8 @@ impl Writer {
                 continue;
             };
             let mut behind = self.rest.clone();
-            let is_range = behind.next() == Some('-') && behind.next().is_some_and(|one| one != ']');
+            let is_range =
+                behind.next() == Some('-') && behind.next().is_some_and(|one| one != ']');
             if !is_range {
                 push_members(&mut set, low, low);
                 continue;
@@ -309,7 +317,11 @@ impl Writer {
             let letter = self.rest.next().unwrap_or('-');
             let high = self.member(letter, &mut set)?;
             let high = high.filter(|high| low <= *high);
-            push_members(&mut set, low, high.ok_or_else(|| wrong("invalid character range"))?);
+            push_members(
+                &mut set,
+                low,
+                high.ok_or_else(|| wrong("invalid character range"))?,
+            );
         }
         if is_negated && self.of_lines {
             set.push_str("\\n");

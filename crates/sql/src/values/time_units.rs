@@ -7,8 +7,14 @@ use crate::error::{SqlError, code};
 
 /// Spellings of units of lengths of time, and the word of the unit.
 const LENGTHS: [(&[&str], &str); 16] = [
-    (&["us", "usec", "usecs", "useconds", "microsecon"], "microsecond"),
-    (&["ms", "msec", "msecs", "mseconds", "millisecon"], "millisecond"),
+    (
+        &["us", "usec", "usecs", "useconds", "microsecon"],
+        "microsecond",
+    ),
+    (
+        &["ms", "msec", "msecs", "mseconds", "millisecon"],
+        "millisecond",
+    ),
     (&["s", "sec", "secs", "second", "seconds"], "second"),
     (&["m", "min", "mins", "minute", "minutes"], "minute"),
     (&["h", "hr", "hrs", "hour", "hours"], "hour"),
@@ -35,7 +41,15 @@ const PARTS: [(&[&str], &str); 7] = [
     (&["mm"], "minute"),
 ];
 /// Words of moments, which are parts of none.
-const MOMENTS: [&str; 7] = ["infinity", "-infinity", "now", "today", "tomorrow", "yesterday", "allballs"];
+const MOMENTS: [&str; 7] = [
+    "infinity",
+    "-infinity",
+    "now",
+    "today",
+    "tomorrow",
+    "yesterday",
+    "allballs",
+];
 
 /// A word that was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

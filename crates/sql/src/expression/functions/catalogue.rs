@@ -6,9 +6,9 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::path::{is_of_catalogue, name_in, unknown_schema, written};
 use crate::schemas::has_schema;
+use crate::text::text_of;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserType, UserTypes};
-use crate::text::text_of;
 use crate::values::arithmetic::decimal_of;
 use sardonyx::schema::{Value, ValueRef};
 

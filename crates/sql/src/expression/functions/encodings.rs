@@ -192,7 +192,12 @@ fn overlay_bytes(a: Arguments<'_>, count: Option<i64>) -> Answer {
     let end = from.saturating_add(count.unwrap_or(by.len() as i64));
     let before = of.get(..place(from)).unwrap_or(of);
     let behind = of.get(place(end)..).unwrap_or_default();
-    check_length(before.len().saturating_add(by.len()).saturating_add(behind.len()))?;
+    check_length(
+        before
+            .len()
+            .saturating_add(by.len())
+            .saturating_add(behind.len()),
+    )?;
     Ok(Value::Bytes([before, by, behind].concat()))
 }
 

@@ -232,7 +232,9 @@ fn date_part(a: Arguments<'_>) -> Answer {
     if is_infinite(value) {
         return Ok(extract_infinite(a.text(0), value)?.map_or(Value::Null, Value::Float));
     }
-    if let (ValueRef::Timestamp(micros), Unit::Known("julian")) = (value, time_units::part(a.text(0))) {
+    if let (ValueRef::Timestamp(micros), Unit::Known("julian")) =
+        (value, time_units::part(a.text(0)))
+    {
         let (days, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
         let share = time as f64 / 1e6 / (DAY as f64 / 1e6);
         return Ok(Value::Float((days + 2_440_588) as f64 + share));
@@ -265,7 +267,13 @@ fn moment(value: ValueRef<'_>) -> (i64, i64) {
 /// Parts that go on for ever with the moment, and those that come again; the first are infinite of infinity.
 fn extract_infinite(part: &str, value: ValueRef<'_>) -> Result<Option<f64>, SqlError> {
     const GROWS: [&str; 7] = [
-        "year", "decade", "century", "millennium", "isoyear", "epoch", "julian",
+        "year",
+        "decade",
+        "century",
+        "millennium",
+        "isoyear",
+        "epoch",
+        "julian",
     ];
     let is_positive = matches!(
         value,

@@ -76,7 +76,10 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     // Within a day the distance from UTC stays, also where the clock is set back.
     let within_day = ["microsecond", "millisecond", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {
-        match within_day.map(Unit::Known).contains(&time_units::length(part)) {
+        match within_day
+            .map(Unit::Known)
+            .contains(&time_units::length(part))
+        {
             true => begins.checked_sub(local - moment),
             false => zone.moment(begins),
         }

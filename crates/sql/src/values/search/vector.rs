@@ -299,7 +299,10 @@ fn position(reader: &mut Reader<'_>) -> Result<Position, SqlError> {
     }
     let place = place.ok_or_else(|| reader.wrong())?;
     if place == 0 {
-        let text = format!("wrong position info in tsvector: \"{}\"", shortened(reader.text));
+        let text = format!(
+            "wrong position info in tsvector: \"{}\"",
+            shortened(reader.text)
+        );
         return Err(SqlError::syntax(text));
     }
     let mut weight = 0;
