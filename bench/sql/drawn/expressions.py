@@ -167,7 +167,7 @@ class Expressions:
         given = [self.argument(call.name, at, kind, len(takes), scope, depth) for at, kind in enumerate(takes)]
         name = call.name
         if name == "extract":
-            return f"extract({self.pick(arguments.UNITS if not self.is_plain else FIELDS)} from {given[1]})"
+            return f"extract({self.pick([one for one in arguments.UNITS if one != 'nothing'] if not self.is_plain else FIELDS)} from {given[1]})"
         if name == "position":
             return f"position({given[1]} in {given[0]})"
         if name == "overlaps":

@@ -211,6 +211,9 @@ impl Accumulator {
         let mut values = parts.iter().map(|part| part.value.as_ref());
         match of.kind {
             AggregateKind::Array if of.of.element().is_some() => {
+                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
+                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
+                }
                 // The first that does not fit is refused.
                 let mismatch = "cannot accumulate arrays of different dimensionality";
                 if let Some(at) = values.position(|value| value == ValueRef::Null) {
@@ -219,9 +222,6 @@ impl Accumulator {
                         arrays::nested(before, mismatch)?;
                     }
                     return Err(SqlError::new("22004", "cannot accumulate null arrays"));
-                }
-                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
-                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
                 }
                 let values = parts.iter().map(|part| part.value.as_ref());
                 return arrays::nested(values, mismatch);

@@ -92,6 +92,7 @@ impl Compiler<'_> {
     /// `42601` if a side is no pair, `42883` for types that have no order of time.
     pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let mut parts = Vec::with_capacity(4);
+        let mut has_interval = false;
         for (side, tree) in [("left", left), ("right", right)] {
             let ends = row_of(tree).unwrap_or_default();
             let &[begin, end] = ends.as_slice() else {
@@ -99,9 +100,15 @@ impl Compiler<'_> {
             };
             let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);
             if end.kind() == SqlType::Interval {
+                has_interval = true;
                 end = self.combined(begin.clone(), &BinaryOperator::Plus, end)?;
             }
             parts.extend([begin, end]);
+        }
+        let has = |kind| parts.iter().any(|part: &Typed| part.kind() == kind);
+        if has_interval && has(SqlType::Unknown) {
+            let text = "function overlaps is not unique: an end may be a time or an interval";
+            return Err(SqlError::new("42725", text));
         }
         self.call("overlaps", parts)
     }

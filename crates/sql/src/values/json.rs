@@ -140,7 +140,8 @@ pub(crate) fn push_value(
         (ValueRef::Timestamp(_), kind) => {
             let mut text = text().replacen(' ', "T", 1);
             if kind == SqlType::Timestamptz && !is_infinite(value) {
-                text += ":00";
+                let era = text.len() - if text.ends_with(" BC") { 3 } else { 0 };
+                text.insert_str(era, ":00");
             }
             push_text(&text, out);
         }

@@ -259,3 +259,37 @@ select date_trunc('millennium', timestamp '4714-11-24 BC')
 
 statement error 22008
 select to_timestamp(-300000000000)
+
+query
+select json_agg(x) from (values ('0044-03-15 10:00+00 BC'::timestamptz)) v(x)
+----
+["0044-03-15T10:00:00+00:00 BC"]
+
+statement error 22023
+select jsonb_object_agg(x, 1) from (values ('{1}'::int[])) v(x)
+
+query
+select jsonb_object_agg(x, 1) from (values ('{1}'::int[])) v(x) where false
+----
+NULL
+
+query
+select '[]'::jsonb #- '{x}', '{}'::jsonb #- '{x}'
+----
+[]|{}
+
+statement error 22P02
+select '[1]'::jsonb #- '{x}'
+
+query
+select array_remove('{3.1,1.0,1.00,null}'::numeric[], 1), array_remove('{1,null}'::int[], null), array_remove('{NaN,1}'::float8[], 'NaN')
+----
+{3.1,NULL}|{1}|{1}
+
+statement error 2202E
+select array_cat('{{a,b}}'::text[], '[2:3]={a,b}'::text[])
+
+query
+select array_cat('{{a,b}}'::text[], '{c,d}'::text[]), array_cat('[2:3]={a,b}'::text[], '{c}'::text[])
+----
+{{a,b},{c,d}}|[2:4]={a,b,c}

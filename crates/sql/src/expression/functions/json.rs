@@ -21,6 +21,20 @@ pub(super) static TABLE: &[Definition] = functions! {
     to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
 
+/// A name of a field that is none: an array or a document.
+pub(in crate::expression) static NOT_A_NAME: Definition = Definition::new(
+    "json_not_a_name",
+    &[TEXT],
+    TEXT,
+    |_, _| {
+        Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            "key value must be scalar, not array, composite, or json",
+        ))
+    },
+    "",
+);
+
 /// The text of a moment as JSON has it.
 pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
     "json_moment",

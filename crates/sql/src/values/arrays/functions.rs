@@ -7,6 +7,7 @@ use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
+use std::cmp::Ordering;
 
 fn subscript_error(message: &str) -> SqlError {
     SqlError::new("2202E", message)
@@ -78,12 +79,11 @@ pub(crate) fn concatenated(left: Option<&str>, right: Option<&str>) -> Result<Va
     if right.bounds.is_empty() {
         return Ok(left.value());
     }
-    let lengths = |array: &Array| -> Vec<usize> { array.bounds.iter().map(|b| b.1).collect() };
-    let (a, b) = (lengths(&left), lengths(&right));
+    let (a, b) = (&left.bounds, &right.bounds);
     let bounds = match a.len() as i64 - b.len() as i64 {
         0 if a[1..] == b[1..] => {
             let mut bounds = left.bounds.clone();
-            bounds[0].1 += b[0];
+            bounds[0].1 += b[0].1;
             bounds
         }
         1 if a[1..] == b[..] => {
@@ -160,16 +160,13 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
             "removing elements from multidimensional arrays is not supported",
         ));
     }
-    if kind.has_keys() {
-        let sought = compared_as(value.to_value(), kind)?;
-        let mut keys = keys(&array.text(), kind)?.into_iter();
-        array
-            .elements
-            .retain(|_| keys.next() != Some(sought.clone()));
-    } else {
-        let sought = text_of(kind, value);
-        array.elements.retain(|element| *element != sought);
-    }
+    let sought = compared_as(value.to_value(), kind)?;
+    let mut keys = keys(&array.text(), kind)?.into_iter();
+    array.elements.retain(|_| match (keys.next(), &sought) {
+        (Some(key), Value::Null) => key != Value::Null,
+        (Some(key), sought) => compare(key.as_ref(), sought.as_ref()) != Some(Ordering::Equal),
+        (None, _) => true,
+    });
     // The first number stays.
     match array.bounds.first_mut() {
         Some(bounds) if !array.elements.is_empty() => bounds.1 = array.elements.len(),
