@@ -137,6 +137,8 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "as documented", "an hstore that cannot be read"
         if not ours.code and theirs.code == "42883" and re.search(r"operator does not exist: hstore [<>]=? hstore", theirs.message):
             return "as documented", "hstore is ordered by <"
+        if not ours.code and theirs.code == "0A000":
+            return "not supported there", theirs.message
         if (ours.code, theirs.code) == ("22023", "XX000") and "weight" in ours.message:
             return "as documented", "an unknown weight"
         if not is_exact and all(is_of_class(code, "", "22", "23") for code in (ours.code, theirs.code)):
@@ -287,7 +289,7 @@ def compare_all(pair, arguments, counts, causes):
             return
         kind, what = found or ("the same, an error" if answer.code else "the same", "")
         counts[kind] += 1
-        if kind in ("not supported", "a limit", "code", "as documented"):
+        if kind in ("not supported", "not supported there", "a limit", "code", "as documented"):
             causes[f"{kind}: {what[:70]}"] += 1
         if found and kind in DIFFERENT:
             # Of one error, a statement is enough.
