@@ -71,7 +71,7 @@ class PostgreSQL:
         directory.mkdir()
         if os.getuid() == 0:
             shutil.chown(directory, "postgres", "postgres")
-        self.run("initdb", "-D", str(directory / "data"), "-A", "trust", "-U", "tester", "--no-sync")
+        self.run("initdb", "-D", str(directory / "data"), "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
         settings = "synchronous_commit=on shared_buffers=1GB max_wal_size=8GB fsync=on max_connections=200"
         options = " ".join(f"-c {one}" for one in settings.split())
         port = str(unused_port())

@@ -6,7 +6,7 @@ group's content, or a plain value, in its place. A step is kept if the smaller s
 
 import re
 
-TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|::|->>|->|#>>|#>|<=|>=|<>|\|\||@>|\S")
+TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|::|->>|->|#>>|#>|<=|>=|<>|[<>=!~@#&|?*/^%+-]+|\S")
 PLAIN = [["null"], ["1"], ["true"], ["'a'"]]
 
 
@@ -68,7 +68,7 @@ def steps(parts):
             size = size // 2
 
 
-def shrink(text, is_like, tries=3000):
+def shrink(text, is_like, tries=1000):
     """The smallest statement found of which `is_like` is true."""
     best = tree(text)
     if not is_like(written(best)):

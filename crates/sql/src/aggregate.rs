@@ -305,6 +305,7 @@ impl Aggregate {
                 AggregateKind::Spread(_),
                 SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric,
             ) => SqlType::Numeric,
+            (AggregateKind::Texts, SqlType::Bytea) => SqlType::Bytea,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
             (AggregateKind::Pair(pair), SqlType::Float8) => pair.result(),
             (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),
@@ -528,15 +529,8 @@ impl Grouping {
                 bits << 1 | i128::from(!set.contains(place))
             })
         };
-        let arms = of.sets.iter().enumerate().map(|(at, set)| {
-            let sides = (Expr::Column(of.place), number(at as i128));
-            let is_it = Expr::Compare(Comparison::Equal, Box::new(sides));
-            (is_it, number(bits(set)))
-        });
-        Expr::Case(Box::new(Case {
-            arms: arms.collect(),
-            otherwise: number(0),
-        }))
+        let bits: Vec<i128> = of.sets.iter().map(bits).collect();
+        bits_from(of.place, 0, &bits)
     }
 
     /// The place of an aggregate, which may be a known one.
@@ -552,4 +546,22 @@ impl Grouping {
             spec,
         }
     }
+}
+
+/// The bits of the set whose number is in a column, of those from a number on: by halves, so that thousands of sets cost
+/// a group few comparisons.
+fn bits_from(place: usize, first: usize, bits: &[i128]) -> Expr {
+    let number = |value: i128| Expr::Literal(Value::Int(value));
+    let one = bits.first().copied().unwrap_or(0);
+    if bits.iter().all(|other| *other == one) {
+        return number(one);
+    }
+    let (left, right) = bits.split_at(bits.len() / 2);
+    let second = first + left.len();
+    let sides = (Expr::Column(place), number(second as i128));
+    let is_left = Expr::Compare(Comparison::Less, Box::new(sides));
+    Expr::Case(Box::new(Case {
+        arms: vec![(is_left, bits_from(place, first, left))],
+        otherwise: bits_from(place, second, right),
+    }))
 }

@@ -16,6 +16,7 @@ mod procedure;
 mod quantifiers;
 mod sequence_command;
 mod signal;
+mod symmetric;
 mod tables;
 mod type_command;
 mod words;
@@ -32,6 +33,7 @@ pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
+pub(crate) use symmetric::symmetric_bound;
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 
@@ -59,6 +61,7 @@ use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use symmetric::with_symmetric;
 use type_command::{is_type_command, parse_type_command};
 
 /// The longest text, in bytes.
@@ -294,7 +297,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
+    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
     let tokens = with_conflict_targets(text, with_limits(with_digits(with_quantifiers(tokens))));
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))

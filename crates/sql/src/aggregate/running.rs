@@ -211,14 +211,19 @@ impl Accumulator {
         let mut values = parts.iter().map(|part| part.value.as_ref());
         match of.kind {
             AggregateKind::Array if of.of.element().is_some() => {
-                if values.any(|value| value == ValueRef::Null) {
-                    return Err(SqlError::new("22004", "cannot accumulate null arrays"));
-                }
                 if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
                     return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
                 }
-                let values = parts.iter().map(|part| part.value.as_ref());
+                // The first that does not fit is refused.
                 let mismatch = "cannot accumulate arrays of different dimensionality";
+                if let Some(at) = values.position(|value| value == ValueRef::Null) {
+                    let before = parts.iter().take(at).map(|part| part.value.as_ref());
+                    if at > 1 {
+                        arrays::nested(before, mismatch)?;
+                    }
+                    return Err(SqlError::new("22004", "cannot accumulate null arrays"));
+                }
+                let values = parts.iter().map(|part| part.value.as_ref());
                 return arrays::nested(values, mismatch);
             }
             AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),
@@ -226,6 +231,18 @@ impl Accumulator {
                 return json_together(of, &parts);
             }
             _ => {}
+        }
+        if of.of == SqlType::Bytea {
+            let mut bytes = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                if let (Value::Bytes(separator), true) = (&part.separator, at > 0) {
+                    bytes.extend_from_slice(separator);
+                }
+                if let Value::Bytes(more) = &part.value {
+                    bytes.extend_from_slice(more);
+                }
+            }
+            return Ok(Value::Bytes(bytes));
         }
         let mut text = String::new();
         for (at, part) in parts.iter().enumerate() {
@@ -277,7 +294,11 @@ impl Accumulator {
             }
             _ => compare(value, self.value.as_ref()),
         };
-        let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
+        // Of numbers that are equal, and may be shown otherwise, the last one counts, as in PostgreSQL.
+        let is_last = matches!(of.of, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric);
+        let replaces = |wanted| {
+            order.is_none_or(|order: Ordering| order == wanted || is_last && order.is_eq())
+        };
         match of.kind {
             AggregateKind::Count
             | AggregateKind::Sum

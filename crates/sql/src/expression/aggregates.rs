@@ -4,7 +4,7 @@ use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::padded;
 use super::compile::Compiler;
-use super::functions::{JSON_MOMENT, in_session, unknown};
+use super::functions::{JSON_MOMENT, NOT_A_NAME, in_session, unknown};
 use super::order::sort_key;
 use super::ordered_sets::check_direct;
 use super::trees::parts_of_function;
@@ -196,8 +196,17 @@ impl Compiler<'_> {
                     FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
                 ],
             ) => {
-                let separator = self.text(between, "string_agg")?;
                 let argument = self.decided(argument)?;
+                let separator = match argument.kind() {
+                    SqlType::Bytea => {
+                        let between = self.compile(between)?;
+                        if !matches!(between.kind(), SqlType::Bytea | SqlType::Unknown) {
+                            return Err(unknown("string_agg", &[SqlType::Bytea, between.kind()]));
+                        }
+                        self.as_type(between, SqlType::Bytea)?.expr
+                    }
+                    _ => self.text(between, "string_agg")?,
+                };
                 let argument = match argument.kind() {
                     SqlType::Char => self.as_type(argument, SqlType::Text)?,
                     _ => argument,
@@ -232,7 +241,13 @@ impl Compiler<'_> {
                 let name = self.decided(name)?;
                 let text = TypeSpec::plain(SqlType::Text);
                 let is_time = matches!(name.kind(), SqlType::Timestamp | SqlType::Timestamptz);
+                let kind = name.kind();
+                let is_name =
+                    kind.element().is_none() && !matches!(kind, SqlType::Json | SqlType::Jsonb);
                 let mut name = self.coerce(name, text, Coercion::Explicit)?;
+                if !is_name {
+                    name = Expr::Call(Function(&NOT_A_NAME), vec![name]);
+                }
                 if is_time {
                     name = Expr::Call(Function(&JSON_MOMENT), vec![name]);
                 }

@@ -241,6 +241,7 @@ impl Compiler<'_> {
                 let spec = match kept.kind() {
                     // The type that `=` compares.
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
+                    SqlType::Cidr => TypeSpec::plain(SqlType::Inet),
                     SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
                     _ => kept.spec,
                 };

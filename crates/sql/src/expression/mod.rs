@@ -39,6 +39,7 @@ pub(crate) mod patterns;
 mod precedence;
 mod predicates;
 mod range_operators;
+mod regex_syntax;
 pub(crate) mod row_calls;
 mod scope;
 mod search_operators;

@@ -58,9 +58,14 @@ impl Compiler<'_> {
     pub(super) fn prefixed(
         &mut self,
         operator: UnaryOperator,
-        mut typed: Typed,
+        typed: Typed,
     ) -> Result<Typed, SqlError> {
+        let is_unknown = typed.kind() == SqlType::Unknown;
         match operator {
+            UnaryOperator::BitwiseNot | UnaryOperator::Minus if is_unknown => {
+                Err(ambiguous_prefix_operator(operator))
+            }
+            UnaryOperator::Plus if is_unknown => self.as_type(typed, SqlType::Float8),
             UnaryOperator::BitwiseNot if typed.kind().is_network() => {
                 self.call("inetnot", vec![typed])
             }
@@ -82,20 +87,13 @@ impl Compiler<'_> {
                 let query = self.as_type(typed, SqlType::Tsquery)?;
                 self.call("tsquery_not", vec![query])
             }
-            UnaryOperator::PGAbs => match typed.kind().is_number() {
+            UnaryOperator::PGAbs => match typed.kind().is_number() || is_unknown {
                 true => self.call("abs", vec![typed]),
                 false => Err(no_prefix_operator("@", typed.kind())),
             },
             UnaryOperator::PGSquareRoot => self.root("|/", "sqrt", typed),
             UnaryOperator::PGCubeRoot => self.root("||/", "cbrt", typed),
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if typed.kind() == SqlType::Unknown {
-                    let spec = TypeSpec::plain(SqlType::Float8);
-                    typed = Typed {
-                        expr: self.coerce(typed, spec, Coercion::Implicit)?,
-                        spec,
-                    };
-                }
                 if typed.kind() == SqlType::Interval && operator == UnaryOperator::Minus {
                     return self.negative_interval(typed);
                 }
@@ -314,11 +312,16 @@ impl Compiler<'_> {
             (Unknown, Unknown) => {
                 return Err(not_unique(operator));
             }
+            // Days are added to numbers, intervals and times.
+            (Unknown, Date) | (Date, Unknown) if operation != Arithmetic::Subtract => {
+                return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
+            // `jsonb` and `hstore` without a text.
+            (Unknown, SqlType::Text) if operation == Arithmetic::Subtract => {
+                return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
-            }
-            (Date, Unknown) if operation != Arithmetic::Subtract => {
-                right = self.as_type(right, Int4)?;
             }
             (known, Unknown) if known.is_number() || known == Date => {
                 right = self.as_type(right, known)?;
@@ -431,6 +434,15 @@ fn arithmetic_of(operator: &BinaryOperator) -> Option<Arithmetic> {
     })
 }
 
+/// That operators of several types take an untyped text.
+#[cold]
+fn ambiguous_prefix_operator(operator: UnaryOperator) -> SqlError {
+    let text = format!("operator is not unique: {operator} unknown");
+    SqlError::new("42725", text).hint(
+        "Could not choose a best candidate operator. You might need to add explicit type casts.",
+    )
+}
+
 #[cold]
 fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
     SqlError::new(
@@ -450,7 +462,14 @@ fn is_of_sets(operator: &BinaryOperator) -> bool {
 
 #[cold]
 fn not_unique(operator: &BinaryOperator) -> SqlError {
-    let text = format!("operator is not unique: unknown {operator} unknown");
+    ambiguous(operator, SqlType::Unknown, SqlType::Unknown)
+}
+
+/// That operators of several types take an untyped text.
+#[cold]
+fn ambiguous(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
+    let (left, right) = (left.name(), right.name());
+    let text = format!("operator is not unique: {left} {operator} {right}");
     let error = SqlError::new("42725", text);
     error.hint(
         "Could not choose a best candidate operator. You might need to add explicit type casts.",

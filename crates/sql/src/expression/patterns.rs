@@ -1,8 +1,9 @@
 //! Regular expressions: `~` and its kin, by the crate `regex`, which takes time in proportion to the text.
 //!
-//! Its language is that of PostgreSQL's "advanced" expressions without references back and conditions on what surrounds a
-//! match; a pattern with those is refused.
+//! Their language is that of PostgreSQL's "advanced" expressions ([`super::regex_syntax`]) without references back and
+//! conditions on what surrounds a match; a pattern with those is refused.
 
+use super::regex_syntax::translated;
 use crate::error::{SqlError, code};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
@@ -84,12 +85,12 @@ impl Patterns {
         if let Some((_, _, regex)) = found {
             return Ok(regex.clone());
         }
-        let regex = RegexBuilder::new(pattern)
-            .case_insensitive(options.ignores_case)
-            .multi_line(options.of_lines)
-            .ignore_whitespace(options.is_expanded)
+        let (written, with) = translated(pattern, options)?;
+        let regex = RegexBuilder::new(&written)
+            .case_insensitive(with.ignores_case)
+            .multi_line(with.of_lines)
             .size_limit(PATTERN_BYTES_MAX)
-            .dot_matches_new_line(!options.of_lines)
+            .dot_matches_new_line(!with.of_lines)
             .build()
             .map_err(|error| {
                 SqlError::new("2201B", format!("invalid regular expression: {error}"))

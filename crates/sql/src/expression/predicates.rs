@@ -6,14 +6,25 @@ use super::coercion::{by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
+use super::trees::row_of;
 use super::{Comparison, Expr, Function, Like, List, Typed};
 use crate::error::SqlError;
+use crate::parse::symmetric_bound;
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
 
 impl Compiler<'_> {
+    /// `IS [NOT] NULL`; of a row, that every value is null, or that none is.
     pub(super) fn is_null(&mut self, inner: &Tree, negated: bool) -> Result<Typed, SqlError> {
+        if let Some(parts) = row_of(inner) {
+            let mut tests = Vec::with_capacity(parts.len());
+            for part in parts {
+                let part = self.decided(part)?;
+                tests.push(boolean(Expr::IsNull(Box::new(part.expr)), negated).expr);
+            }
+            return Ok(boolean(Expr::And(tests), false));
+        }
         let inner = self.decided(inner)?;
         Ok(boolean(Expr::IsNull(Box::new(inner.expr)), negated))
     }
@@ -34,6 +45,18 @@ impl Compiler<'_> {
         right: &Tree,
         negated: bool,
     ) -> Result<Typed, SqlError> {
+        if let (Some(left), Some(right)) = (row_of(left), row_of(right)) {
+            check_widths(&left, &right)?;
+            let mut parts = Vec::with_capacity(left.len());
+            for (left, right) in left.into_iter().zip(right) {
+                parts.push(self.distinct(left, right, negated)?.expr);
+            }
+            let expr = match negated {
+                true => Expr::And(parts),
+                false => Expr::Or(parts),
+            };
+            return Ok(boolean(expr, false));
+        }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         let sides = self.comparable(left, right, "=")?;
         Ok(boolean(Expr::Distinct(Box::new(sides), negated), false))
@@ -46,9 +69,16 @@ impl Compiler<'_> {
         low: &Tree,
         high: &Tree,
     ) -> Result<Typed, SqlError> {
-        let low = self.compare_trees(tree, Comparison::GreaterOrEqual, low)?;
-        let high = self.compare_trees(tree, Comparison::LessOrEqual, high)?;
-        Ok(boolean(Expr::And(vec![low.expr, high.expr]), negated))
+        let within = |compiler: &mut Self, low: &Tree, high: &Tree| {
+            let low = compiler.compare_trees(tree, Comparison::GreaterOrEqual, low)?;
+            let high = compiler.compare_trees(tree, Comparison::LessOrEqual, high)?;
+            Ok::<_, SqlError>(Expr::And(vec![low.expr, high.expr]))
+        };
+        let Some(low) = symmetric_bound(low) else {
+            return Ok(boolean(within(self, low, high)?, negated));
+        };
+        let either = vec![within(self, low, high)?, within(self, high, low)?];
+        Ok(boolean(Expr::Or(either), negated))
     }
 
     pub(super) fn in_list(
@@ -77,8 +107,8 @@ impl Compiler<'_> {
         list: &[Tree],
         negated: bool,
     ) -> Result<Typed, SqlError> {
-        if let Tree::Tuple(values) = tree {
-            return self.one_of_rows(values, list, negated);
+        if let Some(values) = row_of(tree) {
+            return self.one_of_rows(&values, list, negated);
         }
         let value = self.compile(tree)?;
         let mut sought: Option<Expr> = None;
@@ -105,18 +135,21 @@ impl Compiler<'_> {
     /// Compiles the test that a row of values equals one of a list.
     fn one_of_rows(
         &mut self,
-        values: &[Tree],
+        values: &[&Tree],
         list: &[Tree],
         negated: bool,
     ) -> Result<Typed, SqlError> {
         let mut rows = Vec::with_capacity(list.len());
         for item in list {
-            let Tree::Tuple(others) = item else {
+            let Some(others) = row_of(item) else {
                 return Err(SqlError::syntax(
                     "a row is compared with rows of as many values only",
                 ));
             };
-            rows.push(self.compare_tuples(values, Comparison::Equal, others)?.expr);
+            rows.push(
+                self.compare_tuples(values, Comparison::Equal, &others)?
+                    .expr,
+            );
         }
         Ok(boolean(Expr::Or(rows), negated))
     }
@@ -219,8 +252,8 @@ impl Compiler<'_> {
         comparison: Comparison,
         right: &Tree,
     ) -> Result<Typed, SqlError> {
-        if let (Tree::Tuple(left), Tree::Tuple(right)) = (left, right) {
-            return self.compare_tuples(left, comparison, right);
+        if let (Some(left), Some(right)) = (row_of(left), row_of(right)) {
+            return self.compare_tuples(&left, comparison, &right);
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         let sides = self.comparable(left, right, comparison.symbol())?;
@@ -234,15 +267,11 @@ impl Compiler<'_> {
 
     pub(super) fn compare_tuples(
         &mut self,
-        left: &[Tree],
+        left: &[&Tree],
         comparison: Comparison,
-        right: &[Tree],
+        right: &[&Tree],
     ) -> Result<Typed, SqlError> {
-        if left.len() != right.len() {
-            return Err(SqlError::syntax(
-                "unequal number of entries in row expressions",
-            ));
-        }
+        check_widths(left, right)?;
         if let Comparison::Equal | Comparison::Unequal = comparison {
             let mut parts = Vec::with_capacity(left.len());
             for (left, right) in left.iter().zip(right) {
@@ -358,6 +387,15 @@ impl Compiler<'_> {
             self.coerce(left, to_a, Coercion::Implicit)?,
             self.coerce(right, to_b, Coercion::Implicit)?,
         ))
+    }
+}
+
+fn check_widths(left: &[&Tree], right: &[&Tree]) -> Result<(), SqlError> {
+    match left.len() == right.len() {
+        true => Ok(()),
+        false => Err(SqlError::syntax(
+            "unequal number of entries in row expressions",
+        )),
     }
 }
 

@@ -8,6 +8,7 @@ use super::coercion;
 use super::compile::Compiler;
 use super::functions::{ELEMENT_AT, MADE, ORDINALS, SLICE};
 use super::predicates::boolean;
+use super::trees::row_of;
 use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::expression::{Compared, OuterColumn, Question, Subquery};
@@ -245,10 +246,7 @@ impl Compiler<'_> {
         query: &Query,
         is_all: bool,
     ) -> Result<Expr, SqlError> {
-        let trees = match tree {
-            Tree::Tuple(trees) => trees.as_slice(),
-            one => std::slice::from_ref(one),
-        };
+        let trees = row_of(tree).unwrap_or_else(|| vec![tree]);
         let mut values = Vec::with_capacity(trees.len());
         for tree in trees {
             values.push(self.compile(tree)?);

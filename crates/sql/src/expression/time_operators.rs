@@ -2,6 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::compile::Compiler;
+use super::trees::row_of;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -56,10 +57,10 @@ impl Compiler<'_> {
             (time, Add, Interval) => (format!("{}_pl_interval", prefix(time)?), false),
             (time, Subtract, Interval) => (format!("{}_mi_interval", prefix(time)?), false),
             (Interval, Add, time) => (format!("{}_pl_interval", prefix(time)?), true),
-            (time, Add, Unknown) if is_moment(time) => {
+            (time, Add, Unknown) if is_moment(time) || time == Time => {
                 (format!("{}_pl_interval", prefix(time)?), false)
             }
-            (Unknown, Add, time) if is_moment(time) => {
+            (Unknown, Add, time) if is_moment(time) || time == Time => {
                 (format!("{}_pl_interval", prefix(time)?), true)
             }
             (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
@@ -91,18 +92,23 @@ impl Compiler<'_> {
     /// `42601` if a side is no pair, `42883` for types that have no order of time.
     pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let mut parts = Vec::with_capacity(4);
+        let mut has_interval = false;
         for (side, tree) in [("left", left), ("right", right)] {
-            let Tree::Tuple(ends) = tree else {
-                return Err(wrong_pair(side));
-            };
-            let [begin, end] = ends.as_slice() else {
+            let ends = row_of(tree).unwrap_or_default();
+            let &[begin, end] = ends.as_slice() else {
                 return Err(wrong_pair(side));
             };
             let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);
             if end.kind() == SqlType::Interval {
+                has_interval = true;
                 end = self.combined(begin.clone(), &BinaryOperator::Plus, end)?;
             }
             parts.extend([begin, end]);
+        }
+        let has = |kind| parts.iter().any(|part: &Typed| part.kind() == kind);
+        if has_interval && has(SqlType::Unknown) {
+            let text = "function overlaps is not unique: an end may be a time or an interval";
+            return Err(SqlError::new("42725", text));
         }
         self.call("overlaps", parts)
     }

@@ -111,6 +111,30 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
     }
 }
 
+/// The values of a row, `(a, b)` or `ROW(a, …)`; none of any other expression.
+pub(super) fn row_of(tree: &Tree) -> Option<Vec<&Tree>> {
+    match tree {
+        Tree::Tuple(parts) => Some(parts.iter().collect()),
+        Tree::Nested(inner) => row_of(inner),
+        Tree::Function(function) => {
+            let name = match function.name.0.as_slice() {
+                [name] => name.as_ident()?,
+                _ => return None,
+            };
+            let is_row = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("row");
+            let FunctionArguments::List(list) = &function.args else {
+                return None;
+            };
+            let parts = list.args.iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(part)) => Some(part),
+                _ => None,
+            });
+            parts.collect::<Option<Vec<&Tree>>>().filter(|_| is_row)
+        }
+        _ => None,
+    }
+}
+
 /// The arguments of a function, its order and its filter, and the expressions of its window.
 pub(super) fn parts_of_function(function: &ast::Function) -> Vec<&Tree> {
     let mut parts = Vec::new();

@@ -195,6 +195,11 @@ impl<'a> Compiler<'a> {
             (W::RowNumber | W::Rank | W::DenseRank, 0, None) => {
                 (Vec::new(), TypeSpec::plain(SqlType::Int8))
             }
+            // With arguments they are aggregates of an ordered set.
+            (W::Rank | W::DenseRank | W::PercentRank | W::CumulativeDistribution, 1.., _) => {
+                let text = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+                return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+            }
             (W::PercentRank | W::CumulativeDistribution, 0, None) => {
                 (Vec::new(), TypeSpec::plain(SqlType::Float8))
             }

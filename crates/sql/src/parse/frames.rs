@@ -104,8 +104,10 @@ pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan
         return tokens;
     }
     let mut written = Vec::with_capacity(tokens.len() + 2);
-    // True behind a word at which a bound begins.
+    // True behind a word at which a bound begins: a frame's first, its `BETWEEN`, and the `AND` behind its first bound.
     let mut begins = false;
+    let (mut is_frame, mut is_between) = (false, false);
+    let mut before: Option<&TokenWithSpan> = None;
     let mut closes = None;
     for (at, token) in tokens.iter().enumerate() {
         if closes == Some(at) {
@@ -133,7 +135,16 @@ pub(super) fn with_cast_offsets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan
             }
         }
         if !is_space {
-            begins = is_one_of(token, &["range", "rows", "groups", "between", "and"]);
+            let is_bound = before.is_some_and(|word| ends(word) || is_word(word, "row"));
+            let is_and = is_between && is_bound && is_word(token, "and");
+            is_between = match is_frame {
+                true => is_word(token, "between"),
+                false => is_between && !is_and,
+            };
+            let is_first_bound = is_frame && is_between;
+            is_frame = is_one_of(token, &["range", "rows", "groups"]);
+            begins = is_frame || is_first_bound || is_and;
+            before = Some(token);
         }
         written.push(token.clone());
     }

@@ -34,6 +34,11 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
                 Some(kind.internal_name().to_string())
             }
             (Err(_), DataType::Custom(name, _)) => parts_of(name).ok()?.pop(),
+            // An array of a user's type.
+            (Err(_), DataType::Array(ast::ArrayElemTypeDef::SquareBracket(of, _))) => match &**of {
+                DataType::Custom(name, _) => parts_of(name).ok()?.pop(),
+                _ => None,
+            },
             (Err(_), _) => None,
         }
     };
@@ -77,6 +82,10 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
             }
         }
         Tree::Tuple(_) => kept("row"),
+        Tree::BinaryOp {
+            op: ast::BinaryOperator::Overlaps,
+            ..
+        } => kept("overlaps"),
         Tree::Exists { negated: false, .. } => kept("exists"),
         Tree::Subquery(query) => name_of_query(query),
         _ => None,

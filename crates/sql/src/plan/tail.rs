@@ -216,7 +216,14 @@ pub(crate) fn distinct_on(
             None => distinguishable(compiler.decided(tree)?)?,
         });
     }
-    let mut first = sort.iter().take(expressions.len());
+    // The order has no constants, and each key once.
+    let mut ordering: Vec<&Expr> = Vec::with_capacity(expressions.len());
+    for expression in &expressions {
+        if !expression.is_constant() && !ordering.contains(&expression) {
+            ordering.push(expression);
+        }
+    }
+    let mut first = sort.iter().take(ordering.len());
     if !first.all(|key| expressions.contains(&key.expression)) {
         return Err(SqlError::new(
             code::INVALID_COLUMN_REFERENCE,

@@ -12,7 +12,7 @@ mod reading;
 
 pub(crate) use functions::{
     appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
-    positions, prepended, removed, slice, split, subscripts,
+    positions, prepended, removed, slice, split, subscripts, subscripts_back,
 };
 pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;

@@ -11,9 +11,12 @@ pub(crate) fn is_infinite(value: ValueRef<'_>) -> bool {
     )
 }
 
-/// A moment that was computed or read: not the last or the first number, which mean infinities.
+/// The first moment: the beginning of 24 November 4714 BC, as in PostgreSQL.
+const FIRST_MICROS: i64 = -210_866_803_200_000_000;
+
+/// A moment that was computed or read: not the last number, which means infinity, and none before the first moment.
 pub(crate) fn finite(micros: i64) -> Option<i64> {
-    (micros != i64::MAX && micros != i64::MIN).then_some(micros)
+    (FIRST_MICROS..i64::MAX).contains(&micros).then_some(micros)
 }
 
 /// The infinite moment for an infinite day or moment.

@@ -8,6 +8,7 @@ use super::hstore::Hstore;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
+use crate::values::infinity::is_infinite;
 use sardonyx::schema::{Value, ValueRef};
 
 /// Checks that a text is JSON.
@@ -138,8 +139,9 @@ pub(crate) fn push_value(
         }
         (ValueRef::Timestamp(_), kind) => {
             let mut text = text().replacen(' ', "T", 1);
-            if kind == SqlType::Timestamptz {
-                text += ":00";
+            if kind == SqlType::Timestamptz && !is_infinite(value) {
+                let era = text.len() - if text.ends_with(" BC") { 3 } else { 0 };
+                text.insert_str(era, ":00");
             }
             push_text(&text, out);
         }

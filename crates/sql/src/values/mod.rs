@@ -20,6 +20,7 @@ pub(crate) mod networks;
 pub(crate) mod order_keys;
 pub(crate) mod ranges;
 pub(crate) mod search;
+pub(crate) mod time_units;
 pub(crate) mod trigrams;
 pub(crate) mod unaccent;
 pub(crate) mod zones;

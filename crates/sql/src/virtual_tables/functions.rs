@@ -229,8 +229,8 @@ fn aggregates() -> impl Iterator<Item = Described> {
                 vec![(vec![Kind::Any, Kind::Any], Kind::Of(json_of(name)))]
             }
             AggregateKind::Texts => {
-                let text = Kind::Of(Text);
-                vec![(vec![text, text], text)]
+                let of = |kind| (vec![Kind::Of(kind); 2], Kind::Of(kind));
+                vec![of(Text), of(SqlType::Bytea)]
             }
             AggregateKind::Pair(pair) => {
                 let float = Kind::Of(SqlType::Float8);

@@ -247,7 +247,11 @@ fn strict_functions_are_null_of_a_null_and_others_take_one() {
                 Ok(_) => {}
                 Err(error) => {
                     let are_flags = function.name.ends_with("range") && at == 2;
-                    assert!(is_name && at == 0 || are_flags, "{signature}: {error:?}");
+                    let is_start = function.name == "array_position" && at == 2;
+                    assert!(
+                        is_name && at == 0 || are_flags || is_start,
+                        "{signature}: {error:?}"
+                    );
                 }
             }
         }

@@ -262,6 +262,7 @@ scripts! {
     grouping_sets: "grouping_sets.sql",
     frames: "frames.sql",
     ties: "ties.sql",
+    random_selects: "random_selects.sql",
     expansions: "expansions.sql",
     formats: "formats.sql",
     infinities: "infinities.sql",

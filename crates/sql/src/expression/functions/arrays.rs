@@ -10,7 +10,7 @@ use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
-use sardonyx::schema::Value;
+use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::collections::HashSet;
 
@@ -26,6 +26,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_lower(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), false)), "first subscript of a dimension";
     array_ndims(ARRAY) -> INT4, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(count, _)| Value::Int(count as i128))), "number of dimensions";
     array_position(ARRAY, ELEMENT) -> INT4, position, "subscript of the first element that is the value", on_null;
+    array_position(ARRAY, ELEMENT, INT4) -> INT4, position_from, "the same, from a subscript on", on_null;
     array_positions(ARRAY, ELEMENT) -> INTS, positions, "subscripts of the elements that are the value", on_null;
     array_prepend(ELEMENT, ARRAY) -> ARRAY, |a, _| arrays::prepended(a.given_text(0), a.value(1), a.kind(2)), "with an element before the first", on_null;
     array_remove(ARRAY, ELEMENT) -> ARRAY, removed, "without the elements that are the value", on_null;
@@ -34,6 +35,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_upper(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), true)), "last subscript of a dimension";
     cardinality(ARRAY) -> INT4, |a, _| int(arrays::elements(a.text(0)).len()), "number of elements";
     generate_subscripts(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::subscripts(a.text(0), a.int(1))), "rows of the subscripts of a dimension", rows;
+    generate_subscripts(ARRAY, INT4, BOOL) -> INT4, |a, _| Ok(match a.value(2) { ValueRef::Bool(true) => arrays::subscripts_back(a.text(0), a.int(1)), _ => arrays::subscripts(a.text(0), a.int(1)) }), "rows of the subscripts of a dimension; with `true` from the last to the first", rows;
     generate_series(INT4, INT4) -> INT4, series, "rows of the numbers from one to another", rows;
     generate_series(INT4, INT4, INT4) -> INT4, series, "rows of the numbers from one to another by steps", rows;
     generate_series(INT8, INT8) -> INT8, series, "rows of the numbers from one to another", rows;
@@ -95,8 +97,17 @@ fn removed(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
 fn position(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
     let array = a.given_text(0);
     array.map_or(Ok(Value::Null), |array| {
-        arrays::position(array, a.value(1), a.kind(2))
+        arrays::position(array, a.value(1), a.kind(2), i64::MIN)
     })
+}
+
+/// The same from a subscript on.
+fn position_from(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    match (a.given_text(0), a.given_int(3)) {
+        (None, _) => Ok(Value::Null),
+        (Some(_), None) => Err(SqlError::new("22004", "initial position must not be null")),
+        (Some(array), Some(from)) => arrays::position(array, a.value(1), a.kind(2), from),
+    }
 }
 
 fn positions(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {

@@ -6,9 +6,11 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::path::{is_of_catalogue, name_in, unknown_schema, written};
 use crate::schemas::has_schema;
+use crate::text::text_of;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserType, UserTypes};
-use sardonyx::schema::Value;
+use crate::values::arithmetic::decimal_of;
+use sardonyx::schema::{Value, ValueRef};
 
 pub(super) static TABLE: &[Definition] = functions! {
     col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
@@ -52,7 +54,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_relation_is_publishable(REGCLASS) -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
     pg_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
-    pg_size_pretty(INT8) -> TEXT, |a, _| size_pretty(a.int(0)), "number of bytes with a unit";
+    pg_size_pretty(INT8) -> TEXT, |a, _| size_pretty(a.int(0).into(), 0), "number of bytes with a unit";
+    pg_size_pretty(NUMERIC) -> TEXT, |a, _| { let (units, scale) = decimal_of(a.value(0)).unwrap_or_default(); size_pretty(units, scale) }, "number of bytes with a unit";
     pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_table_is_visible(OID) -> BOOL, is_visible, "true of tables that are found without a schema; null if there is none of the number", stable;
     pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
@@ -225,17 +228,24 @@ fn type_name(oid: u32, modifier: i32, with: &Environment<'_>) -> Result<String, 
     Ok(kind.map_or("???".into(), |kind| TypeSpec::new(kind, modifier).to_sql()))
 }
 
-fn size_pretty(mut size: i64) -> Answer {
-    let mut units = ["bytes", "kB", "MB", "GB"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    for next in units {
-        if size.unsigned_abs() < 10 * 1024 {
-            break;
-        }
-        size /= 1024;
-        unit = next;
+/// A number of bytes, in units of `10^-scale`, with the unit from which on it is not long. Bytes alone have a fraction.
+fn size_pretty(units: i128, scale: u8) -> Answer {
+    let one = 10_i128.pow(u32::from(scale));
+    if units.unsigned_abs() < 10 * 1024 * one.unsigned_abs() {
+        let shown = text_of(SqlType::Numeric, ValueRef::Decimal(units, scale));
+        return text(format!("{} bytes", shown.unwrap_or_default()));
     }
-    text(format!("{size} {unit}"))
+    // Twice the number of each unit, for rounding.
+    let mut doubled = units / one / 512;
+    let mut names = ["kB", "MB", "GB", "TB", "PB"].into_iter().peekable();
+    while let Some(name) = names.next() {
+        if names.peek().is_none() || doubled.unsigned_abs() < 20 * 1024 - 1 {
+            let rounded = (doubled + if doubled < 0 { -1 } else { 1 }) / 2;
+            return text(format!("{rounded} {name}"));
+        }
+        doubled /= 1024;
+    }
+    text("")
 }
 
 fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

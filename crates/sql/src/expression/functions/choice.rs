@@ -196,6 +196,19 @@ fn called(
             }
             return with_element(compiler, function, arguments).ok_or_else(wrong)?;
         }
+        [Kind::Array, Kind::Element, Kind::Of(to)] => {
+            let Some(last) = arguments.pop() else {
+                return Err(wrong());
+            };
+            let last = as_argument(compiler, function, last, *to).map_err(unlike)?;
+            let made = with_element(compiler, function, arguments).ok_or_else(wrong)?;
+            return made.map(|mut typed| {
+                if let Expr::Call(_, parts) = &mut typed.expr {
+                    parts.push(last);
+                }
+                typed
+            });
+        }
         [Kind::Array, Kind::Array] => {
             return of_two_arrays(compiler, function, arguments).ok_or_else(wrong)?;
         }
@@ -223,18 +236,20 @@ fn called(
                 parts.extend([element_number(typed.kind()), padded(typed)]);
             }
             Kind::Enum | Kind::Enums => {
-                let kind = *one_of.ok_or_else(|| {
-                    SqlError::new(
-                        code::DATATYPE_MISMATCH,
-                        "could not determine polymorphic type because input has type unknown",
-                    )
-                })?;
+                let kind = *one_of.ok_or_else(wrong)?;
                 let spec = TypeSpec::plain(kind);
                 let part = compiler.coerce(typed, spec, Coercion::Implicit);
                 parts.extend([element_number(kind), part.map_err(|_| wrong())?]);
             }
             Kind::Range => {
-                let kind = range.ok_or_else(|| not_unique(of.name, &kinds))?;
+                // Functions of one range are of multiranges, too.
+                let kind = range.ok_or_else(|| match kinds.len() {
+                    1 => not_unique(of.name, &kinds),
+                    _ => SqlError::new(
+                        code::DATATYPE_MISMATCH,
+                        "could not determine polymorphic type because input has type unknown",
+                    ),
+                })?;
                 let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
                 parts.extend([element_number(kind), part.map_err(unlike)?]);
             }
@@ -247,6 +262,10 @@ fn called(
                 }
                 let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
                 parts.push(part?);
+            }
+            // That of a document, too.
+            Kind::Array if typed.kind() == SqlType::Unknown && of.name == "unnest" => {
+                return Err(not_unique(of.name, &kinds));
             }
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
                 return Err(SqlError::new(

@@ -24,6 +24,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     encode(BYTEA, TEXT) -> TEXT, |a, _| encode(bytes(a), a.text(1)), "bytes written as base64, escape or hex";
     md5(BYTEA) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the bytes, in hexadecimal digits";
     md5(TEXT) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the text, in hexadecimal digits";
+    overlay(BYTEA, BYTEA, INT4) -> BYTEA, |a, _| overlay_bytes(a, None), "with the second bytes in the place of as many, from a place on";
+    overlay(BYTEA, BYTEA, INT4, INT4) -> BYTEA, |a, _| overlay_bytes(a, Some(a.int(3))), "with the second bytes in the place of so many";
     overlay(TEXT, TEXT, INT4) -> TEXT, |a, _| overlay(a, None), "with the second text in the place of as many characters, from a place on: `OVERLAY(text PLACING text FROM place)`";
     overlay(TEXT, TEXT, INT4, INT4) -> TEXT, |a, _| overlay(a, Some(a.int(3))), "with the second text in the place of so many characters: `OVERLAY(text PLACING text FROM place FOR count)`";
     quote_literal(TEXT) -> TEXT, |a, _| text(quoted(a.text(0))), "as a literal of SQL";
@@ -173,6 +175,30 @@ fn translated(a: Arguments<'_>) -> String {
     }
     let one = |character| instead.get(&character).map_or(Some(character), |to| *to);
     a.text(0).chars().filter_map(one).collect()
+}
+
+fn overlay_bytes(a: Arguments<'_>, count: Option<i64>) -> Answer {
+    let bytes = |at| match a.value(at) {
+        ValueRef::Bytes(bytes) => bytes,
+        _ => &[][..],
+    };
+    let (of, by, from) = (bytes(0), bytes(1), a.int(2));
+    if from <= 0 {
+        return Err(SqlError::new(
+            "22011",
+            "negative substring length not allowed",
+        ));
+    }
+    let end = from.saturating_add(count.unwrap_or(by.len() as i64));
+    let before = of.get(..place(from)).unwrap_or(of);
+    let behind = of.get(place(end)..).unwrap_or_default();
+    check_length(
+        before
+            .len()
+            .saturating_add(by.len())
+            .saturating_add(behind.len()),
+    )?;
+    Ok(Value::Bytes([before, by, behind].concat()))
 }
 
 fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {

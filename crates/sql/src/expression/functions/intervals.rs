@@ -8,6 +8,7 @@ use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, float_of, shift, shift_in};
 use crate::values::infinity::{infinite_moment, is_infinite};
 use crate::values::intervals::{Interval, out_of_range};
+use crate::values::time_units::{self, Unit, not_cut_to, not_of};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
@@ -188,44 +189,29 @@ fn made(a: Arguments<'_>) -> Answer {
     made.map(Interval::value)
 }
 
-fn unit(part: &str) -> String {
-    part.trim_matches('"').to_ascii_lowercase()
-}
-
-#[cold]
-fn no_unit(part: &str) -> SqlError {
-    match [
-        "dow", "isodow", "doy", "week", "isoyear", "julian", "timezone",
-    ]
-    .contains(&part)
-    {
-        true => SqlError::unsupported(format!("unit \"{part}\" not supported for type interval")),
-        false => SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("unit \"{part}\" not recognized for type interval"),
-        ),
-    }
-}
-
 fn extract(a: Arguments<'_>) -> Answer {
     let interval = of(a, 1);
     let (months, micros) = (i64::from(interval.months), interval.micros);
     let (years, seconds) = (months / 12, micros % 60_000_000);
     let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
-    let part = unit(a.text(0));
-    match &*part {
-        "millennium" | "millennia" => whole(years / 1000),
-        "century" | "centuries" => whole(years / 100),
-        "decade" | "decades" => whole(years / 10),
-        "year" | "years" => whole(years),
+    let part = a.text(0);
+    let refused = || Err(not_of(part, "interval"));
+    let Unit::Known(unit) = time_units::part(part) else {
+        return refused();
+    };
+    match unit {
+        "millennium" => whole(years / 1000),
+        "century" => whole(years / 100),
+        "decade" => whole(years / 10),
+        "year" => whole(years),
         "quarter" => whole(months % 12 / 3 + 1),
-        "month" | "months" => whole(months % 12),
-        "day" | "days" => whole(interval.days.into()),
-        "hour" | "hours" => whole(micros / 3_600_000_000),
-        "minute" | "minutes" => whole(micros / 60_000_000 % 60),
-        "second" | "seconds" => Ok(Value::Decimal(seconds.into(), 6)),
-        "millisecond" | "milliseconds" => Ok(Value::Decimal(seconds.into(), 3)),
-        "microsecond" | "microseconds" => whole(seconds),
+        "month" => whole(months % 12),
+        "day" => whole(interval.days.into()),
+        "hour" => whole(micros / 3_600_000_000),
+        "minute" => whole(micros / 60_000_000 % 60),
+        "second" => Ok(Value::Decimal(seconds.into(), 6)),
+        "millisecond" => Ok(Value::Decimal(seconds.into(), 3)),
+        "microsecond" => whole(seconds),
         // A year has 365.25 days.
         "epoch" => {
             let days = i128::from(years) * 36_525 + i128::from(months % 12) * 3000;
@@ -233,7 +219,7 @@ fn extract(a: Arguments<'_>) -> Answer {
             let whole = days * i128::from(DAY / 100);
             Ok(Value::Decimal(whole + i128::from(micros), 6))
         }
-        part => Err(no_unit(part)),
+        _ => refused(),
     }
 }
 
@@ -245,21 +231,24 @@ fn truncated(part: &str, interval: Interval) -> Answer {
     } = interval;
     let of_months = |unit: i32| (months / unit * unit, 0, 0);
     let of_micros = |unit: i64| (months, days, micros / unit * unit);
-    let part = unit(part);
-    let (months, days, micros) = match &*part {
-        "millennium" | "millennia" => of_months(12_000),
-        "century" | "centuries" => of_months(1200),
-        "decade" | "decades" => of_months(120),
-        "year" | "years" => of_months(12),
+    let refused = || Err(not_cut_to(part, "interval"));
+    let Unit::Known(unit) = time_units::length(part) else {
+        return refused();
+    };
+    let (months, days, micros) = match unit {
+        "millennium" => of_months(12_000),
+        "century" => of_months(1200),
+        "decade" => of_months(120),
+        "year" => of_months(12),
         "quarter" => of_months(3),
-        "month" | "months" => of_months(1),
-        "day" | "days" => (months, days, 0),
-        "hour" | "hours" => of_micros(3_600_000_000),
-        "minute" | "minutes" => of_micros(60_000_000),
-        "second" | "seconds" => of_micros(1_000_000),
-        "millisecond" | "milliseconds" => of_micros(1000),
-        "microsecond" | "microseconds" => of_micros(1),
-        part => return Err(no_unit(part)),
+        "month" => of_months(1),
+        "day" => (months, days, 0),
+        "hour" => of_micros(3_600_000_000),
+        "minute" => of_micros(60_000_000),
+        "second" => of_micros(1_000_000),
+        "millisecond" => of_micros(1000),
+        "microsecond" => of_micros(1),
+        _ => return refused(),
     };
     Ok(Interval {
         months,

@@ -8,6 +8,7 @@ use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
     array_to_json(ARRAY) -> JSON, |a, _| to_json(a), "array as JSON", typed;
+    array_to_json(ARRAY, BOOL) -> JSON, |a, _| Ok(match (to_json(a)?, a.is_true(2)) { (Value::Text(json), true) => Value::Text(in_lines(&json)), (json, _) => json }), "array as JSON; with `true` an element a line", typed;
     json_build_array() -> JSON, |_, _| text("[]"), "array of the arguments";
     json_build_array(ANY) -> JSON, |a, _| array(a), "array of the arguments", variadic, on_null;
     json_build_object() -> JSON, |_, _| text("{}"), "object of names and values in turn";
@@ -19,6 +20,20 @@ pub(super) static TABLE: &[Definition] = functions! {
     to_json(ELEMENT) -> JSON, |a, _| to_json(a), "value as JSON";
     to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
+
+/// A name of a field that is none: an array or a document.
+pub(in crate::expression) static NOT_A_NAME: Definition = Definition::new(
+    "json_not_a_name",
+    &[TEXT],
+    TEXT,
+    |_, _| {
+        Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            "key value must be scalar, not array, composite, or json",
+        ))
+    },
+    "",
+);
 
 /// The text of a moment in JSON.
 pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
@@ -45,6 +60,24 @@ fn to_json(a: Arguments<'_>) -> Answer {
     let mut out = String::new();
     push_value(a.kind(0), a.value(1), &mut out)?;
     text(out)
+}
+
+/// An array of JSON with a line for each element.
+fn in_lines(json: &str) -> String {
+    let (mut out, mut depth, mut is_quoted, mut is_escaped) = (String::new(), 0, false, false);
+    for letter in json.chars() {
+        out.push(letter);
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '[' | '{' if !is_quoted => depth += 1,
+            ']' | '}' if !is_quoted => depth -= 1,
+            ',' if !is_quoted && depth == 1 => out.push_str("\n "),
+            _ => {}
+        }
+    }
+    out
 }
 
 fn array(a: Arguments<'_>) -> Answer {

@@ -289,6 +289,10 @@ fn without_path(a: Arguments<'_>) -> Answer {
     if !matches!(json, Json::Array(_) | Json::Object(_)) {
         return Err(wrong("cannot delete path in scalar"));
     }
+    // Of what has no parts no path is read.
+    if matches!(&json, Json::Array(items) if items.is_empty()) {
+        return json.value();
+    }
     let path = steps(a, 1)?;
     if let Some((last, before)) = path.split_last() {
         match holder(&mut json, before)? {

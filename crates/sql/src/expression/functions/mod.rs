@@ -41,7 +41,7 @@ pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
 pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
-pub(super) use json::JSON_MOMENT;
+pub(super) use json::{JSON_MOMENT, NOT_A_NAME};
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(super) use searches::VECTOR_KEY;

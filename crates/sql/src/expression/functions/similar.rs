@@ -42,11 +42,8 @@ fn converted(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
             '"' if is_escaped && !is_in_class => {
                 match quotes {
                     // The text before the part matches as little as it can.
-                    0 => {
-                        out.replace_range(..4, "^(?U:");
-                        out.push_str(")(");
-                    }
-                    1 => out.push_str(")(?:"),
+                    0 => out.push_str("){1,1}?("),
+                    1 => out.push_str("){1,1}(?:"),
                     _ => {
                         return Err(SqlError::new(
                             "2200C",

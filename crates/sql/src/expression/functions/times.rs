@@ -4,9 +4,11 @@ use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::text::datetime::read_at;
-use crate::values::arithmetic::{DAY, float_of};
-use crate::values::infinity::is_infinite;
+use crate::types::SqlType;
+use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of};
+use crate::values::infinity::{finite, is_infinite};
 use crate::values::intervals::Interval;
+use crate::values::time_units::{self, Unit, not_cut_to, not_of};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
@@ -74,6 +76,9 @@ fn current_date(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     Ok(Value::Date(i32::try_from(days).unwrap_or(i32::MAX)))
 }
 
+/// 24 November 4714 BC, the first day.
+const FIRST_DAY: i32 = -2_440_588;
+
 fn make_date(year: i64, month: i64, day: i64) -> Answer {
     days_from(year, month, day).map(Value::Date)
 }
@@ -89,6 +94,7 @@ fn days_from(year: i64, month: i64, day: i64) -> Result<i32, SqlError> {
         _ => None,
     };
     let days = days.and_then(|days| i32::try_from(days).ok());
+    let days = days.filter(|days| *days >= FIRST_DAY);
     days.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
 }
 
@@ -210,22 +216,30 @@ fn to_timestamp(seconds: f64) -> Answer {
         }));
     }
     let micros = seconds * 1e6;
-    match micros.abs() < 9e18 {
-        true => Ok(Value::Timestamp(micros.round() as i64)),
-        false => Err(SqlError::new(
-            code::DATETIME_OVERFLOW,
-            "timestamp out of range",
-        )),
-    }
+    let moment = (micros.abs() < 9e18).then(|| micros.round() as i64);
+    let moment = moment.and_then(finite).map(Value::Timestamp);
+    moment.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
 fn date_part(a: Arguments<'_>) -> Answer {
-    if is_infinite(a.value(1))
-        && let Some(infinite) = extract_infinite(a.text(0), a.value(1))
-    {
-        return Ok(Value::Float(infinite));
+    // A day is taken as the moment of its beginning.
+    let value = match a.value(1) {
+        ValueRef::Date(i32::MAX) => ValueRef::Timestamp(i64::MAX),
+        ValueRef::Date(i32::MIN) => ValueRef::Timestamp(i64::MIN),
+        ValueRef::Date(days) => ValueRef::Timestamp(i64::from(days).saturating_mul(DAY)),
+        value => value,
+    };
+    if is_infinite(value) {
+        return Ok(extract_infinite(a.text(0), value)?.map_or(Value::Null, Value::Float));
     }
-    let part = extract(a.text(0), a.value(1))?;
+    if let (ValueRef::Timestamp(micros), Unit::Known("julian")) =
+        (value, time_units::part(a.text(0)))
+    {
+        let (days, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+        let share = time as f64 / 1e6 / (DAY as f64 / 1e6);
+        return Ok(Value::Float((days + 2_440_588) as f64 + share));
+    }
+    let part = extract(a.text(0), value)?;
     Ok(match part {
         Value::Null => Value::Null,
         part => Value::Float(float_of(part.as_ref())),
@@ -251,42 +265,47 @@ fn moment(value: ValueRef<'_>) -> (i64, i64) {
 }
 
 /// Parts that go on for ever with the moment, and those that come again; the first are infinite of infinity.
-fn extract_infinite(part: &str, value: ValueRef<'_>) -> Option<f64> {
-    let grows = [
+fn extract_infinite(part: &str, value: ValueRef<'_>) -> Result<Option<f64>, SqlError> {
+    const GROWS: [&str; 7] = [
         "year",
-        "years",
         "decade",
-        "decades",
         "century",
-        "centuries",
         "millennium",
-        "millennia",
         "isoyear",
         "epoch",
         "julian",
     ];
-    let part = part.trim_matches('"').to_ascii_lowercase();
     let is_positive = matches!(
         value,
         ValueRef::Date(i32::MAX) | ValueRef::Timestamp(i64::MAX)
     );
-    grows.contains(&&*part).then_some(match is_positive {
+    let name = name_of_value(value);
+    let Unit::Known(unit) = time_units::part(part) else {
+        return Err(not_of(part, name));
+    };
+    let is_day = matches!(value, ValueRef::Date(_));
+    if is_day && (OF_CLOCK.contains(&unit) || unit.starts_with("timezone")) {
+        return Err(not_of(part, name));
+    }
+    Ok(GROWS.contains(&unit).then_some(match is_positive {
         true => f64::INFINITY,
         false => f64::NEG_INFINITY,
-    })
+    }))
+}
+
+const OF_CLOCK: [&str; 5] = ["hour", "minute", "second", "millisecond", "microsecond"];
+
+fn name_of_value(value: ValueRef<'_>) -> &'static str {
+    match value {
+        ValueRef::Date(_) => "date",
+        ValueRef::Time(_) => "time without time zone",
+        _ => "timestamp without time zone",
+    }
 }
 
 fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     if is_infinite(value) {
-        // The part is one of the type's, as of any other value.
-        let zero = match value {
-            ValueRef::Date(_) => ValueRef::Date(0),
-            _ => ValueRef::Timestamp(0),
-        };
-        if part != "julian" {
-            extract(part, zero)?;
-        }
-        return match extract_infinite(part, value) {
+        return match extract_infinite(part, value)? {
             Some(_) => Err(
                 SqlError::unsupported("an infinite numeric is not supported")
                     .hint("Call date_part, which returns a float."),
@@ -306,51 +325,52 @@ fn extract(part: &str, value: ValueRef<'_>) -> Answer {
         true => (year + length - 1) / length,
         false => -((length - year) / length),
     };
-    let part = part.trim_matches('"').to_ascii_lowercase();
-    let of_clock = ["hour", "minute", "second", "milli", "micro"];
-    if matches!(value, ValueRef::Date(_)) && of_clock.iter().any(|of| part.starts_with(of)) {
-        return Err(SqlError::unsupported(format!(
-            "unit \"{part}\" not supported for type date"
-        )));
+    let refused = || Err(not_of(part, name_of_value(value)));
+    let Unit::Known(unit) = time_units::part(part) else {
+        return refused();
+    };
+    let is_clock = OF_CLOCK.contains(&unit);
+    match value {
+        ValueRef::Date(_) if is_clock => return refused(),
+        ValueRef::Time(_) if !is_clock && unit != "epoch" => return refused(),
+        _ => {}
     }
-    let is_clock = part == "epoch" || of_clock.iter().any(|of| part.starts_with(of));
-    if matches!(value, ValueRef::Time(_)) && !is_clock {
-        return Err(not_of_time(&part));
-    }
-    match part.as_str() {
+    match unit {
         "julian" if matches!(value, ValueRef::Date(_)) => whole(days + 2_440_588),
-        "year" | "years" => whole(shown(year)),
-        "month" | "months" => whole(month.into()),
-        "day" | "days" => whole(day.into()),
+        "julian" => {
+            let of = |operation, left: Value, right: Value| {
+                calculate(operation, SqlType::Numeric, left.as_ref(), right.as_ref())
+            };
+            let number = |number: i64| Value::Decimal(number.into(), 0);
+            let share = of(Arithmetic::Divide, number(time), number(DAY))?;
+            of(Arithmetic::Add, number(days + 2_440_588), share)
+        }
+        "year" => whole(shown(year)),
+        "month" => whole(month.into()),
+        "day" => whole(day.into()),
         "quarter" => whole(i64::from(month - 1) / 3 + 1),
-        "decade" | "decades" => whole(match year >= 0 {
+        "decade" => whole(match year >= 0 {
             true => year / 10,
             false => -((9 - year) / 10),
         }),
-        "century" | "centuries" => whole(spans(100)),
-        "millennium" | "millennia" => whole(spans(1000)),
-        "dow" | "dayofweek" => whole(weekday),
+        "century" => whole(spans(100)),
+        "millennium" => whole(spans(1000)),
+        "dow" => whole(weekday),
         "isodow" => whole(if weekday == 0 { 7 } else { weekday }),
-        "doy" | "dayofyear" => whole(days - days_of(year, 1, 1).unwrap_or(days) + 1),
+        "doy" => whole(days - days_of(year, 1, 1).unwrap_or(days) + 1),
         "week" => whole(iso_week(days).1),
         "isoyear" => whole(shown(iso_week(days).0)),
-        "hour" | "hours" => whole(seconds / 3600),
-        "minute" | "minutes" => whole(seconds / 60 % 60),
-        "second" | "seconds" => Ok(Value::Decimal(i128::from(time % 60_000_000), 6)),
-        "milliseconds" | "millisecond" => Ok(Value::Decimal(i128::from(time % 60_000_000), 3)),
-        "microseconds" | "microsecond" => whole(time % 60_000_000),
+        "hour" => whole(seconds / 3600),
+        "minute" => whole(seconds / 60 % 60),
+        "second" => Ok(Value::Decimal(i128::from(time % 60_000_000), 6)),
+        "millisecond" => Ok(Value::Decimal(i128::from(time % 60_000_000), 3)),
+        "microsecond" => whole(time % 60_000_000),
         "epoch" if matches!(value, ValueRef::Date(_)) => whole(days * (DAY / 1_000_000)),
         "epoch" => Ok(Value::Decimal(
             i128::from(days) * i128::from(DAY) + i128::from(time),
             6,
         )),
-        "julian" | "timezone" | "timezone_hour" | "timezone_minute" => Err(SqlError::unsupported(
-            format!("unit \"{part}\" is not supported"),
-        )),
-        other => Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("unit \"{other}\" not recognized"),
-        )),
+        _ => refused(),
     }
 }
 
@@ -364,44 +384,13 @@ fn extract_zoned(part: &str, value: ValueRef<'_>, with: &Environment<'_>) -> Ans
     }
     let local = local(moment, with);
     let east = (local - moment) / 1_000_000;
-    let part = part.trim_matches('"').to_ascii_lowercase();
     let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
-    match part.as_str() {
-        "timezone" => whole(east),
-        "timezone_hour" => whole(east / 3600),
-        "timezone_minute" => whole(east / 60 % 60),
-        "epoch" => extract(&part, value),
-        _ => extract(&part, ValueRef::Timestamp(local)),
-    }
-}
-
-/// The refusal of a part that a time of the day does not have.
-fn not_of_time(part: &str) -> SqlError {
-    const OF_DAYS: [&str; 15] = [
-        "year",
-        "month",
-        "day",
-        "quarter",
-        "decade",
-        "century",
-        "millennium",
-        "dow",
-        "isodow",
-        "doy",
-        "week",
-        "isoyear",
-        "julian",
-        "timezone",
-        "timezone_hour",
-    ];
-    match OF_DAYS.contains(&part) {
-        true => SqlError::unsupported(format!(
-            "unit \"{part}\" not supported for type time without time zone"
-        )),
-        false => SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("unit \"{part}\" not recognized for type time without time zone"),
-        ),
+    match time_units::part(part) {
+        Unit::Known("timezone") => whole(east),
+        Unit::Known("timezone_hour") => whole(east / 3600),
+        Unit::Known("timezone_minute") => whole(east / 60 % 60),
+        Unit::Known("epoch") => extract(part, value),
+        _ => extract(part, ValueRef::Timestamp(local)),
     }
 }
 
@@ -417,36 +406,35 @@ fn iso_week(days: i64) -> (i64, i64) {
 
 pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
     if is_infinite(value) {
-        date_trunc(part, ValueRef::Timestamp(0))?;
         return Ok(value.to_value());
     }
     let (days, time) = moment(value);
     let (year, month, _) = date_of(days);
     let start = |year, month| days_of(year, month, 1).unwrap_or(days);
-    let (days, time) = match part.to_ascii_lowercase().as_str() {
-        "microsecond" | "microseconds" => (days, time),
-        "millisecond" | "milliseconds" => (days, time - time % 1000),
-        "second" | "seconds" => (days, time - time % 1_000_000),
-        "minute" | "minutes" => (days, time - time % 60_000_000),
-        "hour" | "hours" => (days, time - time % 3_600_000_000),
-        "day" | "days" => (days, 0),
-        "week" | "weeks" => (days - (days + 3).rem_euclid(7), 0),
-        "month" | "months" => (start(year, month), 0),
+    let refused = || Err(not_cut_to(part, name_of_value(value)));
+    let Unit::Known(unit) = time_units::length(part) else {
+        return refused();
+    };
+    let (days, time) = match unit {
+        "microsecond" => (days, time),
+        "millisecond" => (days, time - time % 1000),
+        "second" => (days, time - time % 1_000_000),
+        "minute" => (days, time - time % 60_000_000),
+        "hour" => (days, time - time % 3_600_000_000),
+        "day" => (days, 0),
+        "week" => (days - (days + 3).rem_euclid(7), 0),
+        "month" => (start(year, month), 0),
         "quarter" => (start(year, (month - 1) / 3 * 3 + 1), 0),
-        "year" | "years" => (start(year, 1), 0),
-        "decade" | "decades" => (start(year.div_euclid(10) * 10, 1), 0),
-        "century" | "centuries" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
-        "millennium" | "millennia" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
-        other => {
-            return Err(SqlError::new(
-                code::INVALID_PARAMETER_VALUE,
-                format!("unit \"{other}\" is not supported"),
-            ));
-        }
+        "year" => (start(year, 1), 0),
+        "decade" => (start(year.div_euclid(10) * 10, 1), 0),
+        "century" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
+        "millennium" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
+        _ => return refused(),
     };
     let micros = days
         .checked_mul(DAY)
-        .and_then(|micros| micros.checked_add(time));
+        .and_then(|micros| micros.checked_add(time))
+        .and_then(finite);
     micros
         .map(Value::Timestamp)
         .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))

@@ -5,6 +5,7 @@ use super::times::{date_trunc, make_timestamp};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::values::infinity::is_infinite;
+use crate::values::time_units::{self, Unit};
 use crate::values::zones::Zone;
 use sardonyx::schema::{Value, ValueRef};
 
@@ -56,6 +57,9 @@ fn made_in_session(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 }
 
 fn truncated(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
+    if is_infinite(a.value(1)) {
+        return Ok(a.value(1).to_value());
+    }
     truncated_in(a.text(0), a.value(1), &Zone::named(a.text(2))?)
 }
 
@@ -70,10 +74,12 @@ pub(super) fn truncated_in(part: &str, value: ValueRef<'_>, zone: &Zone) -> Answ
     let local = zone.local(moment).ok_or_else(out_of_range)?;
     let begins = date_trunc(part, ValueRef::Timestamp(local))?;
     // Within a day the distance from UTC stays, also where the clock is set back.
-    let unit = part.to_ascii_lowercase();
     let within_day = ["microsecond", "millisecond", "second", "minute", "hour"];
     of(begins.as_ref(), |begins| {
-        match within_day.contains(&unit.trim_end_matches('s')) {
+        match within_day
+            .map(Unit::Known)
+            .contains(&time_units::length(part))
+        {
             true => begins.checked_sub(local - moment),
             false => zone.moment(begins),
         }

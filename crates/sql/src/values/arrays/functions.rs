@@ -7,6 +7,7 @@ use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
+use std::cmp::Ordering;
 
 fn subscript_error(message: &str) -> SqlError {
     SqlError::new("2202E", message)
@@ -78,12 +79,11 @@ pub(crate) fn concatenated(left: Option<&str>, right: Option<&str>) -> Result<Va
     if right.bounds.is_empty() {
         return Ok(left.value());
     }
-    let lengths = |array: &Array| -> Vec<usize> { array.bounds.iter().map(|b| b.1).collect() };
-    let (a, b) = (lengths(&left), lengths(&right));
+    let (a, b) = (&left.bounds, &right.bounds);
     let bounds = match a.len() as i64 - b.len() as i64 {
         0 if a[1..] == b[1..] => {
             let mut bounds = left.bounds.clone();
-            bounds[0].1 += b[0];
+            bounds[0].1 += b[0].1;
             bounds
         }
         1 if a[1..] == b[..] => {
@@ -160,27 +160,35 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
             "removing elements from multidimensional arrays is not supported",
         ));
     }
-    if kind.has_keys() {
-        let sought = compared_as(value.to_value(), kind)?;
-        let mut keys = keys(&array.text(), kind)?.into_iter();
-        array
-            .elements
-            .retain(|_| keys.next() != Some(sought.clone()));
-    } else {
-        let sought = text_of(kind, value);
-        array.elements.retain(|element| *element != sought);
+    let sought = compared_as(value.to_value(), kind)?;
+    let mut keys = keys(&array.text(), kind)?.into_iter();
+    array.elements.retain(|_| match (keys.next(), &sought) {
+        (Some(key), Value::Null) => key != Value::Null,
+        (Some(key), sought) => compare(key.as_ref(), sought.as_ref()) != Some(Ordering::Equal),
+        (None, _) => true,
+    });
+    // The first number stays.
+    match array.bounds.first_mut() {
+        Some(bounds) if !array.elements.is_empty() => bounds.1 = array.elements.len(),
+        _ => array.bounds.clear(),
     }
-    Ok(Array::of(array.elements).value())
+    Ok(array.value())
 }
 
-/// The number of the first element that is a value; null if none is.
+/// The number of the first element, from a number on, that is a value; null if none is.
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
-pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Value, SqlError> {
+pub(crate) fn position(
+    array: &str,
+    value: ValueRef<'_>,
+    kind: SqlType,
+    from: i64,
+) -> Result<Value, SqlError> {
     let places = places(array, value, kind)?;
     Ok(places
-        .first()
+        .iter()
+        .find(|place| **place >= from)
         .map_or(Value::Null, |place| Value::Int((*place).into())))
 }
 
@@ -262,6 +270,13 @@ pub(crate) fn dimensions(array: &str) -> Option<(usize, String)> {
 pub(crate) fn subscripts(array: &str, number: i64) -> Value {
     let (first, length) = dimension(array, number).unwrap_or((1, 0));
     let numbers = (first..).take(length);
+    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
+}
+
+/// The same from the last to the first.
+pub(crate) fn subscripts_back(array: &str, number: i64) -> Value {
+    let (first, length) = dimension(array, number).unwrap_or((1, 0));
+    let numbers = (first..).take(length).collect::<Vec<_>>().into_iter().rev();
     Value::Text(written(numbers.map(|number| Some(number.to_string()))))
 }
 

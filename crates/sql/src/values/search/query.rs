@@ -9,6 +9,7 @@
 use super::word::{Reader, check_word, push_quoted};
 use super::{WEIGHTS, damaged, weight_of};
 use crate::error::{SqlError, as_text, code};
+use crate::text::shortened;
 use sardonyx::schema::Value;
 
 /// The most words and operators of a question.
@@ -441,7 +442,7 @@ impl Reader<'_> {
                 }
                 Some(':') => return Err(self.wrong()),
                 None => {
-                    let text = format!("no operand in tsquery: \"{}\"", self.text);
+                    let text = format!("no operand in tsquery: \"{}\"", shortened(self.text));
                     return Err(SqlError::syntax(text));
                 }
                 Some(_) => {

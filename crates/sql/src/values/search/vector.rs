@@ -3,6 +3,7 @@
 use super::word::{Reader, check_word, is_blank, push_quoted};
 use super::{WEIGHTS, damaged, weight_of};
 use crate::error::{SqlError, as_text, code};
+use crate::text::shortened;
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 
@@ -299,7 +300,10 @@ fn position(reader: &mut Reader<'_>) -> Result<Position, SqlError> {
     }
     let place = place.ok_or_else(|| reader.wrong())?;
     if place == 0 {
-        let text = format!("wrong position info in tsvector: \"{}\"", reader.text);
+        let text = format!(
+            "wrong position info in tsvector: \"{}\"",
+            shortened(reader.text)
+        );
         return Err(SqlError::syntax(text));
     }
     let mut weight = 0;

@@ -2,6 +2,7 @@
 //! character.
 
 use crate::error::{SqlError, code};
+use crate::text::shortened;
 
 /// The most bytes of a word.
 const BYTES_MAX: usize = 2046;
@@ -13,7 +14,7 @@ const BYTES_MAX: usize = 2046;
 pub(super) fn check_word(word: &str, kind: &str) -> Result<(), SqlError> {
     if word.len() > BYTES_MAX {
         let text = match kind {
-            "tsquery" => format!("word is too long in tsquery: \"{word}\""),
+            "tsquery" => format!("word is too long in tsquery: \"{}\"", shortened(word)),
             _ => format!(
                 "word is too long ({} bytes, max {BYTES_MAX} bytes)",
                 word.len()
@@ -59,7 +60,10 @@ impl Reader<'_> {
 
     #[cold]
     pub fn wrong(&self) -> SqlError {
-        SqlError::syntax(format!("syntax error in {}: \"{}\"", self.kind, self.text))
+        SqlError::syntax({
+            let text = shortened(self.text);
+            format!("syntax error in {}: \"{text}\"", self.kind)
+        })
     }
 
     /// The word here, which is not empty; none at the end of the text. In a question it ends before an operator, too.
