@@ -226,6 +226,18 @@ impl SequenceChanges {
         Ok(())
     }
 
+    /// The changes behind a mark are undone. A number that was drawn of a sequence that remains is not drawn again.
+    pub fn return_to(&mut self, mark: &SequenceChanges) {
+        let behind = std::mem::replace(self, mark.clone());
+        for (name, counter) in &mut self.made {
+            if let Some(drawn) = behind.made.get(name)
+                && drawn.number == counter.number
+            {
+                counter.next = drawn.next;
+            }
+        }
+    }
+
     /// True if it changed none.
     pub fn is_empty(&self) -> bool {
         self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()

@@ -526,6 +526,15 @@ impl Session {
                 Handled::Done(outcome)
             }
             Class::Session => {
+                let is_last = matches!(steps.get(1), Some(Step::Sync));
+                if statement.sets()
+                    && !is_last
+                    && self.is_between()
+                    && self.database.node().is_none()
+                {
+                    // If one of the statements that belong together with it fails, the parameter is as before.
+                    self.state.begin_implicit();
+                }
                 let span = spans::statement(statement);
                 let outcome =
                     span.in_scope(|| parameters::run(&mut self.state, &self.database, statement));
@@ -551,7 +560,12 @@ impl Session {
                 Handled::Done(outcome)
             }
             Class::Write | Class::Define => match self.run_beside(steps).await {
-                Some(outcome) => Handled::Done(outcome),
+                Some(outcome) => {
+                    if let Outcome::Failed(_) = outcome {
+                        self.state.fail();
+                    }
+                    Handled::Done(outcome)
+                }
                 None => Handled::Unit,
             },
             _ => Handled::Unit,
@@ -605,6 +619,10 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         };
+        let implicit = match &self.state.transaction {
+            TransactionState::Open(open) if open.is_implicit => Some(open.settings_before.clone()),
+            _ => None,
+        };
         // It stays if the engine does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
@@ -627,10 +645,14 @@ impl Session {
             }
             Err(error) => {
                 // What became of it is not known, or it did not run at all.
-                self.state.transaction = match is_idle {
+                self.state.transaction = match is_idle || implicit.is_some() {
                     false => TransactionState::Failed(OpenTransaction::default()),
                     true => TransactionState::Idle,
                 };
+                if let Some(before) = implicit {
+                    self.state.settings.return_to(before);
+                    self.state.settings.end_transaction();
+                }
                 UnitDone::refused(error.into(), count, self.status())
             }
         })

@@ -87,9 +87,7 @@ fn act(
             Ok(Complete::of(Tag::plain("RESET")))
         }
         Statement::Discard { object_type } => {
-            if let TransactionState::Open(_) | TransactionState::Failed(_) = state.transaction
-                && matches!(object_type, DiscardObject::ALL)
-            {
+            if state.transaction.has_begun() && matches!(object_type, DiscardObject::ALL) {
                 return Err(SqlError::new(
                     code::ACTIVE_TRANSACTION,
                     "DISCARD ALL cannot run inside a transaction block",
@@ -204,7 +202,7 @@ fn discard_temporary(state: &mut SessionState, database: &Database) -> Result<()
     if state.settings.path().temporary().is_none() {
         return Ok(());
     }
-    if !matches!(state.transaction, TransactionState::Idle) {
+    if state.transaction.has_begun() {
         return Err(SqlError::unsupported(
             "DISCARD TEMP in a transaction is not supported: drop the tables by their names",
         ));

@@ -327,6 +327,19 @@ impl TransactionState {
         }
     }
 
+    /// True if a transaction is open that a client began, or that ran a statement on data: parameters alone may have been
+    /// set.
+    pub fn has_begun(&self) -> bool {
+        match self {
+            TransactionState::Idle => false,
+            TransactionState::Open(open) => {
+                let has_read = !matches!(open.reading, Reading::Snapshot(None));
+                !open.is_implicit || has_read || !open.history.is_empty()
+            }
+            TransactionState::Failed(_) => true,
+        }
+    }
+
     /// True if an implicit transaction is open that did more than read one snapshot.
     pub fn is_implicit_and_writes(&self) -> bool {
         matches!(self, TransactionState::Open(open)

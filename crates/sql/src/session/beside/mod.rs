@@ -31,7 +31,6 @@ mod whole;
 use super::aside::Committing;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
-use super::state::TransactionState;
 use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
@@ -86,9 +85,19 @@ impl Session {
         }
         // Only tables in main memory have next contents.
         self.database.tables()?;
-        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        let is_idle = !self.state.transaction.has_begun();
         let ends_tables = self.state.settings.ending_at_commit().is_some();
-        if !is_idle || ends_tables || !may_run_beside(statement) || self.state.usually_reads() {
+        if !is_idle || ends_tables || self.state.usually_reads() {
+            return None;
+        }
+        if statement.class() == Class::Write
+            && !statement.is_copy_in()
+            && statement.last_plan().is_none()
+        {
+            // One of several statements of a text. If it has no plan, the stage says why.
+            let _ = self.describe(statement);
+        }
+        if !may_run_beside(statement) {
             return None;
         }
         let started = now();
