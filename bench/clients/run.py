@@ -40,7 +40,8 @@ class Server:
     def __init__(self, directory, *arguments):
         command = [sardonyx(), "--json", "serve", str(directory), "--until-input-ends"]
         for protocol in ("postgres", "redis", "http"):
-            command += [f"--{protocol}", "127.0.0.1:0"]
+            if f"--{protocol}" not in arguments:
+                command += [f"--{protocol}", "127.0.0.1:0"]
         self.process = subprocess.Popen(
             command + list(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -87,16 +88,16 @@ def node_module(name):
     return None if found.returncode == 0 else f"the package {name} is not installed: npm install {name} (NODE_PATH names where)"
 
 
-def go_client():
+def go_client(name):
     if not shutil.which("go"):
         return "go is not installed"
-    # Fetches the driver once; later from the cache of modules.
-    built = subprocess.run(["go", "mod", "download"], cwd=HERE / "pgx", capture_output=True, text=True)
-    return None if built.returncode == 0 else f"pgx cannot be fetched: {built.stderr.strip()}"
+    # Fetches its modules once; later from the cache of modules.
+    built = subprocess.run(["go", "mod", "download"], cwd=HERE / name, capture_output=True, text=True)
+    return None if built.returncode == 0 else f"{name} cannot be fetched: {built.stderr.strip()}"
 
 
-def pgx(server):
-    return ["go", "-C", HERE / "pgx", "run", ".", server.dsn + "?sslmode=disable"]
+def go(name):
+    return lambda: go_client(name), lambda server: ["go", "-C", HERE / name, "run", ".", server.dsn + "?sslmode=disable"]
 
 
 def jdbc_driver():
@@ -137,6 +138,27 @@ def jdbc(server):
     return ["java", "-cp", os.environ["JDBC_JAR"], HERE / "JdbcClient.java", url]
 
 
+def java_client(name, *arguments):
+    """A program that needs the jars of pom.xml."""
+    jars = os.environ.get("ORM_JARS", "")
+
+    def absent():
+        if not shutil.which("javac"):
+            return "javac is not installed"
+        return None if os.path.isdir(jars) else (
+            "ORM_JARS names no directory: mvn -f bench/clients/pom.xml dependency:copy-dependencies -DoutputDirectory=DIRECTORY"
+        )
+
+    def command(server):
+        host, port = server.address("postgres")
+        path, url = f"{jars}/*", f"jdbc:postgresql://{host}:{port}/bank"
+        compiled = tempfile.mkdtemp()
+        subprocess.run(["javac", "-cp", path, "-d", compiled, HERE / f"{name}.java"], check=True)
+        return ["java", "-cp", f"{compiled}:{path}", name, url, *arguments]
+
+    return absent, command
+
+
 def page(server):
     http, postgres = (":".join(server.address(protocol)) for protocol in ("http", "postgres"))
     return [sys.executable, HERE / "page_client.py", f"http://{http}", "--load", postgres]
@@ -163,9 +185,15 @@ CLIENTS = {
     "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
     "pg8000": python_client("pg8000_client.py", "pg8000"),
     "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
-    "pgx": (go_client, pgx),
+    "pgx": go("pgx"),
+    "gorm": go("gorm"),
     "node-pg": node_client("node_client.js", "pg"),
+    "sequelize": node_client("sequelize_client.js", "sequelize"),
+    "typeorm": node_client("typeorm_client.js", "typeorm"),
+    "knex": node_client("knex_client.js", "knex"),
     "jdbc": (jdbc_driver, jdbc),
+    "hibernate": java_client("HibernateClient"),
+    "flyway": java_client("FlywayClient", str(HERE / "flyway")),
     "quickstart": (lambda: None, quickstart),
     "page": (lambda: program("chromium", "chromium"), page),
     "prometheus": (lambda: program("prometheus", "prometheus"), prometheus),
@@ -173,6 +201,10 @@ CLIENTS = {
     "redis-py": (lambda: python_module("redis"), redis_python),
     "ioredis": (lambda: node_module("ioredis"), redis_node),
 }
+
+
+# These drop all tables first. Those of Redis' keys are refused, so they have a server without Redis.
+DROP_ALL = ("typeorm", "flyway")
 
 
 def main():
@@ -195,10 +227,13 @@ def main():
                 print(f"{name:<12}left out  {absent}", flush=True)
                 (failed if name in required else left_out).append(name)
                 continue
+            at = server
+            if name in DROP_ALL:
+                at = Server(pathlib.Path(directory) / f"{name}.sdx", "--redis", "off")
             try:
                 ran = subprocess.run(
-                    list(map(str, command(server))),
-                    env=environment(server),
+                    list(map(str, command(at))),
+                    env=environment(at),
                     capture_output=True,
                     text=True,
                     timeout=SECONDS,
@@ -206,6 +241,8 @@ def main():
                 said, good = ran.stdout + ran.stderr, ran.returncode == 0
             except subprocess.TimeoutExpired as error:
                 said, good = f"did not end within {SECONDS} s\n{error.stdout}", False
+            if at is not server:
+                at.end()
             last = (said.strip().splitlines() or [""])[-1]
             print(f"{name:<12}{'ok' if good else 'FAILED':<10}{last}", flush=True)
             if not good:

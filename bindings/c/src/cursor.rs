@@ -166,7 +166,7 @@ impl Wanted {
     pub fn walk<I: ReadIndex>(&self, index: &I) -> Result<I::Range, Error> {
         match (&self.from, self.starts_with) {
             (Bound::Included(key) | Bound::Excluded(key), true) => index.starts_with(key),
-            _ => index.forward_range((self.from.clone(), self.to.clone())),
+            _ => index.range((self.from.clone(), self.to.clone())),
         }
     }
 

@@ -112,12 +112,10 @@ impl Range {
             Keys::Between(from, to) => {
                 let range = (from.clone(), to.clone());
                 if matches!(want, Want::Count) {
-                    // A range that ends before it begins is refused.
-                    drop(index.forward_range(range.clone())?);
                     let count = index.count_range(range)?;
                     return Ok(Got::Count(count.min(self.limit as u64)));
                 }
-                index.forward_range(range)?
+                index.range(range)?
             }
             Keys::Prefix(key) => index.prefix(key)?,
             Keys::StartsWith(key) => index.starts_with(key)?,

@@ -127,7 +127,7 @@ impl PublishedRedo for Ring<'_> {
     }
 
     fn looks(&self) -> Waiting<'_> {
-        Waiting::new(self.0.patience(), WRITER_LOCK)
+        Waiting::new(self.0.lock_waits(), WRITER_LOCK)
     }
 
     fn has_waited(&self, looks: &mut Waiting<'_>) -> Result<(), SegmentError> {
@@ -163,7 +163,7 @@ impl RingLog for SharedLog {
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         let control = region.control();
         let layout = self.leader.layout();
-        let mut stopped = Waiting::new(region.patience(), DRIVING);
+        let mut stopped = Waiting::new(region.lock_waits(), DRIVING);
         let mut asked = 0;
         loop {
             control.log.check()?;
@@ -211,7 +211,7 @@ impl RingLog for SharedLog {
 
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
         let log = &region.control().log;
-        let mut stopped = Waiting::new(region.patience(), DRIVING);
+        let mut stopped = Waiting::new(region.lock_waits(), DRIVING);
         let request = log.want_checkpoint();
         let mut seen = log.changes();
         while !log.checkpoint(request)? {

@@ -7,7 +7,7 @@ use crate::process_state::{Policies, ProcessState, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::control::SLOTS;
 use crate::shared::region::{Region, RegionSize};
-use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
+use crate::shared::stopped::{LockWaits, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::log::group::PAYLOAD_BYTES_MAX;
@@ -72,7 +72,7 @@ impl Default for Options {
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
             slow_reader: None,
-            stopped_process_wait: Patience::WAIT,
+            stopped_process_wait: LockWaits::WAIT,
             stopped_process: None,
             storage: StorageOptions::default(),
         }

@@ -115,7 +115,7 @@ impl ProcessState {
         policies: Policies,
     ) -> Self {
         let told = policies.stopped_process.clone();
-        region.patience().set(policies.stopped_process_wait, told);
+        region.lock_waits().set(policies.stopped_process_wait, told);
         if policies.lock_in_memory {
             region.set_locked();
         }
@@ -204,7 +204,7 @@ impl ProcessState {
 
     /// The number of times that a thread of this process had to wait for a stopped process.
     pub(crate) fn stopped_processes(&self) -> u64 {
-        self.region.patience().met()
+        self.region.lock_waits().met()
     }
 
     /// Takes a checkpoint; returns at once if there is no log.

@@ -137,10 +137,10 @@ impl Clients {
 
     /// Until when they wait, if they do.
     #[inline]
-    pub fn paused(&self, now: i64) -> Option<Pause> {
+    pub fn paused(&self, now: impl FnOnce() -> i64) -> Option<Pause> {
         match self.is_paused.load(Ordering::Acquire) {
             false => None,
-            true => self.paused_until(now),
+            true => self.paused_until(now()),
         }
     }
 

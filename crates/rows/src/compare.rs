@@ -191,16 +191,16 @@ fn first_row_bytes(schema: &Schema) -> usize {
 
 /// The columns of both, those of one name beside each other, in the order of their offsets.
 fn lines<'a>(schema: &'a Schema, fields: &'a [RecordColumn]) -> Vec<Line<'a>> {
-    let there = schema.live_columns().map(|(_, column)| {
+    let mut lines: Vec<Line<'a>> = Vec::with_capacity(schema.columns.len());
+    for (_, column) in schema.live_columns() {
         let field = fields.iter().find(|field| field.name == column.name);
-        (Some(column), field)
-    });
-    let only_fields = fields
-        .iter()
-        .filter(|field| schema.column(&field.name).is_none());
-    let mut lines: Vec<Line<'a>> = there
-        .chain(only_fields.map(|field| (None, Some(field))))
-        .collect();
+        lines.push((Some(column), field));
+    }
+    for field in fields {
+        if schema.column(&field.name).is_none() {
+            lines.push((None, Some(field)));
+        }
+    }
     lines.sort_by_key(|(column, field)| {
         let of_field = field.map(|field| field.offset);
         column.map(|column| column.offset).or(of_field)

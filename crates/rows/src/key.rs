@@ -475,11 +475,18 @@ fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     key.extend(&[0, 0]);
 }
 
-/// True if one of the bytes is zero. Looks at all of them, a register of them at a time: values are short, and those with a
+/// True if one of the bytes is zero. Looks at all of them, a word of them at a time: values are short, and those with a
 /// zero are few, so that to stop early would cost more.
 #[inline]
 fn has_zero(value: &[u8]) -> bool {
-    value.iter().fold(false, |found, &byte| found | (byte == 0))
+    const ONES: u64 = u64::MAX / 0xff;
+    // The high bit of each byte that is zero, and of none below the first such byte.
+    let zeroes = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let (words, rest) = value.as_chunks();
+    let found = words
+        .iter()
+        .fold(0, |found, word| found | zeroes(u64::from_le_bytes(*word)));
+    found != 0 || rest.contains(&0)
 }
 
 /// Appends the beginning of text or bytes.

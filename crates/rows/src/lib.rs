@@ -52,6 +52,7 @@ mod plain;
 pub mod ranges;
 pub mod read;
 pub mod record;
+mod record_index;
 pub mod records;
 pub mod row;
 mod rows;
@@ -78,6 +79,7 @@ pub use read::{CountedRows, EachRow, ReadIndex, ReadRow, ReadRows, ScanPlace, Sc
 pub use record::{
     AnyRow, FieldColumn, Found, Record, RowForm, Table, definition_of_plain, definition_of_table,
 };
+pub use record_index::RecordIndex;
 pub use records::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;

@@ -47,6 +47,18 @@ pub trait ReadRows {
             .collect()
     }
 
+    /// The tables that may have an index of a name, in the order of their numbers.
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        let has_it = |number: &u16| {
+            let schema = self.row_schema(*number).into_iter();
+            let mut indexes = schema.flat_map(|schema| &schema.indexes);
+            indexes.any(|index| index.name == name)
+        };
+        (0..self.definitions().len() as u16)
+            .filter(has_it)
+            .collect()
+    }
+
     /// The schema of a table; `None` if there is no such table.
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>>;
 
@@ -133,6 +145,11 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        (**self).indexed(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         (**self).row_schema(table)
     }
@@ -185,6 +202,13 @@ pub trait ReadRow {
     /// [`TableError::DamagedTable`]; [`TableError::SnapshotEnded`] of a snapshot.
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError>;
 
+    /// The bytes of a column where they stand: a value of a fixed width as a row has it, or a whole text or bytes. `None` if
+    /// it is null, or not borrowed in one piece; then use [`ReadRow::value_at`].
+    #[inline]
+    fn bytes_at(&self, _column: usize) -> Option<&[u8]> {
+        None
+    }
+
     /// The value of the column with this name.
     ///
     /// # Errors
@@ -205,6 +229,11 @@ where
     #[inline]
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
         self.get_at(column)
+    }
+
+    #[inline]
+    fn bytes_at(&self, column: usize) -> Option<&[u8]> {
+        self.borrowed_at(column)
     }
 
     #[inline]
@@ -286,7 +315,8 @@ impl ScanPlace {
     }
 }
 
-/// An ordered index of a table, to find rows by it.
+/// An ordered index of a table, to find rows by it. A store has the methods that make and walk a span of keys; the verbs
+/// are made of them, once for all stores.
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`]s. A bound of fewer
 /// values than the index has columns means all keys that begin with them.
@@ -295,48 +325,134 @@ pub trait ReadIndex {
     type Row;
     /// Rows in its order, from both ends. The first error ends the range.
     type Range: DoubleEndedIterator<Item = Result<Self::Row, Error>>;
+    /// A part of the index, between two places.
+    type Span;
+
+    /// The keys of a range. One that ends before it begins has none, or is refused.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] of a range that ends before it begins.
+    fn span<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+        refuses_reversed: bool,
+    ) -> Result<Self::Span, Error>;
+
+    /// The keys that begin with these values; of which the last, a text or bytes, may go on.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::get_by`].
+    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<Self::Span, Error>;
+
+    /// All keys.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended.
+    fn everything(&self) -> Result<Self::Span, Error>;
+
+    /// The rows of a span.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended.
+    fn walk(&self, span: Self::Span) -> Result<Self::Range, Error>;
+
+    /// The number of rows of a span, counted without reading the rows.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::walk`].
+    fn count(&self, span: Self::Span) -> Result<u64, Error>;
 
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
     /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
     /// the snapshot was ended.
-    fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error>;
+    #[inline]
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error> {
+        self.prefix(key)?.next().transpose()
+    }
+
+    /// The rows whose keys are in a range.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    #[inline]
+    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error> {
+        self.walk(self.span(range, true)?)
+    }
 
     /// The rows whose keys are in a range; of one that ends before it begins, none.
     ///
     /// # Errors
     /// The errors of [`ReadIndex::get_by`].
-    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error>;
-
-    /// The rows whose keys are in a range, which does not end before it begins.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
-    fn forward_range<K: KeyValues>(&self, range: impl RangeBounds<K>)
-    -> Result<Self::Range, Error>;
+    #[inline]
+    fn range_or_none<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<Self::Range, Error> {
+        self.walk(self.span(range, false)?)
+    }
 
     /// The rows whose keys begin with these values.
     ///
     /// # Errors
     /// The errors of [`ReadIndex::get_by`].
-    fn prefix(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
+    #[inline]
+    fn prefix(&self, key: impl KeyValues) -> Result<Self::Range, Error> {
+        self.walk(self.beginning(key, false)?)
+    }
 
     /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
     /// The errors of [`ReadIndex::get_by`].
-    fn starts_with(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
+    #[inline]
+    fn starts_with(&self, key: impl KeyValues) -> Result<Self::Range, Error> {
+        self.walk(self.beginning(key, true)?)
+    }
 
     /// All rows, in the order of the index.
     ///
     /// # Errors
     /// [`Error::Limit`] if the snapshot was ended.
-    fn all(&self) -> Result<Self::Range, Error>;
+    #[inline]
+    fn all(&self) -> Result<Self::Range, Error> {
+        self.walk(self.everything()?)
+    }
+
+    /// The first row of all.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::all`].
+    #[inline]
+    fn first(&self) -> Result<Option<Self::Row>, Error> {
+        self.all()?.next().transpose()
+    }
+
+    /// The last row of all.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::all`].
+    #[inline]
+    fn last(&self) -> Result<Option<Self::Row>, Error> {
+        self.all()?.next_back().transpose()
+    }
 
     /// The number of rows whose keys are in a range, counted without reading the rows.
     ///
     /// # Errors
+    /// The errors of [`ReadIndex::range`].
+    #[inline]
+    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.count(self.span(range, true)?)
+    }
+
+    /// The same; of a range that ends before it begins, none.
+    ///
+    /// # Errors
     /// The errors of [`ReadIndex::get_by`].
-    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error>;
+    #[inline]
+    fn count_range_or_none<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.count(self.span(range, false)?)
+    }
 }

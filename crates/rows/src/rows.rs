@@ -78,6 +78,14 @@ impl<S: ReadRows> Rows<S> {
         scan.expect("it was found")
     }
 
+    /// The number of rows, in any store: one that does not know it reads all rows.
+    ///
+    /// # Errors
+    /// The errors of reading them.
+    pub fn count_rows(&self) -> Result<u64, Error> {
+        self.store.count_rows(self.number)
+    }
+
     /// An ordered index of the table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
     ///
     /// # Errors

@@ -18,8 +18,8 @@
 mod cells;
 mod classes;
 
-pub use cells::{Cell, CellStore, Replacement, cells_for};
-pub use classes::{CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
+pub use cells::{Cell, CellStore, Replacement, alone, cells_for, put_alone};
+pub use classes::{CELL_BYTES_MIN, CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
 
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
@@ -144,7 +144,8 @@ where
         return Ok(None);
     };
     debug_assert_eq!(bytes.len(), NEXT_BYTES);
-    if length > cell_bytes(pages, cell, table)? {
+    // Each cell is large enough for a value as short as the smallest: its page need not be looked at.
+    if length > CELL_BYTES_MIN && length > cell_bytes(pages, cell, table)? {
         return Ok(None);
     }
     Ok(pages.borrowed(cell, length))

@@ -66,6 +66,20 @@ pub trait WriteRows: ReadRows {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError>;
 
+    /// Sets columns of the row at a place, at which there is one, by their numbers: as [`WriteRows::update_row`], for few
+    /// columns whose numbers the caller knows.
+    ///
+    /// # Errors
+    /// The errors of [`WriteRows::update_row`].
+    fn set_columns(
+        &mut self,
+        table: u16,
+        at: Self::Place,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), TableError> {
+        self.update_row(table, at, &RowWriter::of(columns))
+    }
+
     /// Deletes the row at a place, at which there is one.
     ///
     /// # Errors
@@ -139,6 +153,16 @@ impl<S: WriteRows + ?Sized> WriteRows for &mut S {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         (**self).update_row(table, at, row)
+    }
+
+    #[inline]
+    fn set_columns(
+        &mut self,
+        table: u16,
+        at: Self::Place,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), TableError> {
+        (**self).set_columns(table, at, columns)
     }
 
     #[inline]

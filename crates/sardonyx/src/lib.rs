@@ -206,12 +206,13 @@ pub mod reports {
 /// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
 pub mod rows {
     pub use sardonyx_rows::{
-        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows, RecordMut,
-        RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows, ScanRows, WriteRows,
+        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows,
+        RecordIndex, RecordMut, RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows,
+        ScanRows, WriteRows,
     };
     pub use sardonyx_table::{
-        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, RecordIndex,
-        Row, SpaceSnapshot, Walk,
+        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Row,
+        SpaceSnapshot, Walk,
     };
 }
 
@@ -262,7 +263,8 @@ pub mod declared {
     pub use sardonyx_storage::store::PageRead;
 }
 
-/// The programs of README and of the guides are compiled with the tests of the documentation.
+/// The programs of README and of the guides are compiled with the tests of the documentation. Each is named after its
+/// file, since `Tables` and others are names of this crate.
 #[cfg(doctest)]
 macro_rules! guides {
     ($($guide:ident: $file:literal,)*) => {
@@ -281,14 +283,14 @@ macro_rules! guides {
     feature = "nodes"
 ))]
 guides! {
-    Readme: "../../../README.md",
-    Tables: "../../../docs/tables.md",
-    Nodes: "../../../docs/nodes.md",
-    Memory: "../../../docs/mapped.md",
-    Operations: "../../../docs/multilevel.md",
+    ReadmeMd: "../../../README.md",
+    TablesMd: "../../../docs/tables.md",
+    NodesMd: "../../../docs/nodes.md",
+    MappedMd: "../../../docs/mapped.md",
+    MultilevelMd: "../../../docs/multilevel.md",
 }
 
 #[cfg(all(doctest, not(shuttle), feature = "hosts"))]
 guides! {
-    Followers: "../../../docs/followers.md",
+    FollowersMd: "../../../docs/followers.md",
 }

@@ -93,8 +93,8 @@ pub use sardonyx_sharing::node::loose::{
 };
 pub use sardonyx_sharing::node::{
     KEY_BYTES_MAX, Node, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeMark, NodeOptions,
-    NodeRange, NodeRows, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableIndex,
-    TableNode, TableRange, Transaction,
+    NodeRecords, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableIndex, TableNode,
+    TableRange, Transaction,
 };
 /// The time at which modified pages are stored.
 pub use sardonyx_sharing::protocol::UpdateStrategy;

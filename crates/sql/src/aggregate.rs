@@ -1,18 +1,21 @@
 //! Aggregates: what is computed of the rows of a group.
 
 mod moments;
+mod ordered_set;
 mod pairs;
 mod running;
 
 pub(crate) use moments::Spread;
+pub(crate) use ordered_set::OrderedSet;
 pub(crate) use pairs::Pair;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, SortKey, Typed};
+use crate::expression::{Case, Comparison, Expr, SortKey, Typed};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::values::arrays;
-use sqlparser::ast::Expr as Tree;
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, Expr as Tree};
 use std::mem::{Discriminant, discriminant};
 
 /// What is computed.
@@ -40,6 +43,12 @@ pub(crate) enum AggregateKind {
     JsonObject,
     /// Covariance and the like of two floats: the second one is where separators are.
     Pair(Pair),
+    /// With `WITHIN GROUP`.
+    OrderedSet {
+        set: OrderedSet,
+        /// True if a fraction is an array of fractions, and so is the result.
+        is_array: bool,
+    },
 }
 
 /// Aggregates by name, each with a line for people.
@@ -206,6 +215,8 @@ pub(crate) struct Aggregate {
     pub separator: Option<Expr>,
     /// The order in which values are put together.
     pub order: Vec<SortKey>,
+    /// Of [`AggregateKind::OrderedSet`]: the arguments before `WITHIN GROUP`.
+    pub direct: Vec<Expr>,
 }
 
 impl Aggregate {
@@ -213,6 +224,20 @@ impl Aggregate {
     pub fn named(name: &str) -> Option<Named> {
         let found = AGGREGATES.iter().find(|(known, ..)| *known == name);
         found.map(|(name, kind, _)| Named { name, kind: *kind })
+    }
+
+    /// The aggregate that a function is.
+    pub fn called(function: &ast::Function, name: &str) -> Option<Named> {
+        match OrderedSet::of(function, name) {
+            Some((name, set)) => Some(Named {
+                name,
+                kind: AggregateKind::OrderedSet {
+                    set,
+                    is_array: false,
+                },
+            }),
+            None => Aggregate::named(name),
+        }
     }
 
     /// An aggregate of an argument, or of rows.
@@ -244,7 +269,10 @@ impl Aggregate {
             kind,
             AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum
         );
-        if is_distinct && !takes_all && matches!(of, SqlType::Interval | SqlType::Jsonb) {
+        if is_distinct
+            && !takes_all
+            && (of.is_form() || matches!(of, SqlType::Interval | SqlType::Jsonb))
+        {
             return Err(SqlError::unsupported(format!(
                 "{name} with DISTINCT of {} is not supported",
                 of.name()
@@ -262,7 +290,8 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
-                    && !of.is_range() =>
+                    && !of.is_range()
+                    && !of.is_form() =>
             {
                 of
             }
@@ -285,6 +314,14 @@ impl Aggregate {
                     false => SqlType::Json,
                 }
             }
+            (AggregateKind::OrderedSet { set, is_array }, of)
+                if let Some(result) = set.result(of) =>
+            {
+                match is_array {
+                    true => arrays::array_kind(result),
+                    false => result,
+                }
+            }
             _ => {
                 return Err(SqlError::new(
                     code::UNKNOWN_FUNCTION,
@@ -304,6 +341,7 @@ impl Aggregate {
             filter,
             separator: None,
             order: Vec::new(),
+            direct: Vec::new(),
         })
     }
 
@@ -325,7 +363,19 @@ impl Aggregate {
     pub fn parts(&self) -> impl Iterator<Item = &Expr> {
         let parts = self.argument.iter().chain(&self.filter);
         let order = self.order.iter().map(|key| &key.expression);
-        parts.chain(&self.separator).chain(order)
+        let parts = parts.chain(&self.separator).chain(order);
+        parts.chain(&self.direct)
+    }
+
+    /// Calls `each` with every expression over the rows.
+    pub fn each_part(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        self.argument.iter_mut().for_each(&mut *each);
+        self.filter.iter_mut().for_each(&mut *each);
+        self.separator.iter_mut().for_each(&mut *each);
+        self.direct.iter_mut().for_each(&mut *each);
+        for key in &mut self.order {
+            each(&mut key.expression);
+        }
     }
 
     /// True if aggregates of consecutive rows can be merged into the aggregate of all: the order of values does not
@@ -351,7 +401,17 @@ impl Aggregate {
                 | AggregateKind::Array
                 | AggregateKind::JsonArray
                 | AggregateKind::JsonObject
+                | AggregateKind::OrderedSet { .. }
         )
+    }
+
+    /// True if nulls among the values are left out.
+    fn skips_nulls(&self) -> bool {
+        match self.kind {
+            AggregateKind::Texts => true,
+            AggregateKind::OrderedSet { set, .. } => !set.ranks(),
+            _ => !self.collects(),
+        }
     }
 }
 
@@ -364,6 +424,17 @@ pub(crate) struct Grouping {
     /// Of the first keys those that tell groups apart; the others are the same in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
+    /// `GROUPING SETS` and their kin.
+    pub sets: Option<KeySets>,
+}
+
+/// Several groupings of the same rows, each by some of the keys: the others are null in its groups.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct KeySets {
+    /// The numbers of the keys of each grouping.
+    pub sets: Vec<Vec<usize>>,
+    /// The place of the key that has the number of a group's grouping.
+    pub place: usize,
 }
 
 /// An expression of a statement as text. Trees are the same if they are written the same: `==` of the parser's compiles
@@ -403,6 +474,7 @@ impl Grouping {
             trees: Vec::new(),
             identities: values,
             aggregates,
+            sets: None,
         }
     }
 
@@ -412,12 +484,22 @@ impl Grouping {
         keys.chain(self.aggregates.iter().flat_map(Aggregate::parts))
     }
 
+    /// Calls `each` with every expression over the rows that are grouped.
+    pub fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        self.keys.iter_mut().for_each(|key| each(&mut key.expr));
+        self.identities.iter_mut().for_each(&mut *each);
+        for aggregate in &mut self.aggregates {
+            aggregate.each_part(each);
+        }
+    }
+
     /// The place of an expression that is a key.
     pub fn key(&self, expression: &Typed) -> Option<Typed> {
-        let place = self
-            .keys
-            .iter()
-            .position(|key| key.expr == expression.expr)?;
+        // The number of a grouping is no key of the statement.
+        let own = self.sets.as_ref().map(|sets| sets.place);
+        let mut keys = self.keys.iter().enumerate();
+        let is_it = |(at, key): &(usize, &Typed)| key.expr == expression.expr && Some(*at) != own;
+        let (place, _) = keys.find(is_it)?;
         Some(Typed {
             expr: Expr::Column(place),
             spec: expression.spec,
@@ -431,6 +513,30 @@ impl Grouping {
             expr: Expr::Column(place),
             spec: self.keys.get(place)?.spec,
         })
+    }
+
+    /// The value of `grouping` of some keys, by their places: a bit for each, the last one's is the lowest. It is set where
+    /// the row's group is not by the key.
+    pub fn bits_of(&self, places: &[usize]) -> Expr {
+        let number = |value: i128| Expr::Literal(Value::Int(value));
+        let Some(of) = &self.sets else {
+            return number(0);
+        };
+        let bits = |set: &Vec<usize>| {
+            let bits = places.iter();
+            bits.fold(0, |bits, place| {
+                bits << 1 | i128::from(!set.contains(place))
+            })
+        };
+        let arms = of.sets.iter().enumerate().map(|(at, set)| {
+            let sides = (Expr::Column(of.place), number(at as i128));
+            let is_it = Expr::Compare(Comparison::Equal, Box::new(sides));
+            (is_it, number(bits(set)))
+        });
+        Expr::Case(Box::new(Case {
+            arms: arms.collect(),
+            otherwise: number(0),
+        }))
     }
 
     /// The place of an aggregate, which may be there already.

@@ -9,11 +9,14 @@
 mod arrays;
 mod numerics;
 
+pub use crate::error::as_text;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
+use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
+use crate::values::search::{Query, Vector};
 use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
 
@@ -79,6 +82,9 @@ pub fn encode_binary(
             out.push(JSONB_VERSION);
             out.extend(text.as_bytes());
         }
+        (SqlType::Tsvector, ValueRef::Text(text)) => Vector::known(text)?.send(out),
+        (SqlType::Tsquery, ValueRef::Text(text)) => Query::known(text)?.send(out),
+        (SqlType::Hstore, ValueRef::Text(text)) => Hstore::known(text)?.send(out),
         (SqlType::Interval, ValueRef::Text(text)) => {
             let Interval {
                 months,
@@ -181,6 +187,9 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             [JSONB_VERSION, text @ ..] => return decode_text(kind, as_text(text)?),
             _ => return Err(malformed("this is no version of jsonb".to_string())),
         },
+        SqlType::Hstore => Hstore::receive(bytes)?.value(),
+        SqlType::Tsvector => Vector::receive(bytes)?.value(),
+        SqlType::Tsquery => Query::receive(bytes)?.value(),
         SqlType::Interval => {
             let parts = i128::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
             let interval = Interval {
@@ -199,25 +208,6 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             _ => return Err(wrong()),
         },
         _ => return decode_text(kind, as_text(bytes)?),
-    })
-}
-
-/// A text of a client.
-///
-/// # Errors
-/// `22021` if it is not UTF-8.
-pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
-        let shown = rest.iter().take(error.error_len().unwrap_or(rest.len()));
-        let shown: Vec<String> = shown.map(|byte| format!("0x{byte:02x}")).collect();
-        SqlError::new(
-            code::INVALID_BYTES,
-            format!(
-                "invalid byte sequence for encoding \"UTF8\": {}",
-                shown.join(" ")
-            ),
-        )
     })
 }
 
@@ -280,6 +270,12 @@ mod tests {
             "[\"2026-01-31 23:59:59.000001\",\"2026-02-01 00:00:00\")",
         ),
         (SqlType::TstzRange, "(,\"1969-12-31 23:59:59+00\"]"),
+        (SqlType::Hstore, ""),
+        (SqlType::Hstore, "\"\"=>\"a\\\"\", \"ä\"=>NULL"),
+        (SqlType::Tsvector, ""),
+        (SqlType::Tsvector, "'a':1A,2 'b'"),
+        (SqlType::Tsquery, ""),
+        (SqlType::Tsquery, "'a' & !( 'b':*AC | 'c' ) <2> 'd'"),
         (SqlType::Oid, "4294967295"),
         (SqlType::Regclass, "16384"),
     ];

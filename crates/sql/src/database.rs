@@ -1,9 +1,11 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
+use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::relation::{OBJECTS, kind, objects, parsed};
+use crate::relation::{BY_KIND, OBJECTS, kind, objects, parsed, put_object, unnoted_materialized};
 use crate::sequences::{Counter, Counters, Sequence};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
@@ -41,6 +43,7 @@ pub struct Database {
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
+    advisory: Arc<AdvisoryLocks>,
     /// The number of the next session, for its temporary tables.
     next_session: AtomicU64,
 }
@@ -107,8 +110,12 @@ impl Database {
     /// As [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
-        if !is_there {
-            tables.create_table(OBJECTS, objects_schema())?;
+        match is_there {
+            true => index_objects(&tables)?,
+            false => {
+                let schema = objects_schema().index(BY_KIND, ["kind", "name"]);
+                tables.create_table(OBJECTS, schema.ordered())?;
+            }
         }
         forget_next_contents(&tables)?;
         let database = Self::with(Store::Memory(tables.clone()));
@@ -165,6 +172,7 @@ impl Database {
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
             posting: posting(itself),
+            advisory: Arc::default(),
             next_session: AtomicU64::new(1),
         })
     }
@@ -308,6 +316,11 @@ impl Database {
         Ok(())
     }
 
+    /// The advisory locks of sessions.
+    pub(crate) fn advisory(&self) -> &Arc<AdvisoryLocks> {
+        &self.advisory
+    }
+
     /// The listeners of each channel.
     pub(crate) fn hub(&self) -> &Arc<Hub> {
         self.posting.hub()
@@ -352,6 +365,40 @@ fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
         }
     }
     Ok(())
+}
+
+/// Gives the objects of a database that was made before their index, and notes the materialized views that it has.
+///
+/// # Errors
+/// The engine's.
+fn index_objects(tables: &Tables) -> Result<(), SqlError> {
+    let schema = objects_schema().index(BY_KIND, ["kind", "name"]).ordered();
+    let schema = schema
+        .build()
+        .map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))?;
+    let (missing, unnoted) = tables.read(|view| {
+        let source = *view;
+        let number = view.table_named(OBJECTS);
+        let there = number.and_then(|number| Source::schema(view, number));
+        let is_there = there.is_some_and(|there| there.indexes == schema.indexes);
+        Ok((number.filter(|_| !is_there), unnoted_materialized(&source)))
+    })?;
+    let unnoted = unnoted?;
+    if missing.is_none() && unnoted.is_empty() {
+        return Ok(());
+    }
+    let indexed = tables.transaction().errors().run(|tx| {
+        if let (Some(number), Some(index)) = (missing, schema.indexes.first()) {
+            DefineTarget::create_index(tx, number, index.clone())?;
+        }
+        let mut unnoted = unnoted.iter();
+        unnoted.try_for_each(|number| put_object(tx, kind::MATERIALIZED, number, ""))
+    });
+    match indexed {
+        // A full database is to be read all the same: objects are found one by one, and a later opening adds the index.
+        Err(error) if error.code.starts_with("53") || error.code.starts_with("54") => Ok(()),
+        indexed => indexed,
+    }
 }
 
 /// The table of what the engine's schemas cannot say.

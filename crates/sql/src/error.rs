@@ -57,6 +57,7 @@ pub mod code {
         INSUFFICIENT_PRIVILEGE = "42501";
         UNKNOWN_PREPARED_STATEMENT = "26000";
         DEPENDENT_OBJECTS = "2BP01";
+        RAISED = "P0001";
         NO_SAVEPOINT = "3B001";
         UNKNOWN_SCHEMA = "3F000";
         NAME_TOO_LONG = "42622";
@@ -92,6 +93,7 @@ pub mod code {
         INSUFFICIENT_RESOURCES = "53000";
         DISK_FULL = "53100";
         OUT_OF_MEMORY = "53200";
+        DEADLOCK = "40P01";
         PROGRAM_LIMIT = "54000";
         TOO_COMPLEX = "54001";
         NOT_IN_PREREQUISITE_STATE = "55000";
@@ -559,6 +561,25 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
             error.of_constraint(name)
         }
         _ => return None,
+    })
+}
+
+/// A text of a client.
+///
+/// # Errors
+/// `22021` if it is not UTF-8.
+pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
+        let shown = rest.iter().take(error.error_len().unwrap_or(rest.len()));
+        let shown: Vec<String> = shown.map(|byte| format!("0x{byte:02x}")).collect();
+        SqlError::new(
+            code::INVALID_BYTES,
+            format!(
+                "invalid byte sequence for encoding \"UTF8\": {}",
+                shown.join(" ")
+            ),
+        )
     })
 }
 

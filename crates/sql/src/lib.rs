@@ -29,6 +29,7 @@
     )
 )]
 
+mod advisory;
 mod aggregate;
 mod binary;
 mod blocking;
@@ -37,6 +38,7 @@ mod catalogue;
 mod checks;
 mod class;
 mod column;
+mod conditions;
 mod constraints;
 mod copy;
 mod cursors;
@@ -49,6 +51,7 @@ mod define_target;
 mod error;
 mod explain;
 mod expression;
+mod extensions;
 mod followed;
 mod hashing;
 mod incoming;

@@ -24,6 +24,18 @@ pub(crate) fn parts_of(name: &ObjectName) -> Result<Vec<String>, SqlError> {
     parts.collect()
 }
 
+/// The name of the database: each server has one.
+pub(crate) const DATABASE: &str = "sardonyx";
+
+/// True if the parts of a name before its schema name this database, or none.
+pub(crate) fn is_this_database(parts: &[String]) -> bool {
+    match parts {
+        [] => true,
+        [database] => database == DATABASE,
+        _ => false,
+    }
+}
+
 /// The schema, if one is said, and the name of something in the database.
 ///
 /// # Errors
@@ -32,7 +44,7 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     let mut parts = parts_of(name)?;
     let last = parts.pop().unwrap_or_default();
     let schema = parts.pop();
-    match parts.is_empty() {
+    match is_this_database(&parts) {
         true => Ok((schema, last)),
         false => Err(SqlError::unsupported(format!(
             "cross-database references are not supported: \"{name}\""

@@ -1,10 +1,13 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+mod block;
 mod collations;
 pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod fetch;
+mod frames;
+mod grouping_sets;
 mod identities;
 mod intervals;
 mod limits;
@@ -16,11 +19,14 @@ mod tables;
 mod type_command;
 mod words;
 
+pub(crate) use block::{Block, Handler, Line, Raise};
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
+pub(crate) use frames::{Excluded, excluded};
+pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
@@ -30,13 +36,17 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use block::{is_do, parse_do};
 use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use frames::{with_cast_offsets, with_exclusions};
+use grouping_sets::with_nested_sets;
 use identities::with_identities;
 use intervals::with_digits;
+pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 use locks::with_locks;
 use procedure::{is_procedure, parse_procedure};
@@ -81,6 +91,8 @@ pub(crate) enum Parsed {
     Sequence(Box<SequenceCommand>),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
+    /// `DO`, which it does not know.
+    Do(Block),
 }
 
 /// The statements of a text.
@@ -122,6 +134,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
             }
+            false if is_do(&parser) => Parsed::Do(parse_do(&mut parser)?),
             false if is_type_command(&parser) => {
                 Parsed::Type(Box::new(parse_type_command(text, &mut parser)?))
             }
@@ -177,6 +190,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         )),
         Parsed::Procedure(_) => Err(SqlError::unsupported(
             "CREATE PROCEDURE is of clients: procedures do not have it",
+        )),
+        Parsed::Do(_) => Err(SqlError::unsupported(
+            "DO is of clients: procedures do not have it",
         )),
         Parsed::Constraints(_) => Err(SqlError::unsupported(
             "SET CONSTRAINTS is of clients: procedures do not have it",
@@ -275,6 +291,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
+    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
     let tokens = with_conflict_targets(text, with_limits(with_digits(tokens)));
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
@@ -534,6 +551,9 @@ mod tests {
             ("select 1 of ", "for update of a, "),
             ("create table t (", "like a including "),
             ("select ", "fetch first ("),
+            ("select exclude rows ", "range 1 exclude ties) "),
+            ("select preceding ", "and '1'::"),
+            ("select ", "grouping sets ("),
         ] {
             let text = format!("{begin}{}", repeated.repeat(50_000));
             // Most are refused; all end.

@@ -9,7 +9,7 @@
 //! table is in it.
 
 use crate::error::{SqlError, code};
-use crate::names::{name_of, parts_of, quoted};
+use crate::names::{is_this_database, name_of, parts_of, quoted};
 use sqlparser::ast::ObjectName;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -121,7 +121,7 @@ pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> 
     let mut names: Vec<String> = words.iter().map(name_of).collect();
     let last = names.pop().unwrap_or_default();
     let schema = names.pop();
-    match names.is_empty() {
+    match is_this_database(&names) {
         true => Ok((schema, last)),
         false => Err(SqlError::unsupported(format!(
             "cross-database references are not supported: \"{text}\""
@@ -135,7 +135,7 @@ pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> 
 /// `0A000` for a name of another database.
 pub(crate) fn schema_name(name: &ObjectName) -> Result<String, SqlError> {
     let mut parts = parts_of(name)?;
-    match (parts.pop(), parts.is_empty()) {
+    match (parts.pop(), is_this_database(&parts)) {
         (Some(name), true) => Ok(name),
         _ => Err(SqlError::unsupported(format!(
             "cross-database references are not supported: \"{name}\""

@@ -1,28 +1,26 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
+mod compiled;
+
+pub(crate) use compiled::plan_statement;
+
 use crate::class::{Class, Special, change_behind_with, class_of, draws, notifies};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
-use crate::error::SqlError;
-use crate::expression::{Expr, Parameters};
+use crate::expression::Expr;
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
-use crate::parse::{ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
+use crate::parse::{Block, ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
 use crate::path::TEMPORARY;
-use crate::plan::insert::plan_insert;
-use crate::plan::planning::Planning;
-use crate::plan::query::{plan_query, with_named};
-use crate::plan::write::{plan_delete, plan_update};
-use crate::plan::{Plan, Planned};
+use crate::plan::Planned;
 use crate::rights::Rights;
 use crate::search_path::SearchPath;
-use crate::source::Source;
 use crate::types::SqlType;
 use sqlparser::ast::{CopyTarget, ObjectName, Query, SetExpr, Statement};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A prepared statement.
@@ -37,6 +35,7 @@ pub struct Prepared {
     comment: Option<Comment>,
     type_command: Option<TypeCommand>,
     sequence_command: Option<SequenceCommand>,
+    block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -61,10 +60,12 @@ pub struct Prepared {
     notifies: bool,
     /// True if it changes nothing besides.
     only_signals: bool,
+    /// True if it may wait: for an advisory lock, or asleep.
+    waits: bool,
 }
 
 /// Functions that ask, or set, what the session knows.
-const SESSION_FUNCTIONS: [&str; 7] = [
+const SESSION_FUNCTIONS: [&str; 9] = [
     "nextval",
     "currval",
     "lastval",
@@ -72,6 +73,8 @@ const SESSION_FUNCTIONS: [&str; 7] = [
     "set_config",
     "current_setting",
     "pg_notify",
+    "advisory_",
+    "pg_sleep",
 ];
 
 /// A statement's step with a savepoint.
@@ -105,7 +108,10 @@ impl Prepared {
             Some(statement) => is_signal(statement),
             None => false,
         };
+        let waits = matches!(&statement, Some(Statement::Query(query)) if selects_alone(query))
+            && (lower.contains("advisory_") || lower.contains("pg_sleep"));
         Prepared {
+            waits,
             notifies,
             only_signals,
             names_tables: lower.contains("regclass") || lower.contains("pg_table_is_visible"),
@@ -118,6 +124,7 @@ impl Prepared {
             comment: None,
             type_command: None,
             sequence_command: None,
+            block: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -160,6 +167,11 @@ impl Prepared {
         if !is_same {
             *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
+    }
+
+    /// True if it may wait, so that it runs outside of the serial stage.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
     }
 
     /// True if it calls a procedure.
@@ -257,6 +269,20 @@ impl Prepared {
         }
     }
 
+    /// `DO`: what its statements do is known when they run, so it counts as a definition.
+    pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
+        Prepared {
+            block: Some(block),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The block of `DO`, if it is one.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        self.block.as_ref()
+    }
+
     /// The change of a sequence, if it is one.
     pub(crate) fn sequence_command(&self) -> Option<&SequenceCommand> {
         self.sequence_command.as_ref()
@@ -285,41 +311,6 @@ impl Prepared {
         }
     }
 
-    /// The types of its parameters.
-    pub fn parameters(&self) -> &[SqlType] {
-        self.parameters.get().map_or(&[], Vec::as_slice)
-    }
-
-    /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
-    pub fn columns(&self) -> Option<&[ResultColumn]> {
-        self.columns.get()?.as_deref()
-    }
-
-    /// The client is told the columns before it runs the statement: they are to remain.
-    pub(crate) fn keep_columns(&self) {
-        self.is_told.store(true, Ordering::Relaxed);
-    }
-
-    /// Checks that the columns of a new plan are those that the client was told.
-    fn check_columns(&self, plan: &Plan) -> Result<(), SqlError> {
-        let told = self.columns.get().and_then(Option::as_deref);
-        let (Some(told), Some(now), true) =
-            (told, plan.columns(), self.is_told.load(Ordering::Relaxed))
-        else {
-            return Ok(());
-        };
-        let kinds = |columns: &[ResultColumn]| -> Vec<SqlType> {
-            columns.iter().map(|column| column.spec.kind).collect()
-        };
-        match kinds(told) == kinds(now) {
-            true => Ok(()),
-            false => Err(
-                SqlError::unsupported("cached plan must not change result type")
-                    .hint("The tables have changed: prepare the statement again."),
-            ),
-        }
-    }
-
     /// How many columns a `COPY` has; 0 while it was not planned.
     pub fn copy_columns(&self) -> usize {
         self.copy_columns.get().copied().unwrap_or_default()
@@ -328,12 +319,6 @@ impl Prepared {
     /// The format of a `COPY`.
     pub fn copy_format(&self) -> CopyFormat {
         crate::copy::options::format_of(self.statement.as_ref())
-    }
-
-    /// Notes how many columns a `COPY` has.
-    pub(crate) fn describe_copy(&self, columns: usize) {
-        let _ = self.copy_columns.set(columns);
-        self.describe(Vec::new(), None);
     }
 
     /// True if it is `COPY … FROM STDIN`.
@@ -506,12 +491,6 @@ impl Prepared {
         }
     }
 
-    /// True if it has a plan of this version of the catalogue, and that asks nothing of the session.
-    pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
-    }
-
     /// True if it may store more than there is.
     pub(crate) fn stores(&self) -> bool {
         let stores = !matches!(
@@ -544,81 +523,6 @@ impl Prepared {
 
     pub(crate) fn names_tables(&self) -> bool {
         self.names_tables
-    }
-
-    /// The parameters' types as they are now known.
-    pub(crate) fn known_parameters(&self) -> Vec<Option<SqlType>> {
-        match self.parameters.get() {
-            Some(types) => types.iter().map(|kind| Some(*kind)).collect(),
-            None => self.declared.clone(),
-        }
-    }
-
-    /// The plan for a state of the tables: the one that there is, or a new one.
-    ///
-    /// # Errors
-    /// What is wrong with the statement; `0A000` if its client was told other columns than it now has.
-    pub(crate) fn planned(
-        &self,
-        version: u64,
-        source: &dyn Source,
-    ) -> Result<Arc<Planned>, SqlError> {
-        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(planned) = &*plan
-            && planned.holds(version, source)
-        {
-            return Ok(planned.clone());
-        }
-        let planned = self
-            .plan_now(version, source)
-            .map_err(|error| self.placed(error))?;
-        self.check_columns(&planned.plan)?;
-        let planned = Arc::new(planned);
-        *plan = Some(planned.clone());
-        Ok(planned)
-    }
-
-    /// The plan that there is, whether or not it holds.
-    pub(crate) fn last_plan(&self) -> Option<Arc<Planned>> {
-        self.plan
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// True if the plan that there is, whether or not it holds, is such a one; true without one.
-    pub(crate) fn is_unplanned_or(&self, is: impl FnOnce(&Planned) -> bool) -> bool {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.as_deref().is_none_or(is)
-    }
-
-    /// Places in the text as numbers of characters.
-    pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
-        error.position = error
-            .position
-            .map(|at| crate::position::resolve(&self.text, at));
-        error
-    }
-
-    fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
-        let parameters = Parameters::given(&self.known_parameters());
-        let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(source, &mut parameters, &self.rights())?;
-        let plan = match &self.statement {
-            Some(statement) => plan_statement(&mut planning, statement)?,
-            None => return Err(SqlError::syntax("there is no statement")),
-        };
-        let queries = planning.queries;
-        queries.check_populated()?;
-        let _ = self.parameters.set(parameters.decided());
-        let _ = self.columns.set(plan.columns().cloned());
-        Ok(Planned::new(plan, version, queries))
-    }
-
-    /// Notes what is known of a statement that has no plan.
-    pub(crate) fn describe(&self, parameters: Vec<SqlType>, columns: Option<Arc<[ResultColumn]>>) {
-        let _ = self.parameters.set(parameters);
-        let _ = self.columns.set(columns);
     }
 }
 
@@ -657,28 +561,10 @@ fn with_before_insert(statement: Statement) -> Statement {
     }
 }
 
-/// Plans a statement on data.
-///
-/// # Errors
-/// Invalid SQL.
-pub(crate) fn plan_statement(
-    planning: &mut Planning<'_>,
-    statement: &Statement,
-) -> Result<Plan, SqlError> {
-    if let Statement::Query(query) = statement
-        && let Some(change) = change_behind_with(query)
-    {
-        return with_named(planning, query.with.as_ref(), |planning| {
-            plan_statement(planning, change)
-        });
+/// True for a `SELECT` of expressions alone, which reads no table.
+fn selects_alone(query: &Query) -> bool {
+    match &*query.body {
+        SetExpr::Select(select) => query.with.is_none() && select.from.is_empty(),
+        _ => false,
     }
-    Ok(match statement {
-        Statement::Query(query) => Plan::Select(plan_query(planning, query)?),
-        Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),
-        Statement::Update(update) => Plan::Update(plan_update(planning, update)?),
-        Statement::Delete(delete) => Plan::Delete(plan_delete(planning, delete)?),
-        _ => {
-            return Err(SqlError::unsupported("this statement is not supported"));
-        }
-    })
 }

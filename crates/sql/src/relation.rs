@@ -6,20 +6,24 @@
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{COMMENT_OF_PUBLIC, comment_name, name_of_primary};
+use crate::names::{COMMENT_OF_PUBLIC, NAME_BYTES_MAX, comment_name, name_of_primary};
 use crate::on_commit::OnCommit;
-use crate::path::{PUBLIC, local, schema_of, split, written};
-use crate::source::Source;
+use crate::path::{PUBLIC, beside, local, schema_of, split, written};
+use crate::rows::InputRow;
+use crate::source::{KeyRange, Source};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The table of what the engine's schemas cannot say.
 pub(crate) const OBJECTS: &str = "sql.objects";
+/// Its ordered index, by which the objects of a kind are found. Nodes have none: they read all objects.
+pub(crate) const BY_KIND: &str = "by_kind";
 /// The column of it that has the bodies.
 pub(crate) const BODY: usize = 2;
 /// What names of SQL's own tables begin with.
@@ -37,6 +41,8 @@ pub(crate) mod kind {
     pub const SCHEMA: &str = "schema";
     pub const TYPES: &str = "types";
     pub const EXTENSION: &str = "extension";
+    /// The number of a table that is a materialized view, whose notes have the query.
+    pub const MATERIALIZED: &str = "materialized";
 }
 
 /// What the engine's schema does not say of a table.
@@ -465,7 +471,7 @@ fn objects_with(
     let Some(number) = source.table_named(OBJECTS) else {
         return Ok(found);
     };
-    source.scan(number, &mut |row| {
+    let mut each = |row: &dyn InputRow| {
         if let (ValueRef::Text(of), ValueRef::Text(name), ValueRef::Text(body)) =
             (row.value(0)?, row.value(1)?, row.value(2)?)
             && of == kind
@@ -474,9 +480,27 @@ fn objects_with(
             found.push((name.to_string(), body.to_string()));
         }
         Ok(true)
-    })?;
+    };
+    match finds_kinds(source, number) {
+        true => {
+            let of_kind = || Bound::Included(vec![Value::from(kind)]);
+            let range = KeyRange {
+                lower: of_kind(),
+                upper: of_kind(),
+                backward: false,
+            };
+            source.range(number, BY_KIND, &range, &mut each)?;
+        }
+        false => source.scan(number, &mut each)?,
+    }
     found.sort();
     Ok(found)
+}
+
+/// True if objects are found by their kind, in the table of this number.
+fn finds_kinds(source: &dyn Source, number: u16) -> bool {
+    let schema = source.schema(number);
+    schema.is_some_and(|schema| schema.indexes.iter().any(|index| index.name == BY_KIND))
 }
 
 /// Stores an object.
@@ -528,7 +552,14 @@ fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes,
 pub(crate) fn materialized(source: &dyn Source) -> Result<Vec<Relation>, SqlError> {
     let mut found = Vec::new();
     let may_be = |body: &str| body.contains("\"materialized\"");
-    for (number, _) in objects_with(source, kind::TABLE, &may_be)? {
+    let has_index = source
+        .table_named(OBJECTS)
+        .map(|number| finds_kinds(source, number));
+    let numbers = match has_index {
+        Some(true) => objects(source, kind::MATERIALIZED)?,
+        _ => objects_with(source, kind::TABLE, &may_be)?,
+    };
+    for (number, _) in numbers {
         if let Ok(number) = number.parse()
             && let Ok(relation) = Relation::numbered(source, number)
             && relation.notes.materialized.is_some()
@@ -539,6 +570,22 @@ pub(crate) fn materialized(source: &dyn Source) -> Result<Vec<Relation>, SqlErro
     }
     found.sort_by_key(|relation| relation.number);
     Ok(found)
+}
+
+/// The numbers of materialized views that [`kind::MATERIALIZED`] does not have: those of an earlier version.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn unnoted_materialized(source: &dyn Source) -> Result<Vec<String>, SqlError> {
+    let may_be = |body: &str| body.contains("\"materialized\"");
+    let mut unnoted = Vec::new();
+    for (number, body) in objects_with(source, kind::TABLE, &may_be)? {
+        let notes: TableNotes = parsed(&body)?;
+        if notes.materialized.is_some() && object(source, kind::MATERIALIZED, &number)?.is_none() {
+            unnoted.push(number);
+        }
+    }
+    Ok(unnoted)
 }
 
 /// Reads what stands in an object.
@@ -571,7 +618,14 @@ pub(crate) fn store_notes(
     number: u16,
     notes: &TableNotes,
 ) -> Result<(), SqlError> {
-    put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
+    let name = number.to_string();
+    match notes.materialized.is_some() {
+        true => put_object(tx, kind::MATERIALIZED, &name, "")?,
+        false => {
+            delete_object(tx, kind::MATERIALIZED, &name)?;
+        }
+    }
+    put_object(tx, kind::TABLE, &name, &printed(notes)?)
 }
 
 /// The number that a table has in `pg_class`.
@@ -622,22 +676,40 @@ impl StoredColumn {
 
 /// The table that has an index of a name, and whether it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
-    let definitions = source.definitions().iter().enumerate();
-    let (of, name) = split(name);
-    let mut tables = definitions
-        .filter(|(_, definition)| !is_own(&definition.name) && schema_of(&definition.name) == of);
-    tables.find_map(|(number, definition)| {
-        let schema = source.schema(number as u16)?;
-        if schema.indexes.iter().any(|index| index.name == name) {
-            return Some((number as u16, false));
+    let (of, local_name) = split(name);
+    let is_in = |number: &u16| {
+        let definition = source.definitions().get(usize::from(*number));
+        definition.is_some_and(|definition| {
+            !is_own(&definition.name) && schema_of(&definition.name) == of
+        })
+    };
+    let has_it = |number: &u16| {
+        let schema = source.schema(*number);
+        schema.is_some_and(|schema| schema.indexes.iter().any(|index| index.name == local_name))
+    };
+    let mut indexed = source.indexed(local_name).into_iter().filter(is_in);
+    if let Some(number) = indexed.find(has_it) {
+        return Some((number, false));
+    }
+    let is_primary = |number: &u16| {
+        let definition = source.definitions().get(usize::from(*number));
+        let table = definition.map(|definition| local(&definition.name));
+        table.is_some_and(|table| name_of_primary(table) == local_name)
+            && Relation::numbered(source, *number)
+                .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
+    };
+    // The table's name is in that of its key, but for one that was cut.
+    let mut tables = match local_name.strip_suffix("_pkey") {
+        None => return None,
+        Some(table) if local_name.len() < NAME_BYTES_MAX => {
+            let named = source.table_named(&beside(name, table));
+            named.into_iter().collect::<Vec<u16>>()
         }
-        if name != name_of_primary(local(&definition.name)) {
-            return None;
-        }
-        let relation = Relation::numbered(source, number as u16).ok()?;
-        let is_primary = relation.primary_constraint().as_deref() == Some(name);
-        is_primary.then_some((number as u16, true))
-    })
+        Some(_) => (0..source.definitions().len() as u16).collect(),
+    }
+    .into_iter()
+    .filter(is_in);
+    tables.find(is_primary).map(|number| (number, true))
 }
 
 /// The name of the comment of a schema.

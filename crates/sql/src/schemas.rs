@@ -50,13 +50,14 @@ pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlErr
         let rest = kept.strip_prefix(name);
         rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
     };
+    if name == PUBLIC || object(source, kind::SCHEMA, name)?.is_some() {
+        return Ok(true);
+    }
     let mut definitions = source.definitions().iter();
-    Ok(name == PUBLIC
-        || definitions.any(|definition| {
-            let is_table = matches!(definition.kind, Kind::Table { .. });
-            is_table && is_in(&definition.name) && !is_own(&definition.name)
-        })
-        || object(source, kind::SCHEMA, name)?.is_some())
+    Ok(definitions.any(|definition| {
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        is_table && is_in(&definition.name) && !is_own(&definition.name)
+    }))
 }
 
 /// True if there is a table, view, sequence or index that is kept under a name.

@@ -184,9 +184,13 @@ impl SearchPath {
                 }
                 continue;
             }
-            let is_known =
-                is_last || self.temporary() == Some(schema) || has_schema(source, schema)?;
-            if is_last || is_known && is_there(source, &found)? {
+            if is_last {
+                return Ok(found);
+            }
+            // Most names are in no schema but the last one: the schema itself is looked for last.
+            if is_there(source, &found)?
+                && (self.temporary() == Some(schema) || has_schema(source, schema)?)
+            {
                 return Ok(found);
             }
         }

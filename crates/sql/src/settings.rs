@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
-static KNOWN: [(&str, &str); 42] = [
+static KNOWN: [(&str, &str); 45] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
@@ -45,6 +45,10 @@ static KNOWN: [(&str, &str); 42] = [
     ("lock_timeout", "0"),
     ("max_identifier_length", "63"),
     ("max_index_keys", "16"),
+    // Of the extension pg_trgm.
+    ("pg_trgm.similarity_threshold", "0.3"),
+    ("pg_trgm.strict_word_similarity_threshold", "0.5"),
+    ("pg_trgm.word_similarity_threshold", "0.6"),
     ("row_security", "on"),
     (SEARCH_PATH, USUAL_PATH),
     ("server_encoding", "UTF8"),
@@ -223,6 +227,11 @@ fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
     all_known().find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
+/// True for a name with a point that no extension has: programs keep values of their own in such.
+fn is_of_program(name: &str) -> bool {
+    name.contains('.') && known(name).is_none()
+}
+
 fn unknown(name: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_OBJECT,
@@ -261,7 +270,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::set`].
     pub fn begin_with(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
-        if name.contains('.') {
+        if is_of_program(name) {
             let name = name.to_lowercase();
             let values = self.values_mut();
             values.own.insert(name.clone(), value.to_string());
@@ -355,7 +364,7 @@ impl Settings {
     /// # Errors
     /// `42704` if there is none of this name.
     pub fn get(&self, name: &str) -> Result<String, SqlError> {
-        if name.contains('.') {
+        if is_of_program(name) {
             let value = self.values().own.get(&name.to_lowercase());
             return value.cloned().ok_or_else(|| unknown(name));
         }
@@ -382,7 +391,7 @@ impl Settings {
     /// # Errors
     /// `42704` if there is none of this name; `22023` if it cannot have the value; `55P02` if it cannot be set.
     pub fn set(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
-        if name.contains('.') {
+        if is_of_program(name) {
             const OWN_MAX: usize = 100;
             let name = name.to_lowercase();
             if self.values().own.len() >= OWN_MAX && !self.values().own.contains_key(&name) {

@@ -24,6 +24,12 @@ pub(crate) trait Source {
     /// The tables, and what else there is, by number.
     fn definitions(&self) -> &Definitions;
 
+    /// The tables that refer to one, in the order of their numbers.
+    fn referring(&self, number: u16) -> Vec<u16>;
+
+    /// The tables that may have an index of a name, in the order of their numbers.
+    fn indexed(&self, name: &str) -> Vec<u16>;
+
     /// What the rows of a table are.
     fn schema(&self, number: u16) -> Option<Arc<Schema>>;
 
@@ -111,6 +117,14 @@ impl<S: ReadRows> Source for S {
         ReadRows::definitions(self)
     }
 
+    fn referring(&self, number: u16) -> Vec<u16> {
+        ReadRows::referring(self, number)
+    }
+
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        ReadRows::indexed(self, name)
+    }
+
     fn schema(&self, number: u16) -> Option<Arc<Schema>> {
         self.row_schema(number).cloned()
     }
@@ -176,7 +190,7 @@ impl<S: ReadRows> Source for S {
     ) -> Result<(), SqlError> {
         let rows = self
             .row_index(number, index)?
-            .range::<&Vec<Value>>(bounds_of(range))?;
+            .range_or_none::<&Vec<Value>>(bounds_of(range))?;
         match range.backward {
             true => give(rows.rev(), each)?,
             false => give(rows, each)?,
@@ -186,7 +200,7 @@ impl<S: ReadRows> Source for S {
 
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError> {
         let index = self.row_index(number, index)?;
-        Ok(index.count_range::<&Vec<Value>>(bounds_of(range))?)
+        Ok(index.count_range_or_none::<&Vec<Value>>(bounds_of(range))?)
     }
 }
 

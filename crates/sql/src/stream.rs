@@ -157,6 +157,7 @@ fn place_of(
         || plan.is_distinct
         || !plan.distinct_on.is_empty()
         || !plan.sort.is_empty()
+        || plan.with_ties
         || plan.has_subqueries;
     if is_whole {
         return Ok(None);

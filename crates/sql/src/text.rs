@@ -6,10 +6,13 @@ mod moments;
 pub(crate) mod templates;
 
 use crate::error::{SqlError, code};
-use crate::types::SqlType;
+use crate::types::{FREE_SCALE, SqlType};
+use crate::values::arithmetic::without_zeros;
+use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
 use crate::values::{networks, ranges};
 use sardonyx::schema::{Value, ValueRef};
@@ -74,6 +77,10 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }),
         SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
+        // A text without zeros.
+        SqlType::Hstore => stored_text(text).and_then(|_| Ok(Hstore::read(text)?.value())),
+        SqlType::Tsvector => stored_text(text).and_then(|_| Ok(Vector::read(text)?.value())),
+        SqlType::Tsquery => stored_text(text).and_then(|_| Ok(Query::read(text)?.value())),
         SqlType::Bytea => match text.strip_prefix("\\x") {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
@@ -434,6 +441,14 @@ pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
         return None;
     }
     let mut text = String::new();
+    let value = match (kind, value) {
+        // Of a column without a scale, whose zeros fill it.
+        (SqlType::Numeric, ValueRef::Decimal(units, FREE_SCALE)) => {
+            let (units, scale) = without_zeros(units, FREE_SCALE);
+            ValueRef::Decimal(units, scale)
+        }
+        (_, value) => value,
+    };
     encode_text(kind, &value, &mut text);
     Some(text)
 }

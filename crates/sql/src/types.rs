@@ -82,6 +82,12 @@ pub enum SqlType {
     Json,
     /// `jsonb`: JSON in one form
     Jsonb,
+    /// `hstore`: texts by keys
+    Hstore,
+    /// `tsvector`: a document of text search
+    Tsvector,
+    /// `tsquery`: a question of text search
+    Tsquery,
     /// `int2vector`: numbers of columns, in the catalogue
     Int2Vector,
     /// `oidvector`, in the catalogue
@@ -146,6 +152,12 @@ pub enum SqlType {
     TsRangeArray,
     /// `tstzrange[]`
     TstzRangeArray,
+    /// `hstore[]`
+    HstoreArray,
+    /// `tsvector[]`
+    TsvectorArray,
+    /// `tsquery[]`
+    TsqueryArray,
     /// An enum type of a user
     Enum(EnumType),
     /// Arrays of one
@@ -301,7 +313,17 @@ impl SqlType {
 
     /// True for a type of single values.
     pub(crate) fn is_storable(self) -> bool {
-        self.element().is_none() && !matches!(self, SqlType::Json | SqlType::Jsonb)
+        self.element().is_none() && !self.is_json() && !self.is_form()
+    }
+
+    /// True if values are JSON.
+    fn is_json(self) -> bool {
+        matches!(self, SqlType::Json | SqlType::Jsonb)
+    }
+
+    /// True for a type of an extension, or of text search, whose values are texts of one form each.
+    pub(crate) fn is_form(self) -> bool {
+        matches!(self, SqlType::Hstore | SqlType::Tsvector | SqlType::Tsquery)
     }
 
     /// True if a column of a table may have the type.
@@ -315,7 +337,9 @@ impl SqlType {
 
     /// True if values are texts in an expression, and are compared by keys instead of these texts.
     pub(crate) fn has_keys(self) -> bool {
-        self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
+        self.element().is_some()
+            || self.is_form()
+            || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }
 
     /// True if values are addresses of hosts and networks.
@@ -546,7 +570,7 @@ impl TypeSpec {
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
             && (self.kind == other.kind || !self.is_form_of_other(other))
-            && (self.kind != SqlType::Interval
+            && (self.kind != SqlType::Interval && self.kind.element().is_none()
                 || self.modifier < 0
                 || self.modifier == other.modifier)
             && is_least(self.length(), other.length())
@@ -599,6 +623,9 @@ impl TypeSpec {
 
     /// How it is written in SQL: `numeric(10,2)`.
     pub fn to_sql(self) -> String {
+        if let Some(element) = self.kind.element().filter(|_| self.modifier >= 0) {
+            return format!("{}[]", TypeSpec::new(element, self.modifier).to_sql());
+        }
         if self.kind == SqlType::Interval {
             return format!("interval{}", interval_fields::shown(self.modifier));
         }

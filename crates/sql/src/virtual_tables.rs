@@ -9,6 +9,7 @@ mod indexes;
 mod information_schema;
 mod relations;
 mod standard;
+mod statistics;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -141,6 +142,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
         .chain(standard::TABLES)
+        .chain(statistics::TABLES)
         .chain(views::TABLES)
         .chain(activity::TABLES);
     tables.copied().collect::<Vec<_>>()

@@ -29,6 +29,7 @@ mod change;
 mod definitions;
 mod entries;
 mod error;
+mod extents_of;
 mod free;
 mod more;
 mod packed;
@@ -38,6 +39,7 @@ mod way;
 pub use change::{UNDO_AREA, Write};
 pub use definitions::{Definitions, DefinitionsIter};
 pub use error::CatalogueError;
+pub use extents_of::ExtentsOf;
 pub use more::{DEFINITIONS_MAX, EXTENTS_MAX};
 pub use way::{NODES_MAGIC, PAGE_SERVER_MAGIC, Way};
 
@@ -583,7 +585,8 @@ impl Catalogue {
     fn extents_fit(&self) -> bool {
         let extents = self.extents.iter().flatten();
         let extents = extents.map(|placed| (placed.extent.first_page.0, placed.extent.end()));
-        let mut runs: Vec<(u64, u64)> = extents.chain(self.own_runs()).collect();
+        let mut runs = self.own_runs();
+        runs.extend(extents);
         runs.sort_unstable();
         let mut end = CATALOGUE_PAGES;
         for (first, behind) in runs {

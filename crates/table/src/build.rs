@@ -15,7 +15,7 @@ use crate::index::{
     HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
 };
 use crate::index_store::IndexStore;
-use crate::table::{TableState, page_bytes};
+use crate::table::{TableState, make_room, page_bytes};
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_storage::prefetch::{prefetch, prefetch_value};
@@ -134,8 +134,7 @@ fn build_one_by_one(
         if index.find(store, hash, is_it).is_some() {
             return Err(BuildError::SecondRecord(address));
         }
-        let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
-        index.make_room(store, hash, hash_of, ask)?;
+        make_room(key, &mut index, store, bytes, hash)?;
         index.insert(store, hash, address);
     }
     Ok(index)
@@ -143,13 +142,13 @@ fn build_one_by_one(
 
 /// The used pages, in parts.
 pub(crate) fn turns(state: &TableState) -> Vec<Range<u64>> {
-    let runs = state.used_runs();
-    runs.flat_map(|run| {
-        let end = run.end;
-        run.step_by(PAGES_PER_TURN as usize)
-            .map(move |first| first..end.min(first + PAGES_PER_TURN))
-    })
-    .collect()
+    let mut turns = Vec::new();
+    for run in state.used_runs() {
+        for first in run.clone().step_by(PAGES_PER_TURN as usize) {
+            turns.push(first..run.end.min(first + PAGES_PER_TURN));
+        }
+    }
+    turns
 }
 
 struct Builder<'a> {

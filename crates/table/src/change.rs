@@ -107,18 +107,19 @@ impl Transaction<'_> {
     #[inline]
     pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
         let schema = self.row_table(number)?.0;
-        let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
-        let columns = indexes.flat_map(|index| index.key.iter().map(|part| part.column));
-        let columns = columns.chain(
-            schema
-                .foreign_keys
-                .iter()
-                .flat_map(|key| key.columns.clone()),
-        );
-        let newest = columns.max_by_key(|column| schema.columns[*column].since_shape);
-        match newest.map(|column| (column, &schema.columns[column])) {
-            Some((column, added)) if added.since_shape > 0 => {
-                self.set_in_old_rows(number, column, |_| Ok(added.default.clone()))
+        let mut columns = Vec::new();
+        columns.extend(schema.primary.key.iter().map(|part| part.column));
+        for index in &schema.indexes {
+            columns.extend(index.key.iter().map(|part| part.column));
+        }
+        for key in &schema.foreign_keys {
+            columns.extend(&key.columns);
+        }
+        let since = |column: &usize| schema.columns[*column].since_shape;
+        match columns.into_iter().max_by_key(since) {
+            Some(column) if since(&column) > 0 => {
+                let default = schema.columns[column].default.clone();
+                self.set_in_old_rows(number, column, |_| Ok(default.clone()))
             }
             _ => Ok(()),
         }

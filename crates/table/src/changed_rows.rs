@@ -94,7 +94,7 @@ impl SpaceSnapshot {
             name: &state.name,
             life: state.life,
             layout_of: &layout_of,
-            runs: state.used_runs().collect(),
+            runs: state.used_runs(),
         };
         self.compare(table, &now, most, is_same, each)
     }
@@ -120,7 +120,7 @@ impl SpaceSnapshot {
             name: there.name,
             life: there.state.life,
             layout_of: &layout_of,
-            runs: used_runs(&there.state.extents, there.state.fresh).collect(),
+            runs: used_runs(&there.state.extents, there.state.fresh),
         };
         self.compare(table, &now, usize::MAX, is_same, each)
             .map(drop)
@@ -147,7 +147,7 @@ impl SpaceSnapshot {
             name: there.name,
             life: there.state.life,
             layout_of: &layout_of,
-            runs: used_runs(&there.state.extents, there.state.fresh).collect(),
+            runs: used_runs(&there.state.extents, there.state.fresh),
         };
         let other_content = || {
             let table = before.name.to_string();

@@ -35,6 +35,15 @@ const DEPTH_SKEW_MAX: u64 = 64;
 /// Keys that are asked for ahead when a shard is made anew.
 const AHEAD: usize = 16;
 
+/// The memory that is asked for ahead of a key's hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// Of the row.
+    Row,
+    /// Of the key's value, if the row, which was asked for before, has it outside.
+    Value,
+}
+
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
 /// The index of one table. Its places are in an [`IndexStore`], always the same one, so that snapshots see them
@@ -249,7 +258,8 @@ impl HashIndex {
     }
 
     /// Makes sure that a key with this hash can be inserted. `hash_of` returns the hash of the key at an address, for
-    /// when keys must move. `ask` is called with an address some time before, to prefetch its bytes.
+    /// when keys must move. `ask` is called with an address some time before, to prefetch first its row, then what the
+    /// row's key has outside of it.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; all keys are still present.
@@ -259,7 +269,7 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: impl Fn(Address) -> u64,
-        ask: impl Fn(Address),
+        ask: impl Fn(Address, Ahead),
     ) -> Result<(), StoreError> {
         while self.is_full(self.shards.number(hash)) {
             self.enlarge(store, hash, &hash_of, &ask)?;
@@ -321,7 +331,7 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: &impl Fn(Address) -> u64,
-        ask: &impl Fn(Address),
+        ask: &impl Fn(Address, Ahead),
     ) -> Result<(), StoreError> {
         let number = self.shards.number(hash);
         let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
@@ -331,11 +341,17 @@ impl HashIndex {
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
         // Keys are in the rows, each in a cache line of its own.
         let addresses: Vec<Address> = before.entries(store).collect();
-        addresses.iter().take(AHEAD).for_each(|at| ask(*at));
-        let ahead = addresses.iter().skip(AHEAD).map(Some);
-        let hashed = addresses.iter().zip(ahead.chain(std::iter::repeat(None)));
-        let hashed = hashed.map(|(&address, ahead)| {
-            ahead.into_iter().for_each(|at| ask(*at));
+        let ask_for = |place: usize, ahead| {
+            addresses
+                .get(place)
+                .into_iter()
+                .for_each(|at| ask(*at, ahead));
+        };
+        (0..2 * AHEAD).for_each(|place| ask_for(place, Ahead::Row));
+        (0..AHEAD).for_each(|place| ask_for(place, Ahead::Value));
+        let hashed = addresses.iter().enumerate().map(|(place, &address)| {
+            ask_for(place + 2 * AHEAD, Ahead::Row);
+            ask_for(place + AHEAD, Ahead::Value);
             (hash_of(address), address)
         });
         if places < SHARD_PLACES_MAX || skewed {
@@ -551,97 +567,4 @@ impl NewShard {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hash::KeyHash;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
-
-    /// Keys are the addresses themselves; a coarse hash makes collisions.
-    fn hash_of(address: Address) -> u64 {
-        KeyHash::from_seed(1).of(&(address.0 / 64).to_le_bytes())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(64)))]
-
-        #[test]
-        fn it_agrees_with_a_hash_map(steps in prop::collection::vec((0u64..3000, any::<bool>()), 1..3000)) {
-            let mut store = IndexStore::reserve(0).expect("address space");
-        let mut index = HashIndex::new();
-            let mut model = HashMap::new();
-            for (n, insert) in steps {
-                let address = Address(n * 8);
-                if insert && !model.contains_key(&n) {
-                    index.make_room(&mut store, hash_of(address), hash_of, |_| ()).expect("memory");
-                    index.insert(&mut store, hash_of(address), address);
-                    model.insert(n, ());
-                } else if !insert {
-                    let there = index.remove(&mut store, hash_of(address), address, hash_of);
-                    prop_assert_eq!(there, model.remove(&n).is_some());
-                }
-                prop_assert_eq!(index.len(), model.len());
-            }
-            for n in 0..3000 {
-                let address = Address(n * 8);
-                let found = index.find(&store, hash_of(address), |a| a == address);
-                prop_assert_eq!(found.is_some(), model.contains_key(&n));
-            }
-        }
-    }
-
-    #[test]
-    fn hashes_that_agree_in_their_upper_bits_do_not_double_the_directory_without_end() {
-        let mut store = IndexStore::reserve(0).expect("address space");
-        let mut index = HashIndex::new();
-        let hash_of = |address: Address| address.0 / 8 * 3;
-        for n in 0..100_000u64 {
-            index
-                .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
-                .expect("memory");
-            index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
-        }
-        assert!(
-            index.shards.directory.len() <= 4096,
-            "{}",
-            index.shards.directory.len()
-        );
-        for n in 0..100_000u64 {
-            let address = Address(n * 8);
-            let found = index.find(&store, hash_of(address), |a| a == address);
-            assert_eq!(found, Some(address));
-        }
-    }
-
-    #[test]
-    fn shards_split_and_everything_is_found_again() {
-        let mut store = IndexStore::reserve(0).expect("address space");
-        let mut index = HashIndex::new();
-        let hash = KeyHash::from_seed(1);
-        let hash_of = |address: Address| hash.of(&address.0.to_le_bytes());
-        for n in 0..300_000u64 {
-            index
-                .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
-                .expect("memory");
-            index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
-        }
-        assert!(index.fill.len() > 8, "{} shards", index.fill.len());
-        assert!(index.bytes() < 3000, "{} bytes", index.bytes());
-        assert!(store.bytes_used() < 300_000 * 24, "{}", store.bytes_used());
-        for n in 0..300_000u64 {
-            let address = Address(n * 8);
-            assert_eq!(
-                index.find(&store, hash_of(address), |a| a == address),
-                Some(address)
-            );
-        }
-        for n in (0..300_000u64).step_by(2) {
-            assert!(index.remove(&mut store, hash_of(Address(n * 8)), Address(n * 8), hash_of));
-        }
-        for n in 0..300_000u64 {
-            let address = Address(n * 8);
-            let found = index.find(&store, hash_of(address), |a| a == address);
-            assert_eq!(found.is_some(), n % 2 == 1);
-        }
-    }
-}
+mod tests;

@@ -72,7 +72,11 @@ impl SpaceSnapshot {
             return Ok(true);
         }
         let mut buffer = Vec::new();
-        for page in used_runs(&state.extents, state.fresh).flatten().map(PageId) {
+        for page in used_runs(&state.extents, state.fresh)
+            .into_iter()
+            .flatten()
+            .map(PageId)
+        {
             let word = self.rows.word(PageLayout::table_word(page))?;
             if let Some(PageKind::Rows { shape }) = PageUse::of_word(word).map(|of| of.kind)
                 && shape < since

@@ -236,40 +236,42 @@ where
 {
     type Row = T::Item;
     type Range = IndexRange<'a, T, P>;
+    type Span = (Place, Place);
 
-    fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
-        Index::get_by(self, key)
-    }
-
-    fn range<K: KeyValues>(
+    #[inline]
+    fn span<K: KeyValues>(
         &self,
         range: impl RangeBounds<K>,
-    ) -> Result<IndexRange<'a, T, P>, Error> {
-        Ok(self.walk(self.reader.range(range, false)?))
-    }
-
-    fn forward_range<K: KeyValues>(
-        &self,
-        range: impl RangeBounds<K>,
-    ) -> Result<IndexRange<'a, T, P>, Error> {
-        Index::range(self, range)
-    }
-
-    fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
-        Index::prefix(self, key)
-    }
-
-    fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
-        Index::starts_with(self, key)
+        refuses_reversed: bool,
+    ) -> Result<(Place, Place), Error> {
+        self.reader.range(range, refuses_reversed)
     }
 
     #[inline]
-    fn all(&self) -> Result<IndexRange<'a, T, P>, Error> {
-        Index::all(self)
+    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<(Place, Place), Error> {
+        match goes_on {
+            true => self.reader.starts_with(&key),
+            false => self.reader.prefix(&key),
+        }
     }
 
-    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        self.reader.count(self.reader.range(range, false)?)
+    #[inline]
+    fn everything(&self) -> Result<(Place, Place), Error> {
+        self.reader.all()
+    }
+
+    #[inline]
+    fn walk(&self, span: (Place, Place)) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(Index::walk(self, span))
+    }
+
+    fn count(&self, span: (Place, Place)) -> Result<u64, Error> {
+        self.reader.count(span)
+    }
+
+    /// Without a walk.
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
+        Index::get_by(self, key)
     }
 }
 

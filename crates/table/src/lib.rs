@@ -40,6 +40,7 @@ pub mod changes;
 mod followed;
 pub mod hash;
 pub mod index;
+mod index_names;
 mod index_run;
 pub mod index_store;
 mod index_view;
@@ -70,7 +71,7 @@ pub use index_run::IndexRun;
 pub use index_view::{Index, IndexRange};
 pub use open::{
     LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
-    OwnRow, RecordIndex,
+    OwnRow,
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;

@@ -46,8 +46,9 @@ use std::cmp::Ordering;
 use std::convert::Infallible;
 use zerocopy::IntoBytes;
 
-/// More levels than a tree can have: a root is split only when it is full.
-const LEVELS_MAX: usize = 24;
+/// More levels than a tree can have: a root is split only when it is full, so that 12 take 21 to the power of 11
+/// insertions. Places on the way down are passed on by value, so that each level costs.
+const LEVELS_MAX: usize = 12;
 
 /// The most bytes that an insertion may need in the index store: a node on every level and a new root.
 pub(crate) const INSERT_BYTES_MAX: usize = LEVELS_MAX * INNER_BYTES;

@@ -243,7 +243,11 @@ pub fn read_contents(
     let mut with_room: Vec<_> = state.free.iter().rev().map(|place| place.page()).collect();
     with_room.dedup();
     Ok(Contents {
-        pages_used: state.used_runs().map(|run| run.end - run.start).sum(),
+        pages_used: state
+            .used_runs()
+            .iter()
+            .map(|run| run.end - run.start)
+            .sum(),
         with_room,
         cells: state.values.all_with_room().collect(),
         empty: state.values.empty_pages().collect(),

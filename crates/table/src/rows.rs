@@ -17,4 +17,4 @@ mod view;
 pub use snapshot::SnapshotScan;
 pub use view::ViewScan;
 
-pub(crate) use key::{columns_key, find_row};
+pub(crate) use key::{columns_key, find_hashed, find_row};

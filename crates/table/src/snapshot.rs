@@ -10,6 +10,7 @@
 
 use crate::hash::KeyHash;
 use crate::index::{HashIndex, Shards};
+use crate::index_names::IndexNames;
 use crate::open::Known;
 use crate::ordered::Tree;
 use crate::references::References;
@@ -40,6 +41,8 @@ pub struct SpaceSnapshot {
     pub(crate) tables: Parts<Option<Arc<FrozenTable>>>,
     /// The references between them.
     pub(crate) references: References,
+    /// The names of their indexes.
+    pub(crate) index_names: IndexNames,
 }
 
 /// The parts besides pages of the last snapshot: the next one shares the unchanged ones.
@@ -208,6 +211,7 @@ impl TableSpace {
             computes_defaults: self.computes_defaults.lock().clone(),
             tables: before.tables.clone(),
             references: self.tables.references().clone(),
+            index_names: self.tables.index_names().clone(),
         });
         self.newest_snapshot = Arc::downgrade(&snapshot);
         Ok(snapshot)
@@ -267,6 +271,7 @@ impl SpaceSnapshot {
         }
         let schema = defined.table.as_ref().map(|table| &*table.schema);
         self.references.set(number, schema);
+        self.index_names.set(number, schema);
         let table = self.tables.get_mut(place).expect("it is there now");
         let before = Defined {
             catalogue: std::mem::replace(&mut self.catalogue, defined.catalogue),

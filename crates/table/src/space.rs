@@ -21,6 +21,7 @@ use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
+use sardonyx_rows::values::{CELL_BYTES_MIN, REFERENCE_BYTES, Reference};
 use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
 use sardonyx_rows::{KeyValues, Plain};
 use sardonyx_storage::catalogue::{Catalogue, Definitions, unfinished};
@@ -360,6 +361,34 @@ impl TableSpace {
             Prefetch::Record => {
                 if let Some(address) = state.index.candidate(&self.indexes, hash) {
                     self.prefetch_at(address);
+                }
+            }
+        }
+    }
+
+    /// Prefetches the texts and bytes that the row with a primary key of this hash has outside of it, once the row itself
+    /// has been prefetched.
+    pub fn prefetch_values(&self, table: u16, hash: u64) {
+        let state = self.tables.get(usize::from(table));
+        let Some(state) = state.and_then(Option::as_ref) else {
+            return;
+        };
+        let bytes = self.store.bytes();
+        let Some(at) = state.index.candidate(&self.indexes, hash) else {
+            return;
+        };
+        for column in state.schema.variable_columns() {
+            let place = at.0 as usize + column.offset;
+            let Some(reference) = bytes.get(place..place + REFERENCE_BYTES) else {
+                return;
+            };
+            // Of a row of an earlier shape, these may be other bytes: to ask for any address does no harm.
+            let reference = Reference::at(reference, 0);
+            if let Some(cell) = reference.cell() {
+                prefetch(bytes, cell.0 as usize);
+                if reference.len() > CELL_BYTES_MIN {
+                    // The page's last word, which has the size of its cells.
+                    prefetch(bytes, cell.0 as usize | (PAGE_SIZE - 1));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::addresses::Addresses;
 use crate::changes::Feed;
 use crate::hash::KeyHash;
-use crate::index::HashIndex;
+use crate::index::{Ahead, HashIndex};
 use crate::index_store::IndexStore;
 use crate::made_beside::MadeBeside;
 use crate::ordered::{Leaving, Tree};
@@ -129,6 +129,18 @@ impl HashedKey<'_> {
         prefetch(bytes, at.0 as usize + self.offset);
     }
 
+    /// Asks the processor for a record, or what its key has outside of it.
+    #[inline]
+    pub fn ask(self, bytes: &[u8], at: Address, what: Ahead) {
+        match (what, self.shape) {
+            (Ahead::Row, _) => self.prefetch(bytes, at),
+            (Ahead::Value, Some(shape)) => shape.each_cell(bytes, at, |cell| {
+                prefetch(bytes, cell.0 as usize);
+            }),
+            (Ahead::Value, None) => {}
+        }
+    }
+
     /// The hash of a record's key.
     #[inline]
     pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
@@ -140,6 +152,10 @@ impl HashedKey<'_> {
 
     #[inline(never)]
     fn hash_of_columns(self, shape: &KeyShape, bytes: &[u8], at: Address) -> u64 {
+        let plain = shape.bytes_of(bytes, at);
+        if let Some(key) = plain.and_then(|plain| shape.of_bytes(plain)) {
+            return self.hash.of(&key);
+        }
         let mut key = KeyBytes::default();
         // Opening found that the rows' values are sound.
         match shape.of_row(bytes, at, &mut key) {
@@ -305,7 +321,8 @@ impl TableState {
         index.find(indexes, hash, |at| self.key().plain(bytes, at) == key)
     }
 
-    /// The row with this key of this hash, whose bytes are made of its columns.
+    /// The row with this key of this hash, whose bytes are made of its columns. `plain` is the key's value, if that is
+    /// bytes and nothing else: these are compared where they stand.
     #[inline]
     pub fn find_by_columns(
         &self,
@@ -313,9 +330,12 @@ impl TableState {
         indexes: &IndexStore,
         bytes: &[u8],
         hash: u64,
-        key: &[u8],
+        (key, plain): (&[u8], Option<&[u8]>),
     ) -> Option<Address> {
-        let is_it = |at| shape.shares(bytes, at, key).unwrap_or(false);
+        let is_it = |at| {
+            let is_plain = plain.and_then(|plain| shape.is_bytes(bytes, at, plain));
+            is_plain.unwrap_or_else(|| shape.shares(bytes, at, key).unwrap_or(false))
+        };
         self.index.find(indexes, hash, is_it)
     }
 
@@ -400,7 +420,7 @@ impl TableState {
     }
 
     /// The pages that have been used, in order: consecutive ones together.
-    pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub fn used_runs(&self) -> Vec<Range<u64>> {
         used_runs(&self.extents, self.fresh)
     }
 
@@ -567,15 +587,17 @@ pub(crate) fn shape_of(page: &[u8]) -> u8 {
 }
 
 /// The pages of a table's extents before the first that was never used, in order.
-pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> impl Iterator<Item = Range<u64>> + '_ {
-    extents.iter().enumerate().map(move |(number, extent)| {
+pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> Vec<Range<u64>> {
+    let mut runs = Vec::with_capacity(extents.len());
+    for (number, extent) in extents.iter().enumerate() {
         let used = match number.cmp(&fresh.extent) {
             Ordering::Less => extent.pages,
             Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
             Ordering::Greater => 0,
         };
-        extent.first_page.0..extent.first_page.0 + used
-    })
+        runs.push(extent.first_page.0..extent.first_page.0 + used);
+    }
+    runs
 }
 
 /// The bytes of a page.
@@ -595,7 +617,21 @@ pub(crate) fn make_index_room(
         return Ok(());
     }
     let (key, index) = state.key_and_index();
-    let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
+    make_room(key, index, indexes, bytes, hash)
+}
+
+/// Sees to it that an index has room for one more record with this hash of its key. Compiled once for all users.
+pub(crate) fn make_room(
+    key: HashedKey<'_>,
+    index: &mut HashIndex,
+    indexes: &mut IndexStore,
+    bytes: &[u8],
+    hash: u64,
+) -> Result<(), StoreError> {
+    let (hash_of, ask) = (
+        |at| key.hash(bytes, at),
+        |at, what| key.ask(bytes, at, what),
+    );
     index.make_room(indexes, hash, hash_of, ask)
 }
 

@@ -1,8 +1,10 @@
-//! The states of all tables, by number; which of them may have changed since the last snapshot, and their references.
+//! The states of all tables, by number; which of them may have changed since the last snapshot, their references, and the
+//! names of their indexes.
 //!
 //! Whatever changes a state gets it by [`Tables::get_mut`], which notes it. So a snapshot looks at the noted ones only,
 //! and its time does not grow with the number of tables.
 
+use crate::index_names::IndexNames;
 use crate::references::References;
 use crate::table::TableState;
 use std::ops::Deref;
@@ -14,6 +16,7 @@ pub(crate) struct Tables {
     is_touched: Vec<bool>,
     touched: Vec<u16>,
     references: References,
+    index_names: IndexNames,
 }
 
 impl Tables {
@@ -54,6 +57,7 @@ impl Tables {
     pub fn pop(&mut self) -> Option<TableState> {
         let state = self.all.pop()?;
         self.references.set(self.all.len() as u16, None);
+        self.index_names.set(self.all.len() as u16, None);
         if self.is_touched.pop() == Some(true) {
             let last = self.all.len() as u16;
             self.touched.retain(|table| *table != last);
@@ -75,11 +79,17 @@ impl Tables {
         &self.references
     }
 
+    /// The tables by the names of their indexes.
+    pub fn index_names(&self) -> &IndexNames {
+        &self.index_names
+    }
+
     /// Notes of a table whose state or schema has changed whether its rows are checked when they change, and of those to
-    /// which it refers, or did, whether others refer to them.
+    /// which it refers, or did, whether others refer to them; and the names of its indexes.
     pub fn note_references(&mut self, table: u16) {
         let state = self.all.get(usize::from(table)).and_then(Option::as_ref);
         let schema = state.map(|state| &*state.schema);
+        self.index_names.set(table, schema);
         let mut changed = self.references.set(table, schema);
         if let Some(state) = self.state_mut(table) {
             let schema = &state.schema;

@@ -29,6 +29,7 @@ use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 mod beside;
+mod columns;
 mod constraints;
 mod declaring;
 mod generated;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::error::Failure;
 use crate::product::Product;
+use sardonyx_base::random::Random;
 
 /// The most streams of keys a run has: the entries made in advance, and one for each worker.
 const STREAM_BITS: u32 = 40;
@@ -129,12 +130,9 @@ pub fn fill_value(key: u64, value: &mut [u8]) {
     }
 }
 
-/// The finishing steps of splitmix64: each can be undone, so no two numbers become one.
+/// The first number of a seed: its steps can be undone, so no two numbers become one.
 fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    Random::new(number).next()
 }
 
 #[cfg(test)]

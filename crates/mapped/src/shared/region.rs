@@ -29,7 +29,7 @@ mod processes;
 
 use super::backing::{Backing, allocate, give_back, map_shared, map_twice};
 use super::control::{CONTROL_BYTES, Control, PROCESSES};
-use super::stopped::Patience;
+use super::stopped::LockWaits;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::fs::SeekFrom;
@@ -134,7 +134,7 @@ pub struct Region {
     /// All are to be kept so.
     locked: AtomicBool,
     /// The waits of this process for stopped ones.
-    patience: Patience,
+    lock_waits: LockWaits,
 }
 
 impl std::fmt::Debug for Region {
@@ -171,7 +171,7 @@ impl Region {
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
             locked: AtomicBool::new(false),
-            patience: Patience::new(),
+            lock_waits: LockWaits::new(),
         })
     }
 
@@ -181,8 +181,8 @@ impl Region {
     }
 
     /// The waits of this process for stopped ones.
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.patience
+    pub(crate) fn lock_waits(&self) -> &LockWaits {
+        &self.lock_waits
     }
 
     /// The common knowledge of all processes.

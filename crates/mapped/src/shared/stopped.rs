@@ -51,23 +51,23 @@ struct Policy {
 }
 
 /// The waits of this process's threads for locks of other processes.
-pub struct Patience {
+pub struct LockWaits {
     policy: Mutex<Policy>,
     met: AtomicU64,
 }
 
-impl std::fmt::Debug for Patience {
+impl std::fmt::Debug for LockWaits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Patience").finish_non_exhaustive()
+        f.debug_struct("LockWaits").finish_non_exhaustive()
     }
 }
 
-impl Patience {
+impl LockWaits {
     /// The least wait until the program has chosen one.
     pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
     pub(crate) fn new() -> Self {
-        Patience {
+        LockWaits {
             policy: Mutex::new(Policy {
                 wait: Self::WAIT,
                 told: None,
@@ -89,7 +89,7 @@ impl Patience {
 /// One wait for something that a process holds.
 #[derive(Debug)]
 pub(crate) struct Waiting<'a> {
-    patience: &'a Patience,
+    lock_waits: &'a LockWaits,
     holds: &'static str,
     /// When it was looked last. Not before there was something to wait for: a clock is not free.
     asked: Option<Instant>,
@@ -98,9 +98,9 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    pub(crate) fn new(patience: &'a Patience, holds: &'static str) -> Self {
+    pub(crate) fn new(lock_waits: &'a LockWaits, holds: &'static str) -> Self {
         Waiting {
-            patience,
+            lock_waits,
             holds,
             asked: None,
             found: StoppedProcesses::default(),
@@ -128,9 +128,9 @@ impl<'a> Waiting<'a> {
             holds: self.holds,
             milliseconds: found.time.as_millis() as u64,
         };
-        let policy = self.patience.policy.lock().clone();
+        let policy = self.lock_waits.policy.lock().clone();
         if found.is_new {
-            self.patience.met.fetch_add(1, Ordering::Relaxed);
+            self.lock_waits.met.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(process, state = %found.state, holds = self.holds, "a process is stopped that others wait for");
             if let Some(told) = &policy.told {
                 told(&stopped);

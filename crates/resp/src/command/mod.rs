@@ -75,6 +75,9 @@ pub(crate) const NO_SCRIPT: u16 = 512;
 /// Its client waits if it finds nothing.
 pub(crate) const BLOCKING: u16 = 1024;
 
+/// It takes a short time, however much data there is, although `COMMAND` calls it slow, as Redis does.
+pub(crate) const SHORT: u16 = 2048;
+
 /// A command.
 pub(crate) struct Command {
     pub name: &'static str,

@@ -2,7 +2,7 @@
 
 use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is, point_in_time};
-use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, SHORT, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
 use crate::events::{GENERIC, STRING};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "set",
         -3,
-        WRITE | MORE,
+        WRITE | MORE | SHORT,
         ONE_KEY,
         set,
         "Gives a key a string, whatever it had",

@@ -201,7 +201,7 @@ impl<S: State> Data<'_, S> {
         each: &mut dyn FnMut(&[u8], f64) -> bool,
     ) -> Result<(), Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, index)?;
-        let mut range = index.range((of_id(id, from), of_id(id, to)))?;
+        let mut range = index.range_or_none((of_id(id, from), of_id(id, to)))?;
         loop {
             let row = if reverse {
                 range.next_back()
@@ -225,7 +225,7 @@ impl<S: State> Data<'_, S> {
     ) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, BY_SCORE)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range(range)?)
+        Ok(index.count_range_or_none(range)?)
     }
 
     /// The same in the order of members.
@@ -236,7 +236,7 @@ impl<S: State> Data<'_, S> {
     ) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.zset, PRIMARY)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range(range)?)
+        Ok(index.count_range_or_none(range)?)
     }
 }
 
@@ -293,10 +293,9 @@ impl Live<'_, '_> {
         let value = ValueRef::Bytes(value);
         let (at, is_new) = self.insert_or_find(Kind::Hash, id, field, Some(value))?;
         if !is_new {
-            let mut row = RowWriter::new(VALUE + 1);
-            row.set(VALUE, value);
             // The row was found in this transaction.
-            engine(self.state.update_row(self.shared.numbers.hash, at, &row))?;
+            let table = self.shared.numbers.hash;
+            engine(self.state.set_columns(table, at, &[(VALUE, value)]))?;
         }
         Ok(is_new)
     }

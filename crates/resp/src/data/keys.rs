@@ -38,9 +38,12 @@ pub(crate) enum Expiry {
 
 impl Entry {
     pub(super) fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
-        let kind = match engine(row.value_at(kv::KIND))? {
-            ValueRef::Text(name) => Kind::named(name),
-            _ => None,
+        let kind = match row.bytes_at(kv::KIND) {
+            Some(name) => Kind::named(name),
+            None => match engine(row.value_at(kv::KIND))? {
+                ValueRef::Text(name) => Kind::named(name.as_bytes()),
+                _ => None,
+            },
         };
         let kind = kind.unwrap_or(Kind::Unknown);
         let expires = match engine(row.value_at(kv::EXPIRES))? {
@@ -49,15 +52,15 @@ impl Entry {
         };
         let mut entry = Entry {
             at: row.address().unwrap_or(Address(0)),
-            id: whole(engine(row.value_at(kv::ID))?) as u64,
+            id: number(row, kv::ID)?,
             kind,
             length: 0,
             first: 0,
             expires,
         };
         if kind != Kind::String {
-            entry.length = whole(engine(row.value_at(kv::LENGTH))?) as u64;
-            entry.first = whole(engine(row.value_at(kv::FIRST))?) as i64;
+            entry.length = number(row, kv::LENGTH)?;
+            entry.first = number(row, kv::FIRST)? as i64;
         }
         Ok(entry)
     }
@@ -73,7 +76,9 @@ impl<S: State> Data<'_, S> {
     pub(super) fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
         match self.pair {
-            Some(KeyTables { kv: table, .. }) => Ok(self.state.row_by_key(table, key)?),
+            Some(KeyTables { kv: table, .. }) => {
+                self.state.key_row(table, self.hash_of(table, key), key)
+            }
             None => Ok(None),
         }
     }
@@ -246,13 +251,12 @@ impl Live<'_, '_> {
         };
         match before {
             Some(before) if before.kind == Kind::String => {
-                let mut row = RowWriter::new(kv::EXPIRES + 1);
-                row.set(kv::VALUE, ValueRef::Bytes(value));
-                if before.expires != expires {
-                    row.set(kv::EXPIRES, timestamp(expires));
-                    self.move_expiry(key, before.expires, expires)?;
+                let value = (kv::VALUE, ValueRef::Bytes(value));
+                if before.expires == expires {
+                    return self.update_key(&before, &[value]);
                 }
-                self.update_key(&before, &row)
+                self.move_expiry(key, before.expires, expires)?;
+                self.update_key(&before, &[value, (kv::EXPIRES, timestamp(expires))])
             }
             before => {
                 let entry = Entry {
@@ -329,7 +333,11 @@ impl Live<'_, '_> {
         row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
         row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
         row.set(kv::EXPIRES, timestamp(entry.expires));
-        engine(self.state.insert_row(pair.kv, row))
+        match self.hash_of(pair.kv, key) {
+            // No row has the key: the command has looked for it, or deleted its row.
+            Some(hash) => engine(self.state.insert_row_of_hash(pair.kv, hash, row)),
+            None => engine(self.state.insert_row(pair.kv, row)),
+        }
     }
 
     /// A key came for which clients may wait, or a stream went.
@@ -339,10 +347,14 @@ impl Live<'_, '_> {
         }
     }
 
-    pub(super) fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
+    pub(super) fn update_key(
+        &mut self,
+        entry: &Entry,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), Failure> {
         let pair = self.pair_to_change()?;
         // The row was found in this transaction, and has not moved since.
-        engine(self.state.update_row(pair.kv, entry.at, row))
+        engine(self.state.set_columns(pair.kv, entry.at, columns))
     }
 
     /// Sets the number of a key's elements after a change: with none the key is deleted, with the first it is created.
@@ -358,16 +370,13 @@ impl Live<'_, '_> {
             None => self.insert_key(key, after, &[]),
             Some(before) if after.length == 0 => self.remove_row(key, before),
             Some(before) => {
-                let mut row = RowWriter::new(kv::EXPIRES + 1);
-                if before.length != after.length {
-                    row.set(kv::LENGTH, ValueRef::Int(after.length.into()));
-                }
-                if before.first != after.first {
-                    row.set(kv::FIRST, ValueRef::Int(after.first.into()));
-                }
-                match before == after {
-                    true => Ok(()),
-                    false => self.update_key(before, &row),
+                let length = (kv::LENGTH, ValueRef::Int(after.length.into()));
+                let first = (kv::FIRST, ValueRef::Int(after.first.into()));
+                match (before.length == after.length, before.first == after.first) {
+                    (true, true) => Ok(()),
+                    (false, true) => self.update_key(before, &[length]),
+                    (true, false) => self.update_key(before, &[first]),
+                    (false, false) => self.update_key(before, &[length, first]),
                 }
             }
         }
@@ -384,9 +393,7 @@ impl Live<'_, '_> {
             return Ok(());
         }
         self.move_expiry(key, entry.expires, expires)?;
-        let mut row = RowWriter::new(kv::EXPIRES + 1);
-        row.set(kv::EXPIRES, timestamp(expires));
-        self.update_key(entry, &row)
+        self.update_key(entry, &[(kv::EXPIRES, timestamp(expires))])
     }
 
     fn move_expiry(
@@ -452,6 +459,15 @@ impl Live<'_, '_> {
         let value = self.value(key)?;
         self.remove_row(key, entry)?;
         self.within(database, |data| data.insert_key(to, entry, &value))
+    }
+}
+
+/// A number of 64 bits of a row.
+#[inline]
+fn number(row: &impl ReadRow, column: usize) -> Result<u64, Failure> {
+    match row.bytes_at(column).and_then(|bytes| bytes.try_into().ok()) {
+        Some(bytes) => Ok(u64::from_le_bytes(bytes)),
+        None => Ok(whole(engine(row.value_at(column))?) as u64),
     }
 }
 

@@ -44,7 +44,7 @@ impl<S: State> Data<'_, S> {
             return Ok(());
         }
         let index = self.state.row_index(self.shared.numbers.list, PRIMARY)?;
-        let mut range = index.range((id, from)..(id, to))?;
+        let mut range = index.range_or_none((id, from)..(id, to))?;
         loop {
             let row = if reverse {
                 range.next_back()

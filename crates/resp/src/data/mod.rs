@@ -87,10 +87,26 @@ impl Kind {
     }
 
     /// The kind with this name.
-    pub fn named(name: &str) -> Option<Kind> {
-        let mut known = Kind::KNOWN.into_iter();
-        known.find(|kind| kind.name() == name)
+    #[inline]
+    pub fn named(name: &[u8]) -> Option<Kind> {
+        Some(match name {
+            b"string" => Kind::String,
+            b"hash" => Kind::Hash,
+            b"set" => Kind::Set,
+            b"zset" => Kind::SortedSet,
+            b"list" => Kind::List,
+            b"stream" => Kind::Stream,
+            _ => return None,
+        })
     }
+}
+
+/// A key in a table, and its hash there, which its prefetch has computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashed<'t> {
+    pub key: &'t [u8],
+    pub table: u16,
+    pub hash: u64,
 }
 
 /// Keys in a state of the tables.
@@ -103,6 +119,8 @@ pub(crate) struct Data<'t, S> {
     /// The database in which commands run, and its tables; `None` if it has had no key yet.
     pub database: u8,
     pair: Option<KeyTables>,
+    /// The command's first key, if its hash is known.
+    pub hashed: Option<Hashed<'t>>,
     /// The room for data gathered for the answer.
     pub room: &'t Room,
     /// The caller's name and its further functions, while a command runs that calls functions.
@@ -142,6 +160,7 @@ impl<'t, S: State> Data<'t, S> {
             now,
             random: Random::new(seed),
             database,
+            hashed: None,
             room,
             caller: None,
             only_reads: false,
@@ -157,6 +176,13 @@ impl<'t, S: State> Data<'t, S> {
 }
 
 impl<S> Data<'_, S> {
+    /// The hash of a key in a table, if it is known: the key is not compared, but must be the command's own part.
+    #[inline]
+    fn hash_of(&self, table: u16, key: &[u8]) -> Option<u64> {
+        let hashed = self.hashed.as_ref()?;
+        (hashed.table == table && std::ptr::eq(hashed.key, key)).then_some(hashed.hash)
+    }
+
     /// A number below a bound, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         // Multiplied instead of divided: without the bias of a remainder.

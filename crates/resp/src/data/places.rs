@@ -9,7 +9,8 @@
 //! Invariant: nothing that a command answers depends on hints.
 
 use sardonyx::low_level::Address;
-use std::hash::{BuildHasher, RandomState};
+use sardonyx_base::hash::SecretState;
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -28,7 +29,7 @@ pub(crate) struct Places {
     used: AtomicUsize,
     /// Hints that took another's place since it was looked whether there are too few.
     displaced: AtomicUsize,
-    hashes: RandomState,
+    hashes: SecretState,
 }
 
 /// The place of an element's hint, and the tag that the hint must have.
@@ -48,7 +49,7 @@ impl Places {
             sizes: Default::default(),
             used: AtomicUsize::new(0),
             displaced: AtomicUsize::new(0),
-            hashes: RandomState::new(),
+            hashes: SecretState::default(),
         }
     }
 

@@ -122,7 +122,7 @@ impl Live<'_, '_> {
             let row = row?;
             let id = whole(super::engine(row.get_at(0))?) as u64;
             let (kind, is_group) = match super::engine(row.get_at(1))? {
-                ValueRef::Text(name) => (Kind::named(name), name == GROUP),
+                ValueRef::Text(name) => (Kind::named(name.as_bytes()), name == GROUP),
                 _ => (None, false),
             };
             drop(row);

@@ -27,6 +27,17 @@ pub(crate) trait State: ReadRows + Sized {
     /// The failure, after which the transaction must be undone.
     fn serve<'t>(data: &mut Data<'t, Self>, room: &'t Room) -> Result<(), Failure>;
 
+    /// The row of a table of keys with this key, of this hash, if it is known.
+    ///
+    /// # Errors
+    /// The row cannot be read.
+    fn key_row(
+        &self,
+        table: u16,
+        hash: Option<u64>,
+        key: &[u8],
+    ) -> Result<Option<Self::Row<'_>>, Failure>;
+
     /// The row of a table at a hint's address, whichever row it is now; `None` without a hint.
     ///
     /// # Errors
@@ -56,6 +67,19 @@ impl State for Transaction<'_> {
 
     fn serve<'t>(data: &mut Data<'t, Self>, room: &'t Room) -> Result<(), Failure> {
         crate::blocking::serve(data, room)
+    }
+
+    #[inline]
+    fn key_row(
+        &self,
+        table: u16,
+        hash: Option<u64>,
+        key: &[u8],
+    ) -> Result<Option<Self::Row<'_>>, Failure> {
+        match hash {
+            Some(hash) => Ok(self.row_by_hash(table, hash, key)?),
+            None => Ok(self.row_by_key(table, key)?),
+        }
     }
 
     #[inline]
@@ -91,6 +115,15 @@ impl State for &SpaceSnapshot {
 
     fn serve<'t>(_: &mut Data<'t, Self>, _: &'t Room) -> Result<(), Failure> {
         Ok(())
+    }
+
+    fn key_row(
+        &self,
+        table: u16,
+        _: Option<u64>,
+        key: &[u8],
+    ) -> Result<Option<Self::Row<'_>>, Failure> {
+        Ok(self.row_by_key(table, key)?)
     }
 
     fn hinted(&self, _: &Places, _: Place, _: u16) -> Result<Option<Self::Row<'_>>, Failure> {

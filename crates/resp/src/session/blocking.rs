@@ -72,7 +72,7 @@ impl Session {
     pub(super) fn is_paused(&self, line: &Line) -> bool {
         let clients = &self.keyspace.shared().clients;
         clients
-            .paused(self.options.clock.now())
+            .paused(|| self.options.clock.now())
             .is_some_and(|pause| !pause.only_writes || self.may_write(line))
     }
 
@@ -121,7 +121,7 @@ impl Session {
         let until = match &self.held {
             None => self.waits.until.filter(|_| self.waits.is_waiting)?,
             Some(_) => {
-                (self.keyspace.shared().clients.paused(now)).map_or(now, |pause| pause.until)
+                (self.keyspace.shared().clients.paused(|| now)).map_or(now, |pause| pause.until)
             }
         };
         let left = until.saturating_sub(now);

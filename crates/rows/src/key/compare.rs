@@ -6,12 +6,66 @@
 use super::{Edge, KeyBytes, KeyShape, PREFIX_BYTES, Part, SHORT_ZERO, has_zero};
 use crate::error::TableError;
 use crate::schema::Type;
-use crate::values::{Reference, borrow_value};
+use crate::values::{REFERENCE_BYTES, Reference, borrow_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
 impl KeyShape {
+    /// The key's one column, if it has no other.
+    #[inline]
+    pub(super) fn bytes_alone(&self) -> Option<&Part> {
+        match &*self.parts {
+            [part] => Some(part),
+            _ => None,
+        }
+    }
+
+    /// The reference of a row's key, if that is bytes alone.
+    #[inline]
+    fn reference(&self, pages: &[u8], row: Address) -> Option<Reference> {
+        let part = self.bytes_alone().filter(|part| part.is_plain_bytes())?;
+        let place = row.0 as usize + part.offset;
+        (part.since_shape == 0).then(|| Reference::at(pages, place))
+    }
+
+    /// The value of a row's key, if that is bytes alone, which are borrowed in one piece.
+    #[inline]
+    pub fn bytes_of<'p>(&self, pages: &'p [u8], row: Address) -> Option<&'p [u8]> {
+        let reference = self.reference(pages, row)?;
+        if reference.cell().is_some() {
+            return borrow_value(pages, &reference, "").ok()?;
+        }
+        let place = row.0 as usize + self.bytes_alone()?.offset;
+        pages[place + 4..].get(..reference.len())
+    }
+
+    /// Calls `each` with the first cells of the texts and bytes of a row's key. Of a row of an earlier shape these may be
+    /// any addresses.
+    #[inline]
+    pub fn each_cell(&self, pages: &[u8], row: Address, mut each: impl FnMut(Address)) {
+        for part in self.parts.iter().filter(|part| part.kind.is_variable()) {
+            let at = row.0 as usize + part.offset;
+            let there = pages.get(at..at + REFERENCE_BYTES);
+            let cell = there.and_then(|there| Reference::at(there, 0).cell());
+            cell.into_iter().for_each(&mut each);
+        }
+    }
+
+    /// Returns true if a row's key is these bytes, which are not encoded. `None` if the key is not of one such column, or
+    /// the row's bytes are not borrowed in one piece; then use [`KeyShape::shares`].
+    #[inline]
+    pub fn is_bytes(&self, pages: &[u8], row: Address, bytes: &[u8]) -> Option<bool> {
+        let reference = self.reference(pages, row)?;
+        if reference.len() != bytes.len() || !bytes.starts_with(reference.start()) {
+            return Some(false);
+        }
+        match reference.cell() {
+            None => Some(true),
+            Some(_) => Some(borrow_value(pages, &reference, "").ok()?? == bytes),
+        }
+    }
+
     /// Returns true if a row's key begins with these bytes, or is this whole key: all columns are looked at.
     #[inline]
     pub fn shares<P: PageRead + ?Sized>(
@@ -168,8 +222,14 @@ impl Part {
 
     /// Returns true if a row's key has the [short bytes](Part::short) of the column's integer, and no others.
     #[inline]
-    fn is_short_and_ascending(&self) -> bool {
+    pub(super) fn is_short_and_ascending(&self) -> bool {
         self.is_short && self.null.is_none() && !self.descending && self.since_shape == 0
+    }
+
+    /// Returns true if a row's key has the column's bytes, escaped.
+    #[inline]
+    pub(super) fn is_plain_bytes(&self) -> bool {
+        self.kind == Type::Bytes && self.null.is_none() && !self.descending
     }
 
     /// The number of bytes that an integer of the column has in a key, given its first byte; `None` if that byte is no

@@ -172,6 +172,21 @@ proptest! {
             let mut of_row = KeyBytes::default();
             let has_null = shape.of_row(&row[..], Address(0), &mut of_row).expect("live");
             prop_assert_eq!(&*of_row, &*key.bytes);
+            let of_columns = shape.of_columns(|column| values[column].as_ref());
+            prop_assert_eq!(of_columns.as_deref(), Some(&*key.bytes));
+            if let [Value::Bytes(bytes)] = &values[..]
+                && let Some(is_it) = shape.is_bytes(row, Address(0), bytes)
+            {
+                prop_assert!(is_it && !schema.columns[0].is_nullable());
+                let mut longer = bytes.clone();
+                longer.push(0);
+                prop_assert_eq!(shape.is_bytes(row, Address(0), &longer), Some(false));
+                if let Some(last) = longer.len().checked_sub(2) {
+                    longer.pop();
+                    longer[last] ^= 1;
+                    prop_assert_eq!(shape.is_bytes(row, Address(0), &longer), Some(false));
+                }
+            }
             prop_assert!(key.is_whole && has_null == values.contains(&Value::Null));
             prop_assert!(!shape.is_exact() || key.bytes.len() <= 8);
             // Edges around the first columns enclose it.
@@ -316,5 +331,19 @@ fn every_nan_has_one_key_above_infinity() {
         let keys: Vec<_> = nans.iter().map(key).collect();
         assert!(keys.iter().all(|one| *one == keys[0]), "{kind:?}: {keys:?}");
         assert!(negative < positive && positive < keys[0], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_zero_is_seen_at_any_place() {
+    for length in 0..40 {
+        for at in 0..length {
+            for filler in [1, 0x7f, 0x80, 0xff] {
+                let mut value = vec![filler; length];
+                assert!(!has_zero(&value), "{length} of {filler}");
+                value[at] = 0;
+                assert!(has_zero(&value), "{at} of {length} of {filler}");
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, push_escaped};
 use crate::row::{encode, shown, variable_bytes};
-use crate::schema::{KEY_BYTES_MAX, Type, Value, ValueRef};
+use crate::schema::{KEY_BYTES_MAX, Value, ValueRef};
 
 /// Values of the columns of a key, or of its first columns: a value, a tuple of values, a slice of them.
 ///
@@ -167,18 +167,43 @@ impl KeyShape {
     /// [`KeyShape::of_values`], in less time. `None` of other keys, and of one that is too long.
     #[inline]
     pub fn of_bytes(&self, values: &(impl KeyValues + ?Sized)) -> Option<KeyBytes> {
-        let (Some(bytes), [part]) = (values.as_bytes(), &*self.parts) else {
-            return None;
-        };
-        if part.kind != Type::Bytes || part.null.is_some() || part.descending {
-            return None;
-        }
-        if bytes.len() > KEY_BYTES_MAX {
+        let bytes = values.as_bytes()?;
+        if !self.bytes_alone()?.is_plain_bytes() || bytes.len() > KEY_BYTES_MAX {
             return None;
         }
         let mut key = KeyBytes::default();
         push_escaped(bytes, &mut key);
         (key.len() <= KEY_BYTES_MAX).then_some(key)
+    }
+
+    /// The whole key of a row whose columns have these values: as [`KeyShape::of_values`], in less time. `None` if a column
+    /// cannot have its value, or the key is too long.
+    #[inline]
+    pub fn of_columns<'v>(&self, value_of: impl Fn(usize) -> ValueRef<'v>) -> Option<KeyBytes> {
+        let mut key = KeyBytes::default();
+        for part in &self.parts {
+            match (value_of(part.column), part.integers) {
+                (ValueRef::Int(number), Some(integers)) if part.is_short_and_ascending() => {
+                    part.bits_of(ValueRef::Int(number))?;
+                    let bytes = number.to_le_bytes();
+                    let (short, length) = part.short(&bytes[..integers.bits as usize / 8]);
+                    key.extend(&short[..length]);
+                }
+                (ValueRef::Bytes(bytes), _) if part.is_plain_bytes() => {
+                    if bytes.len() > KEY_BYTES_MAX {
+                        return None;
+                    }
+                    push_escaped(bytes, &mut key);
+                }
+                (value, _) => {
+                    let fits = length_of(value) <= KEY_BYTES_MAX && part.push(value, &mut key);
+                    if !fits {
+                        return None;
+                    }
+                }
+            }
+        }
+        self.check_length(&key).is_ok().then_some(key)
     }
 
     /// The key of these values as an entry of an index has it. `None` unless the entry has the whole key and the

@@ -172,6 +172,26 @@ where
         Ok(decode(column.kind, bytes))
     }
 
+    /// The bytes of a column where they stand: a value of a fixed width, or a whole text or bytes. `None` if it is null, or
+    /// not in one piece.
+    #[inline]
+    pub(crate) fn borrowed_at(&self, number: usize) -> Option<&[u8]> {
+        let column = self.schema.columns.get(number)?;
+        let is_here = !column.dropped && column.since_shape <= self.shape;
+        if !is_here || is_null(&self.fixed, column) {
+            return None;
+        }
+        let bytes = &self.fixed[column.offset..][..column.kind.bytes()];
+        if !column.kind.is_variable() {
+            return Some(bytes);
+        }
+        let reference = Reference::at(bytes, 0);
+        match reference.cell() {
+            None => Some(&bytes[4..][..reference.len()]),
+            Some(_) => borrow_value(self.pages, &reference, self.table).unwrap_or(None),
+        }
+    }
+
     fn variable(&self, number: usize, column: &Column) -> Result<ValueRef<'_>, TableError> {
         let bytes = self.variable_bytes(number, column)?;
         if column.kind == Type::Bytes {

@@ -3,7 +3,9 @@
 use super::RowError;
 use super::error::shown;
 use super::fixed::{encode, variable_bytes};
-use crate::schema::{COLUMNS_MAX, Declared, DeclaredDefault, Schema, Value, ValueRef};
+use crate::schema::{
+    COLUMNS_MAX, Declared, DeclaredDefault, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
+};
 use std::borrow::Cow;
 
 /// Values for some columns of a row. A column that is not set gets its default in a new row, and keeps its value in
@@ -20,6 +22,15 @@ impl<'v> RowWriter<'v> {
         RowWriter {
             values: Vec::with_capacity(columns.min(COLUMNS_MAX)),
         }
+    }
+
+    /// Values for these columns, by their numbers.
+    pub fn of(columns: &[(usize, ValueRef<'v>)]) -> Self {
+        let mut row = RowWriter::default();
+        for (column, value) in columns {
+            row.set(*column, *value);
+        }
+        row
     }
 
     /// The same for another row: no column is set.
@@ -230,6 +241,9 @@ impl<'v> RowWriter<'v> {
                 Some(column) if !column.dropped => column,
                 _ => return Err(unknown(schema, table, &format!("number {number}"))),
             };
+            if fits_as_it_is(column.kind, value) {
+                continue;
+            }
             if value == ValueRef::Null {
                 check_null(schema, table, number)?;
                 continue;
@@ -247,6 +261,19 @@ impl<'v> RowWriter<'v> {
             fits.map_err(|unfit| unfit.of(table, column, value))?;
         }
         Ok(())
+    }
+}
+
+/// True if a value is one of a common type, and fits. Others are encoded to find out.
+#[inline]
+fn fits_as_it_is(kind: Type, value: ValueRef<'_>) -> bool {
+    match (kind, value) {
+        (Type::U64, ValueRef::Int(number)) => u64::try_from(number).is_ok(),
+        (Type::I64, ValueRef::Int(number)) => i64::try_from(number).is_ok(),
+        (Type::Bytes, ValueRef::Bytes(bytes)) => bytes.len() <= VALUE_BYTES_MAX,
+        (Type::Text, ValueRef::Text(text)) => text.len() <= VALUE_BYTES_MAX,
+        (Type::F64, ValueRef::Float(_)) | (Type::Timestamp, ValueRef::Timestamp(_)) => true,
+        _ => false,
     }
 }
 

@@ -234,6 +234,13 @@ impl Declared {
         matches!(self.limit(), Limit::Range(_)) || RangeOf::is_of_arrays(self.kind)
     }
 
+    /// True if programs of version 6 would take its values, or their elements, for any texts: they are of `hstore`, `tsvector`
+    /// or `tsquery`.
+    pub(super) fn is_of_forms(&self) -> bool {
+        const KINDS: [u32; 6] = [3614, 3615, 3643, 3645, 13_998, 13_999];
+        KINDS.contains(&self.kind)
+    }
+
     /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {

@@ -131,6 +131,53 @@ impl Replacement {
     }
 }
 
+/// The class of the one cell that a value takes: that of the value before it, or a new one if there is none. `None` if it
+/// takes more or no cells, or others than these; then use [`Replacement`]. Most long values are such.
+///
+/// # Errors
+/// The errors of reading the cell.
+#[inline]
+pub fn alone<S: CellStore>(
+    store: &S,
+    before: Reference,
+    value: &[u8],
+) -> Result<Option<u8>, S::Error> {
+    if value.len() <= super::INLINE_BYTES_MAX {
+        return Ok(None);
+    }
+    let (class, bytes) = next_cell(value.len());
+    let is_same = match before.cell() {
+        None => true,
+        Some(cell) => store.class_of(cell)? == class && before.len() <= layout_of(class).stride,
+    };
+    Ok((is_same && bytes == value.len()).then_some(class))
+}
+
+/// Puts a value into a cell of its [own](alone), and returns its reference.
+///
+/// # Errors
+/// As [`Replacement::carry_out`].
+#[inline]
+pub fn put_alone<S: CellStore>(
+    store: &mut S,
+    class: u8,
+    before: Reference,
+    value: &[u8],
+) -> Result<Reference, S::Error> {
+    let cell = match before.cell() {
+        Some(cell) => {
+            store.change_cell(cell, value)?;
+            cell
+        }
+        None => {
+            let cell = store.take_cell(class)?;
+            store.write_cell(cell, value)?;
+            cell
+        }
+    };
+    Ok(Reference::outside(value, cell))
+}
+
 /// The number of cells that a value of this length takes.
 pub fn cells_for(length: usize) -> usize {
     if length <= super::INLINE_BYTES_MAX {

@@ -30,6 +30,8 @@ const LAYOUTS: [PageLayout; CLASSES] = {
 /// The class of half a page, and that of a whole one.
 const HALF: usize = CLASSES - 2;
 const WHOLE: usize = CLASSES - 1;
+/// Bytes of the smallest cell.
+pub const CELL_BYTES_MIN: usize = CELL_BYTES[0];
 /// Bytes of the largest cell.
 pub const CLASS_BYTES_MAX: usize = CELL_BYTES[WHOLE];
 /// A value that gets two cells takes no more of them than this.

@@ -3,17 +3,17 @@
 
 #![cfg(not(shuttle))]
 
+mod cuttable;
+
+use cuttable::Cuttable;
 use sardonyx::hosts::{
-    ANY_OTHER, DurableAt, Followed, Host, HostOptions, MemoryStore, Patience, Primary, RemoteLog,
-    StopHost, Term, TermState, primary, promote,
+    ANY_OTHER, DurableAt, Followed, Host, HostOptions, MemoryStore, Primary, RemoteLog, StopHost,
+    Term, TermState, primary, promote,
 };
 use sardonyx::{Error, Options, Tables, record};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{KeepInStore, StorageOptions, delete_past, follow_store, take_lock};
-use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
-use sardonyx_storage::remote_log::store::{
-    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
-};
+use sardonyx_storage::remote_log::store::{Register, RemoteStore};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -125,113 +125,6 @@ fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost)
         // As if it had died: the others have to find out.
         true => drop(term),
         false => term.release(),
-    }
-}
-
-/// A store that a host does not always reach, or that answers reads alone.
-#[derive(Debug)]
-struct Cuttable {
-    inner: Arc<MemoryStore>,
-    is_cut_off: AtomicBool,
-    only_reads: AtomicBool,
-    is_register_damaged: AtomicBool,
-    panics_at_register: AtomicBool,
-}
-
-impl Cuttable {
-    fn of(inner: &Arc<MemoryStore>) -> Arc<Cuttable> {
-        Arc::new(Cuttable {
-            inner: inner.clone(),
-            is_cut_off: AtomicBool::new(false),
-            only_reads: AtomicBool::new(false),
-            is_register_damaged: AtomicBool::new(false),
-            panics_at_register: AtomicBool::new(false),
-        })
-    }
-
-    fn remote(self: &Arc<Cuttable>) -> RemoteLog {
-        let mut remote = RemoteLog::new(self.clone());
-        remote.patience = Patience {
-            time_limit: Duration::from_millis(20),
-            pause: Duration::from_millis(1),
-            pause_most: Duration::from_millis(1),
-        };
-        remote
-    }
-
-    fn ask<T>(&self, is_read: bool, answer: Result<T, StoreError>) -> Result<T, StoreError> {
-        let is_silent = self.is_cut_off.load(Ordering::SeqCst)
-            || !is_read && self.only_reads.load(Ordering::SeqCst);
-        match is_silent {
-            false => answer,
-            true => Err(StoreError::Unclear {
-                what: "something".into(),
-                place: self.place(),
-                reason: "it is so in this test".into(),
-            }),
-        }
-    }
-}
-
-impl RemoteStore for Cuttable {
-    fn place(&self) -> String {
-        self.inner.place()
-    }
-    fn entry_bytes_max(&self) -> u64 {
-        self.inner.entry_bytes_max()
-    }
-    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
-        self.ask(false, Ok(()))?;
-        self.inner.append_at(number, bytes)
-    }
-    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.ask(true, self.inner.read(number))
-    }
-    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
-        self.ask(true, self.inner.list(from))
-    }
-    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
-        self.ask(false, Ok(()))?;
-        self.inner.remove(numbers)
-    }
-    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
-        assert!(
-            !self.panics_at_register.swap(false, Ordering::SeqCst),
-            "it is so in this test"
-        );
-        let mut found = self.ask(true, self.inner.read_register(register))?;
-        if self.is_register_damaged.load(Ordering::SeqCst)
-            && let Some(found) = &mut found
-        {
-            found.bytes = b"damaged"[..].into();
-        }
-        Ok(found)
-    }
-    fn swap_register(
-        &self,
-        register: Register,
-        expected: Option<&RegisterVersion>,
-        bytes: &[u8],
-    ) -> Result<Swapped, StoreError> {
-        self.ask(false, Ok(()))?;
-        self.inner.swap_register(register, expected, bytes)
-    }
-}
-
-impl RemoteObjects for Cuttable {
-    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
-        self.ask(false, Ok(()))?;
-        self.inner.create_object(name, bytes)
-    }
-    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.ask(true, self.inner.read_object(name))
-    }
-    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
-        self.ask(true, self.inner.list_objects(folder))
-    }
-    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
-        self.ask(false, Ok(()))?;
-        self.inner.remove_objects(names)
     }
 }
 

@@ -137,7 +137,7 @@ fn structs(one: &impl TableNode, other: &impl TableNode) -> Result<(), Error> {
     };
     assert_eq!(found, Some(expected));
     let (cheap, dear) = one.run(|tx| {
-        let mut by_discount = tx.index(customers, "by_discount")?;
+        let by_discount = tx.index(customers, "by_discount")?;
         let cheap = by_discount.get_by(0.25)?.map(|customer| customer.id);
         // Nulls come last; those of one discount by descending numbers.
         let dear = by_discount.range::<f64>(..)?.nth(1).transpose()?;

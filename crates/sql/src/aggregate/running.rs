@@ -1,6 +1,7 @@
 //! Aggregates on their way: what is kept of the rows that were taken.
 
 use super::moments::Moments;
+use super::ordered_set::Member;
 use super::pairs::Points;
 use super::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
@@ -39,6 +40,8 @@ struct More {
     /// The different values.
     seen: HashSet<Vec<u8>>,
     collected: Vec<Collected>,
+    /// The arguments of an aggregate of an ordered set, which are the same for all rows.
+    direct: Vec<Value>,
     /// The bytes of both.
     bytes: usize,
 }
@@ -100,8 +103,7 @@ impl Accumulator {
         }
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
-        let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;
-        if matches!(value, ValueRef::Null) && skips_nulls {
+        if matches!(value, ValueRef::Null) && of.skips_nulls() {
             return Ok(());
         }
         if of.is_distinct {
@@ -155,7 +157,14 @@ impl Accumulator {
         let more = self.more();
         more.bytes += bytes + keys.iter().map(outside).sum::<usize>();
         more.bytes += size_of::<Collected>() + size_of_val(keys.as_slice());
-        if more.bytes > STATE_BYTES_MAX {
+        let is_set = matches!(of.kind, AggregateKind::OrderedSet { .. });
+        if is_set && more.collected.is_empty() {
+            for direct in &of.direct {
+                more.direct.push(direct.evaluate(row, with)?.into_value());
+            }
+        }
+        // The members of a set are no part of the result: the statement's memory bounds them.
+        if more.bytes > STATE_BYTES_MAX && !is_set {
             return Err(SqlError::new(
                 code::OUT_OF_MEMORY,
                 format!("what an aggregate puts together takes more than {STATE_BYTES_MAX} bytes"),
@@ -181,6 +190,20 @@ impl Accumulator {
                 let order = compare(a.value.as_ref(), b.value.as_ref());
                 order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
             });
+        }
+        if let AggregateKind::OrderedSet { set, is_array } = of.kind {
+            let members = parts.iter().map(|part| Member {
+                keys: &part.keys,
+                value: &part.value,
+            });
+            let direct = self.more.as_ref().map(|more| more.direct.as_slice());
+            let direct = direct.unwrap_or_default();
+            return set.finish(
+                &members.collect::<Vec<_>>(),
+                &of.order,
+                direct,
+                (of.of, is_array),
+            );
         }
         if parts.is_empty() {
             return Ok(Value::Null);
@@ -263,7 +286,8 @@ impl Accumulator {
             | AggregateKind::Array
             | AggregateKind::JsonArray
             | AggregateKind::JsonObject
-            | AggregateKind::Pair(_) => {}
+            | AggregateKind::Pair(_)
+            | AggregateKind::OrderedSet { .. } => {}
             AggregateKind::Spread(_) => {
                 let count = self.count;
                 let moments = &mut self.more().moments;

@@ -227,12 +227,8 @@ fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), 
         }
     }
     let spec = TypeSpec::of_data_type(data_type, names)?;
-    let has_length = spec.kind.element().is_some() && spec.modifier >= 0;
-    match spec.kind.is_of_columns() && !has_length {
+    match spec.kind.is_of_columns() {
         true => Ok((spec, false)),
-        false if has_length => Err(SqlError::unsupported(format!(
-            "a column of type {data_type} is not supported: arrays have elements without a length there"
-        ))),
         false => Err(SqlError::unsupported(format!(
             "a column of type {} is not supported",
             spec.kind.name()

@@ -392,7 +392,7 @@ pub(super) fn drop_references(
     to: u16,
     is_it: impl Fn(&Vec<usize>) -> bool,
 ) -> Result<(), SqlError> {
-    for number in 0..tx.view().definitions().len() as u16 {
+    for number in tx.view().referring(to) {
         let Ok(other) = Relation::numbered(tx.view(), number) else {
             continue;
         };

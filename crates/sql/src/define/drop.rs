@@ -25,6 +25,7 @@ use crate::source::Source;
 use crate::virtual_tables::relations;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
+use std::collections::BTreeSet;
 
 /// Runs `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
@@ -105,7 +106,9 @@ pub(super) fn drop_all(
 ) -> Result<(), SqlError> {
     // Drops the references among these tables and, with `cascade`, those of other tables to them.
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
-    let all = 0..tx.view().definitions().len() as u16;
+    let source = tx.view();
+    let referring = numbers.iter().flat_map(|number| source.referring(*number));
+    let all: BTreeSet<u16> = referring.collect();
     let mut depend = Vec::new();
     for other in all {
         let Some(schema) = tx.view().schema(other) else {
@@ -141,6 +144,7 @@ pub(super) fn drop_all(
     for relation in relations {
         tx.drop_table(&relation.name)?;
         delete_object(tx, kind::TABLE, &relation.number.to_string())?;
+        delete_object(tx, kind::MATERIALIZED, &relation.number.to_string())?;
         for column in &relation.columns {
             for sequence in column.sequences() {
                 forget(tx, kind::SEQUENCE, sequence, &[])?;
@@ -410,13 +414,9 @@ fn add_referring(
     while let Some(relation) = relations.get(at) {
         let to = relation.number;
         at += 1;
-        for number in 0..source.definitions().len() as u16 {
+        for number in source.referring(to) {
             let is_there = relations.iter().any(|there| there.number == number);
-            let refers = source.schema(number).is_some_and(|schema| {
-                let mut keys = schema.foreign_keys.iter();
-                keys.any(|key| key.table == to)
-            });
-            if refers && !is_there {
+            if !is_there {
                 let other = Relation::numbered(source, number)?;
                 rights.check(&other.name, Access::Define)?;
                 relations.push(other);

@@ -113,7 +113,7 @@ fn check_unreferenced(
     name: &str,
 ) -> Result<(), SqlError> {
     let mut depend = depending(relation, column, name);
-    for number in 0..source.definitions().len() as u16 {
+    for number in source.referring(relation.number) {
         let Some(schema) = source.schema(number) else {
             continue;
         };

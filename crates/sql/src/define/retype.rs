@@ -27,6 +27,7 @@ use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, IndexDefinition, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::Expr as Tree;
+use std::collections::BTreeSet;
 
 /// Changes the type of a column.
 ///
@@ -250,7 +251,9 @@ struct Taken {
 /// Drops the indexes and references on a column.
 fn take(tx: &mut dyn DefineTarget, relation: &Relation, column: usize) -> Result<Taken, SqlError> {
     let mut references = Vec::new();
-    for number in 0..tx.view().definitions().len() as u16 {
+    let mut tables = BTreeSet::from_iter(tx.view().referring(relation.number));
+    tables.insert(relation.number);
+    for number in tables {
         let Some(schema) = tx.view().schema(number) else {
             continue;
         };

@@ -4,7 +4,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::qualified;
 use crate::path::{PUBLIC, is_of_catalogue, is_temporary, kept, local, schema_of, unknown_schema};
-use crate::relation::{Relation, is_own};
+use crate::relation::{Relation, is_own, kind, object};
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::types::{SqlType, unknown_type};
@@ -32,7 +32,9 @@ pub(super) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
     let is_taken = UserTypes::of(source)?.types.contains_key(name)
         || Relation::named(source, name).is_ok()
         || crate::views::view_named(source, name)?.is_some();
-    match is_taken {
+    let is_of_extension =
+        local(name) == "hstore" && object(source, kind::EXTENSION, "hstore")?.is_some();
+    match is_taken || is_of_extension {
         true => Err(SqlError::new(
             code::DUPLICATE_OBJECT,
             format!("type \"{}\" already exists", local(name)),

@@ -6,6 +6,8 @@ use super::coercion::padded;
 use super::compile::Compiler;
 use super::functions::{JSON_MOMENT, in_session, unknown};
 use super::order::sort_key;
+use super::ordered_sets::check_direct;
+use super::trees::parts_of_function;
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
@@ -13,24 +15,80 @@ use crate::types::{SqlType, TypeSpec};
 use crate::values::order_keys::check_comparable;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
+/// The function of the keys by which a row is not grouped, and the most arguments that it takes.
+pub(super) const GROUPING: &str = "grouping";
+const GROUPING_MAX: usize = 31;
+
+/// `GROUPING` of something else than keys.
+pub(super) fn no_grouping() -> SqlError {
+    SqlError::new(
+        code::GROUPING,
+        "arguments to GROUPING must be grouping expressions of the associated query level",
+    )
+}
+
 /// The argument of an aggregate, and its separator or name.
 type Arguments = (Option<Typed>, Option<Expr>);
 
 impl Compiler<'_> {
+    /// `GROUPING(…)`, if the function is that.
+    ///
+    /// # Errors
+    /// `42803` if an argument is no key of the query's groups.
+    pub(super) fn grouping_bits(
+        &mut self,
+        function: &ast::Function,
+        grouping: &Grouping,
+    ) -> Result<Option<Typed>, SqlError> {
+        if function_name(function)? != GROUPING {
+            return Ok(None);
+        }
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(no_grouping());
+        };
+        if list.args.len() > GROUPING_MAX {
+            return Err(SqlError::new(
+                "54023",
+                format!(
+                    "GROUPING must have fewer than {} arguments",
+                    GROUPING_MAX + 1
+                ),
+            ));
+        }
+        let mut places = Vec::with_capacity(list.args.len());
+        for argument in &list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+                return Err(no_grouping());
+            };
+            let key = match grouping.key_of_tree(tree) {
+                Some(key) => Some(key),
+                None => grouping.key(&self.compile(tree)?),
+            };
+            match key.map(|key| key.expr) {
+                Some(Expr::Column(place)) => places.push(place),
+                _ => return Err(no_grouping()),
+            }
+        }
+        let bits = grouping.bits_of(&places);
+        Ok(Some(Typed::new(bits, SqlType::Int4)))
+    }
+
     /// An aggregate, if the function is one: its place in the row of a group.
     pub(super) fn aggregate(
         &mut self,
         function: &ast::Function,
         grouping: &mut Grouping,
     ) -> Result<Option<Typed>, SqlError> {
-        let named = Aggregate::named(&function_name(function)?);
+        let named = Aggregate::called(function, &function_name(function)?);
         let Some(named) = named.filter(|_| function.over.is_none()) else {
             return Ok(None);
         };
         if let Some(outer) = self.outer_aggregate(named, function)? {
             return Ok(Some(outer));
         }
-        let made = self.without_windows(|compiler| compiler.aggregate_call(named, function));
+        let made = self.without_windows(|compiler| {
+            compiler.without_rows(|compiler| compiler.aggregate_call(named, function))
+        });
         let aggregate = made.map_err(|error| match error.code {
             code::WINDOWING => SqlError::new(
                 code::GROUPING,
@@ -38,6 +96,7 @@ impl Compiler<'_> {
             ),
             _ => error,
         })?;
+        check_direct(&aggregate, grouping)?;
         let reads = |is_it: &dyn Fn(&Expr) -> bool| aggregate.parts().any(|part| part.any(is_it));
         let reads_outer = reads(&|part| matches!(part, Expr::Outer(_)));
         if reads_outer && !reads(&|part| matches!(part, Expr::Column(_))) {
@@ -54,14 +113,21 @@ impl Compiler<'_> {
         named: Named,
         function: &ast::Function,
     ) -> Result<Aggregate, SqlError> {
-        if !function.within_group.is_empty() {
-            return Err(SqlError::unsupported("WITHIN GROUP is not supported"));
+        if let AggregateKind::OrderedSet { set, .. } = named.kind {
+            return self.ordered_set((named.name, set), function);
         }
         let FunctionArguments::List(list) = &function.args else {
             return Err(SqlError::syntax(
                 "an aggregate needs arguments in parentheses",
             ));
         };
+        if !function.within_group.is_empty() {
+            let mut kinds = Vec::new();
+            for tree in parts_of_function(function) {
+                kinds.push(self.compile(tree)?.kind());
+            }
+            return Err(unknown(named.name, &kinds));
+        }
         let kind = named.kind;
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
         let (argument, separator) = self.aggregate_arguments(kind, function, list)?;

@@ -1,4 +1,4 @@
-//! Operators of arrays: `||`, `ANY` and `ALL`, compiled.
+//! Operators of arrays: `||`, `@>`, `<@`, `&&`, `ANY` and `ALL`, compiled.
 
 use super::compile::Compiler;
 use super::functions::{COMPARED, concatenated, element_number};
@@ -8,7 +8,7 @@ use super::{Comparison, Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::Expr as Tree;
+use sqlparser::ast::{BinaryOperator, Expr as Tree};
 
 /// `||` of which a side is an array.
 ///
@@ -25,6 +25,42 @@ pub(super) fn concatenate(
 }
 
 impl Compiler<'_> {
+    /// The call that `@>`, `<@` or `&&` of two arrays is; none if it is another operator.
+    ///
+    /// # Errors
+    /// `42883` for arrays of elements of different types; those of the call.
+    pub(super) fn of_arrays(
+        &mut self,
+        operator: &BinaryOperator,
+        left: &Typed,
+        right: &Typed,
+    ) -> Option<Result<Typed, SqlError>> {
+        let name = match operator {
+            BinaryOperator::AtArrow => "arraycontains",
+            BinaryOperator::ArrowAt => "arraycontained",
+            BinaryOperator::PGOverlap => "arrayoverlap",
+            _ => return None,
+        };
+        let (a, b) = (left.kind(), right.kind());
+        let element = a.element().or(b.element())?;
+        let fits = |kind: SqlType| match kind.element() {
+            Some(other) => other == element || other.is_text() && element.is_text(),
+            None => kind == SqlType::Unknown,
+        };
+        if !fits(a) || !fits(b) {
+            return Some(Err(no_operator(&operator.to_string(), a, b)));
+        }
+        let typed = |side: Typed, compiler: &mut Self| match side.kind() {
+            SqlType::Unknown => compiler.as_type(side, element.array()),
+            _ => Ok(side),
+        };
+        let sides = [left, right].map(|side| typed(side.clone(), self));
+        Some(match sides {
+            [Ok(left), Ok(right)] => self.call(name, vec![left, right]),
+            [Err(error), _] | [_, Err(error)] => Err(error),
+        })
+    }
+
     /// Compares a value with the elements of an array: with any of them, or with all.
     pub(super) fn against_array(
         &mut self,

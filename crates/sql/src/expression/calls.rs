@@ -1,5 +1,6 @@
 //! Calls of functions, and what looks like one, compiled.
 
+use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};
 use super::coercion::number_of;
 use super::compile::Compiler;
@@ -134,13 +135,16 @@ impl Compiler<'_> {
         if let Some(over) = &function.over {
             return self.window(function, over);
         }
-        if WindowFunction::named(&name).is_some() {
+        if name == GROUPING {
+            return Err(no_grouping());
+        }
+        if WindowFunction::named(&name).is_some() && function.within_group.is_empty() {
             return Err(SqlError::new(
                 code::WRONG_OBJECT_TYPE,
                 format!("window function {name} requires an OVER clause"),
             ));
         }
-        if let Some(named) = Aggregate::named(&name) {
+        if let Some(named) = Aggregate::called(function, &name) {
             if let Some(outer) = self.outer_aggregate(named, function)? {
                 return Ok(outer);
             }
@@ -176,9 +180,11 @@ impl Compiler<'_> {
                 trees
             }
         };
-        let called = self.call_with(&name, &trees)?;
-        self.check_place_of_rows(&called, &name)?;
-        Ok(called)
+        let called = match name.as_str() {
+            "coalesce" => self.without_rows(|compiler| compiler.call_with(&name, &trees))?,
+            _ => self.call_with(&name, &trees)?,
+        };
+        self.placed_rows(called, &name)
     }
 
     pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {
@@ -332,9 +338,6 @@ fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     })
 }
 
-/// PostgreSQL's aggregates that are called with WITHIN GROUP.
-const ORDERED_SET: [&str; 3] = ["mode", "percentile_cont", "percentile_disc"];
-
 /// Refuses what only aggregates and window functions take, of a function that is neither.
 ///
 /// # Errors
@@ -359,11 +362,6 @@ fn check_plain(function: &ast::Function, name: &str) -> Result<(), SqlError> {
             "ORDER BY",
         ),
     ];
-    if !function.within_group.is_empty() && ORDERED_SET.contains(&name) {
-        return Err(SqlError::unsupported(format!(
-            "aggregates of an ordered set are not supported: {name}"
-        )));
-    }
     if let Some((_, clause)) = of_aggregates.iter().find(|(is_there, _)| *is_there) {
         return Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,

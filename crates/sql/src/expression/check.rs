@@ -320,6 +320,18 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     if let Some(name) = collation.filter(|_| of != Use::Transform) {
         return Err(name.unknown_to(all));
     }
+    let mut long = None;
+    expr.walk(&mut |part| {
+        if let Expr::Call(function, _) = part
+            && function.0.is_long
+        {
+            long = Some(function.0.name);
+        }
+    });
+    if let Some(name) = long.filter(|_| of != Use::Transform) {
+        let message = format!("{name} is not supported in {all}");
+        return Err(SqlError::unsupported(message).hint("It may take long for each row."));
+    }
     let is_mutable =
         |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());
     if expr.any(&is_mutable) {
@@ -368,7 +380,7 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
         let message = format!("window functions are not allowed in {all}");
         return Err(SqlError::new(code::WINDOWING, message));
     }
-    match Aggregate::named(&function_name(function)?) {
+    match Aggregate::called(function, &function_name(function)?) {
         None => Ok(()),
         Some(_) => {
             let message = format!("aggregate functions are not allowed in {all}");

@@ -5,8 +5,8 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    COLLATION_KEY, COLLATION_ORDER, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED, PRESENT,
-    TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, all, function_number,
+    COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED,
+    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, all, function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -55,7 +55,11 @@ impl Compiler<'_> {
         {
             return Ok(Typed::new(Expr::Literal(Value::Text("{}".into())), to.kind));
         }
-        let typed = self.compile(tree)?;
+        let mut typed = self.compile(tree)?;
+        if to.kind.is_text() && is_type_number(tree) {
+            let none = Typed::new(Expr::Literal(Value::Null), SqlType::Int4);
+            typed = self.call("format_type", vec![typed, none])?;
+        }
         if let Expr::Literal(Value::Text(name)) = &typed.expr
             && is_named(of, "regproc")
             && name.parse::<u32>().is_err()
@@ -258,7 +262,7 @@ pub(super) fn padded(typed: Typed) -> Expr {
 }
 
 /// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
-/// an array bytes, of an interval its length, of a `jsonb` bytes, of a text with a collation of ICU its key.
+/// an array bytes, of an interval its length, of a `jsonb` and an `hstore` bytes, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     let collation = typed.spec.collation.name();
     match collation.is_of_icu() && typed.kind().is_text() {
@@ -299,6 +303,8 @@ fn by_value(typed: Typed) -> Expr {
     }
     match typed.kind() {
         SqlType::Interval => return Expr::Call(Function(&LENGTH), vec![typed.expr]),
+        SqlType::Tsvector => return Expr::Call(Function(&VECTOR_KEY), vec![typed.expr]),
+        SqlType::Hstore => return Expr::Call(Function(&HSTORE_KEY), vec![typed.expr]),
         SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
         _ => {}
     }
@@ -332,6 +338,15 @@ pub(crate) fn sortable(typed: Typed) -> Result<Expr, SqlError> {
 pub(crate) fn distinguishable(typed: Typed) -> Result<Expr, SqlError> {
     check_comparable(typed.kind(), "equality")?;
     Ok(ordered(typed))
+}
+
+/// True if an expression is a type's number, whose text is the type's name.
+fn is_type_number(tree: &Tree) -> bool {
+    match tree {
+        Tree::Nested(inner) => is_type_number(inner),
+        Tree::Cast { data_type, .. } => is_named(data_type, "regtype"),
+        _ => false,
+    }
 }
 
 /// True if a type is one of the numbers by names: `regproc` of a function, `regtype` of a type.

@@ -6,6 +6,7 @@ use super::cast::Coercion;
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
+use crate::expression::row_calls::RowCalls;
 use crate::expression::window::Windows;
 use crate::names::{collation_of, name_of};
 use crate::position::position_of;
@@ -33,9 +34,9 @@ pub(crate) struct Compiler<'a> {
     /// True if a cast depends on the session's time zone.
     pub(super) crosses_zone: bool,
     depth: usize,
-    /// True if items of a list may be functions that give rows.
-    lists_rows: bool,
-    /// The depth at which such a function stands, if it may stand anywhere in the expression that is compiled.
+    /// Where set-returning functions are allowed: those of the query.
+    sets: Option<&'a mut RowCalls>,
+    /// The depth at which a set-returning function is compiled as it is: it is the whole expression.
     rows_at: Option<usize>,
     /// Of the parts of the expression that is compiled.
     pub(super) collation: Collation,
@@ -59,7 +60,7 @@ impl<'a> Compiler<'a> {
             is_trying: false,
             crosses_zone: false,
             depth: 0,
-            lists_rows: false,
+            sets: None,
             rows_at: None,
             collation: Collation::Database,
         }
@@ -75,21 +76,24 @@ impl<'a> Compiler<'a> {
         self
     }
 
-    /// Items of a list may be functions that give rows.
-    pub fn listing_rows(mut self) -> Self {
-        self.lists_rows = true;
+    /// With the set-returning functions of the query.
+    pub fn giving_rows(mut self, sets: &'a mut RowCalls) -> Self {
+        self.sets = Some(sets);
         self
     }
 
-    /// Compiles an item of a list.
+    /// Compiles an expression in which set-returning functions are not allowed.
     ///
     /// # Errors
-    /// As [`Compiler::compile`].
-    pub fn item(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
-        match self.lists_rows {
-            true => self.whole(tree),
-            false => self.compile(tree),
-        }
+    /// Errors of `compile`; `0A000` for a set-returning function.
+    pub fn without_rows<R>(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let sets = self.sets.take();
+        let compiled = compile(self);
+        self.sets = sets;
+        compiled
     }
 
     /// Compiles an expression that may be a function that gives rows, in parentheses and with a field behind it too.
@@ -109,22 +113,23 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// Checks the place of a function that gives rows: its callers expect one value anywhere else.
+    /// The value of a call in a row: of a set-returning function, its place among the values that the query's rows are
+    /// extended by.
     ///
     /// # Errors
-    /// `0A000` if it stands within an expression.
-    pub(super) fn check_place_of_rows(&self, called: &Typed, name: &str) -> Result<(), SqlError> {
-        let of_rows =
-            |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
-        if self.rows_at == Some(self.depth) || !called.expr.any(&of_rows) {
-            return Ok(());
+    /// `0A000` if set-returning functions are not allowed here.
+    pub(super) fn placed_rows(&mut self, called: Typed, name: &str) -> Result<Typed, SqlError> {
+        let gives_rows = matches!(&called.expr, Expr::Call(function, _) if function.gives_rows());
+        if !gives_rows || self.rows_at == Some(self.depth) {
+            return Ok(called);
         }
-        Err(SqlError::unsupported(format!(
-            "the set-returning function {name} is not supported here"
-        ))
-        .hint(
-            "It can be an item of SELECT by itself, or stand in FROM, where its rows have a name.",
-        ))
+        match &mut self.sets {
+            Some(sets) if !self.is_trying => Ok(sets.add(called)),
+            _ => Err(SqlError::unsupported(format!(
+                "the set-returning function {name} is not allowed here"
+            ))
+            .hint("It can be part of an item of SELECT or of ORDER BY, or an item of FROM.")),
+        }
     }
 
     /// Compiles an expression.
@@ -249,7 +254,10 @@ impl<'a> Compiler<'a> {
         };
         let found = match (key, tree) {
             (Some(key), _) => Ok(Some(key)),
-            (None, Tree::Function(function)) => self.aggregate(function, grouping),
+            (None, Tree::Function(function)) => match self.grouping_bits(function, grouping) {
+                Ok(None) => self.aggregate(function, grouping),
+                found => found,
+            },
             (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
                 // What is wrong with the name goes first.
                 self.compile_tree(tree).and_then(|plain| match plain.expr.is_constant() {
@@ -355,7 +363,9 @@ impl<'a> Compiler<'a> {
                 conditions,
                 else_result,
                 ..
-            } => self.case(operand.as_deref(), conditions, else_result.as_deref()),
+            } => self.without_rows(|compiler| {
+                compiler.case(operand.as_deref(), conditions, else_result.as_deref())
+            }),
             Tree::Function(function) => self.function(function),
             Tree::Extract { field, expr, .. } => {
                 let part = field.to_string().to_lowercase();

@@ -4,6 +4,7 @@ use super::Lists;
 use super::catalogue::Catalogue;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
+use crate::advisory::Locker;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::memory::Memory;
@@ -43,6 +44,8 @@ pub(crate) struct StatementContext {
     pub looked_at: std::cell::Cell<u32>,
     /// Of the session, if there is one.
     pub inbox: Option<Arc<Inbox>>,
+    /// Of the session, where a statement may wait for locks.
+    pub locker: Option<Locker>,
 }
 
 impl StatementContext {

@@ -76,6 +76,12 @@ impl Compiler<'_> {
                     kind,
                 ))
             }
+            UnaryOperator::PGPrefixFactorial
+                if matches!(typed.kind(), SqlType::Tsquery | SqlType::Unknown) =>
+            {
+                let query = self.as_type(typed, SqlType::Tsquery)?;
+                self.call("tsquery_not", vec![query])
+            }
             UnaryOperator::PGAbs => match typed.kind().is_number() {
                 true => self.call("abs", vec![typed]),
                 false => Err(no_prefix_operator("@", typed.kind())),
@@ -161,6 +167,9 @@ impl Compiler<'_> {
         operator: &BinaryOperator,
         right: Typed,
     ) -> Result<Typed, SqlError> {
+        if let Some(called) = self.of_hstore(operator, &left, &right) {
+            return called;
+        }
         if let Some(called) = self.of_json(operator, &left, &right) {
             return called;
         }
@@ -168,6 +177,15 @@ impl Compiler<'_> {
             return called;
         }
         if let Some(called) = self.of_ranges(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_search(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_arrays(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_similarity(operator, &left, &right) {
             return called;
         }
         match arithmetic_of(operator) {

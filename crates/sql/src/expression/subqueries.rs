@@ -6,7 +6,7 @@ use super::arrays::array_kind;
 use super::cast::Coercion;
 use super::coercion;
 use super::compile::Compiler;
-use super::functions::{ELEMENT_AT, MADE, ORDINALS};
+use super::functions::{ELEMENT_AT, MADE, ORDINALS, SLICE};
 use super::predicates::boolean;
 use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
@@ -164,10 +164,11 @@ impl Compiler<'_> {
             let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
             return self.element(&name, rest);
         }
-        let array = self.compile(root)?;
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
-            return expanded(array, &field.value);
+            let field = expanded(self.whole(root)?, &field.value)?;
+            return self.placed_rows(field, "_pg_expandarray");
         }
+        let array = self.compile(root)?;
         if array.kind() == SqlType::Jsonb {
             return self.part_of_json(array, chain);
         }
@@ -177,21 +178,61 @@ impl Compiler<'_> {
                 format!("cannot subscript type {name} because it does not support subscripting");
             return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
         };
-        let refused = || SqlError::unsupported("slices of arrays are not supported");
+        let is_slice =
+            |access: &AccessExpr| matches!(access, AccessExpr::Subscript(Subscript::Slice { .. }));
+        if chain.iter().any(is_slice) {
+            return self.slice(array, chain);
+        }
         let kind = Expr::Literal(Value::Int(element.number().into()));
         let mut parts = vec![array.expr, kind];
         for access in chain {
             let AccessExpr::Subscript(Subscript::Index { index }) = access else {
-                return Err(refused());
+                return Err(SqlError::unsupported("an array has no fields"));
             };
-            let number = self.compile(index)?;
-            let spec = TypeSpec::plain(SqlType::Int4);
-            parts.push(self.coerce(number, spec, Coercion::Assignment)?);
+            parts.push(self.subscript(index)?);
         }
         Ok(Typed::new(
             Expr::Call(Function(&ELEMENT_AT), parts),
             element,
         ))
+    }
+
+    fn subscript(&mut self, tree: &Tree) -> Result<Expr, SqlError> {
+        let number = self.compile(tree)?;
+        self.coerce(number, TypeSpec::plain(SqlType::Int4), Coercion::Assignment)
+    }
+
+    /// Elements of an array between bounds of each dimension. If one subscript is a slice, each other one is the last element
+    /// of a slice from 1, as in PostgreSQL.
+    fn slice(&mut self, array: Typed, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
+        if matches!(array.kind(), SqlType::Int2Vector | SqlType::OidVector) {
+            let name = array.kind().name();
+            let text = format!("slices of {name} are not supported");
+            return Err(SqlError::unsupported(text));
+        }
+        let spec = array.spec;
+        let mut parts = vec![array.expr];
+        for access in chain {
+            let one = Tree::value(sqlparser::ast::Value::Number("1".into(), false));
+            let (lower, upper) = match access {
+                AccessExpr::Subscript(Subscript::Index { index }) => (Some(&one), Some(index)),
+                AccessExpr::Subscript(Subscript::Slice {
+                    lower_bound,
+                    upper_bound,
+                    stride: None,
+                }) => (lower_bound.as_ref(), upper_bound.as_ref()),
+                _ => return Err(SqlError::unsupported("a slice of an array has two bounds")),
+            };
+            for bound in [lower, upper] {
+                parts.push(Expr::Literal(Value::Bool(bound.is_some())));
+                parts.push(match bound {
+                    Some(bound) => self.subscript(bound)?,
+                    None => Expr::Literal(Value::Null),
+                });
+            }
+        }
+        let expr = Expr::Call(Function(&SLICE), parts);
+        Ok(Typed { expr, spec })
     }
 
     fn compared(

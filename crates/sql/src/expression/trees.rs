@@ -126,6 +126,7 @@ pub(super) fn parts_of_function(function: &ast::Function) -> Vec<&Tree> {
             }
         }
     }
+    parts.extend(function.within_group.iter().map(|by| &by.expr));
     parts.extend(function.filter.as_deref());
     if let Some(ast::WindowType::WindowSpec(spec)) = &function.over {
         parts.extend(&spec.partition_by);

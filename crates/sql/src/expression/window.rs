@@ -6,6 +6,7 @@
 use super::functions::Kind;
 use super::{Expr, SortKey, Typed};
 use crate::aggregate::Aggregate;
+use crate::parse::Excluded;
 use crate::types::{SqlType, TypeSpec};
 
 /// The place of the first window function's value while expressions are compiled. No row has so many columns.
@@ -85,11 +86,11 @@ impl WindowFunction {
 pub(crate) enum Bound {
     /// The partition's first row.
     First,
-    /// So many rows before the row.
+    /// So many rows or groups before the row, or so far.
     Preceding(Expr),
-    /// The row, or with [`Frame::is_rows`] unset the rows that are equal in order.
+    /// The row, or but for [`FrameUnit::Rows`] the rows that are equal in order.
     Current,
-    /// So many rows behind the row.
+    /// So many rows or groups behind the row, or so far.
     Following(Expr),
     /// The partition's last row.
     Last,
@@ -98,18 +99,41 @@ pub(crate) enum Bound {
 /// Which rows of the partition an aggregate and the like are computed of.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Frame {
-    /// True if rows are counted; else rows that are equal in order go together.
-    pub is_rows: bool,
+    pub unit: FrameUnit,
     pub start: Bound,
     pub end: Bound,
+    pub excluded: Excluded,
+    /// Of [`FrameUnit::Range`] with an offset: the key that is as far.
+    pub range: Option<RangeKey>,
+}
+
+/// The unit of a frame's offsets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FrameUnit {
+    Rows,
+    /// Distances of the key. Rows that are equal in order go together.
+    Range,
+    /// Groups of rows that are equal in order.
+    Groups,
+}
+
+/// The key by whose distance rows belong to a frame.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct RangeKey {
+    pub expr: Expr,
+    pub kind: SqlType,
+    pub descending: bool,
+    pub nulls_first: bool,
 }
 
 impl Frame {
     /// The frame where none is said: up to the row and those that are equal in order.
     pub const DEFAULT: Frame = Frame {
-        is_rows: false,
+        unit: FrameUnit::Range,
         start: Bound::First,
         end: Bound::Current,
+        excluded: Excluded::Nothing,
+        range: None,
     };
 }
 
@@ -118,6 +142,8 @@ impl Frame {
 pub(crate) struct Window {
     pub partition: Vec<Expr>,
     pub order: Vec<SortKey>,
+    /// The keys of the order as they are written, while the window is compiled.
+    pub values: Vec<Typed>,
     /// As it is said.
     pub frame: Option<Frame>,
 }
@@ -143,10 +169,12 @@ impl WindowCall {
         for key in &mut self.window.order {
             each(&mut key.expression);
         }
+        let frame = self.window.frame.as_mut();
+        if let Some(key) = frame.and_then(|frame| frame.range.as_mut()) {
+            each(&mut key.expr);
+        }
         if let WindowFunction::Aggregate(aggregate) = &mut self.function {
-            aggregate.argument.iter_mut().for_each(&mut *each);
-            aggregate.filter.iter_mut().for_each(&mut *each);
-            aggregate.separator.iter_mut().for_each(&mut *each);
+            aggregate.each_part(each);
         }
     }
 }

@@ -11,13 +11,17 @@ use super::{Expr, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::sort_key;
-use crate::expression::window::{Bound, Frame, Window, WindowCall, WindowFunction, Windows};
+use crate::expression::window::{
+    Bound, Frame, FrameUnit, RangeKey, Window, WindowCall, WindowFunction, Windows,
+};
 use crate::names::name_of;
+use crate::parse::{Excluded, excluded};
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{
     self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, NamedWindowDefinition,
     NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
+use std::borrow::Cow;
 
 fn wrong(message: impl Into<String>) -> SqlError {
     SqlError::new(code::WINDOWING, message.into())
@@ -58,7 +62,9 @@ impl<'a> Compiler<'a> {
             let NamedWindowExpr::WindowSpec(spec) = definition else {
                 return Err(SqlError::syntax("a window is defined in parentheses"));
             };
-            let window = self.without_windows(|compiler| compiler.window_of(spec, &named))?;
+            let window = self.without_windows(|compiler| {
+                compiler.without_rows(|compiler| compiler.window_of(spec, &named))
+            })?;
             named.push((name, window));
         }
         if let Some(windows) = &mut self.windows {
@@ -79,7 +85,8 @@ impl<'a> Compiler<'a> {
         let Some(windows) = self.windows.take() else {
             return Err(wrong("window functions are not allowed here"));
         };
-        let compiled = self.window_call(function, over, &windows.named);
+        let compiled =
+            self.without_rows(|compiler| compiler.window_call(function, over, &windows.named));
         let placed = compiled.map(|(call, spec)| windows.add(call, spec));
         self.windows = Some(windows);
         placed
@@ -116,6 +123,10 @@ impl<'a> Compiler<'a> {
             WindowType::WindowSpec(spec) => {
                 self.beside(|compiler| compiler.window_of(spec, named))?
             }
+        };
+        let window = Window {
+            values: Vec::new(),
+            ..window
         };
         let call = WindowCall {
             function: kind,
@@ -254,20 +265,25 @@ impl<'a> Compiler<'a> {
             window.partition.push(distinguishable(self.decided(tree)?)?);
         }
         for by in &spec.order_by {
-            let expression = sortable(self.decided(&by.expr)?)?;
-            window.order.push(sort_key(expression, by)?);
+            let typed = self.decided(&by.expr)?;
+            window.values.push(typed.clone());
+            window.order.push(sort_key(sortable(typed)?, by)?);
         }
         window.frame = match &spec.window_frame {
-            Some(frame) => Some(self.frame(frame)?),
+            Some(frame) => Some(self.frame(frame, &window)?),
             None => None,
         };
         Ok(window)
     }
 
-    fn frame(&mut self, frame: &WindowFrame) -> Result<Frame, SqlError> {
+    fn frame(&mut self, frame: &WindowFrame, window: &Window) -> Result<Frame, SqlError> {
         use WindowFrameBound as B;
         let end = frame.end_bound.as_ref().unwrap_or(&B::CurrentRow);
-        let refused = match (&frame.start_bound, end) {
+        let (end, excluded) = match excluded(end) {
+            Some((end, rows)) => (Cow::Owned(end), rows),
+            None => (Cow::Borrowed(end), Excluded::Nothing),
+        };
+        let refused = match (&frame.start_bound, &*end) {
             (B::Following(None), _) => Some("frame start cannot be UNBOUNDED FOLLOWING"),
             (_, B::Preceding(None)) => Some("frame end cannot be UNBOUNDED PRECEDING"),
             (B::CurrentRow, B::Preceding(_)) => {
@@ -282,47 +298,119 @@ impl<'a> Compiler<'a> {
             return Err(wrong(why));
         }
         let has_offset = |bound: &B| matches!(bound, B::Preceding(Some(_)) | B::Following(Some(_)));
-        let is_rows = match frame.units {
-            WindowFrameUnits::Rows => true,
-            WindowFrameUnits::Range if !has_offset(&frame.start_bound) && !has_offset(end) => false,
-            WindowFrameUnits::Range => {
-                return Err(SqlError::unsupported(
-                    "frames with RANGE and an offset are not supported",
-                ));
+        let unit = match frame.units {
+            WindowFrameUnits::Rows => FrameUnit::Rows,
+            WindowFrameUnits::Range => FrameUnit::Range,
+            WindowFrameUnits::Groups if window.order.is_empty() => {
+                return Err(wrong("GROUPS mode requires an ORDER BY clause"));
             }
-            WindowFrameUnits::Groups => {
-                return Err(SqlError::unsupported(
-                    "frames with GROUPS are not supported",
+            WindowFrameUnits::Groups => FrameUnit::Groups,
+        };
+        let has_distance = has_offset(&frame.start_bound) || has_offset(&end);
+        let range = match (window.order.as_slice(), window.values.as_slice()) {
+            _ if unit != FrameUnit::Range || !has_distance => None,
+            ([by], [key]) => Some(RangeKey {
+                expr: key.expr.clone(),
+                kind: key.kind(),
+                descending: by.descending,
+                nulls_first: by.nulls_first,
+            }),
+            _ => {
+                return Err(wrong(
+                    "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
                 ));
             }
         };
+        let kind = range.as_ref().map(|key| key.kind);
         Ok(Frame {
-            is_rows,
-            start: self.bound(&frame.start_bound)?,
-            end: self.bound(end)?,
+            unit,
+            start: self.bound(&frame.start_bound, frame.units, kind)?,
+            end: self.bound(&end, frame.units, kind)?,
+            excluded,
+            range,
         })
     }
 
-    fn bound(&mut self, bound: &WindowFrameBound) -> Result<Bound, SqlError> {
+    fn bound(
+        &mut self,
+        bound: &WindowFrameBound,
+        unit: WindowFrameUnits,
+        of: Option<SqlType>,
+    ) -> Result<Bound, SqlError> {
+        let mut offset = |tree: &Tree| self.offset(tree, unit, of);
         Ok(match bound {
             WindowFrameBound::CurrentRow => Bound::Current,
             WindowFrameBound::Preceding(None) => Bound::First,
             WindowFrameBound::Following(None) => Bound::Last,
-            WindowFrameBound::Preceding(Some(offset)) => Bound::Preceding(self.offset(offset)?),
-            WindowFrameBound::Following(Some(offset)) => Bound::Following(self.offset(offset)?),
+            WindowFrameBound::Preceding(Some(tree)) => Bound::Preceding(offset(tree)?),
+            WindowFrameBound::Following(Some(tree)) => Bound::Following(offset(tree)?),
         })
     }
 
-    fn offset(&mut self, tree: &Tree) -> Result<Expr, SqlError> {
-        let offset = self.compile(tree)?;
+    /// The offset of a bound; `of` is the type of the key by whose distance rows are counted.
+    fn offset(
+        &mut self,
+        tree: &Tree,
+        unit: WindowFrameUnits,
+        of: Option<SqlType>,
+    ) -> Result<Expr, SqlError> {
+        // The parser takes a text here for an interval.
+        let offset = match tree {
+            Tree::Interval(interval) if interval.leading_field.is_none() => {
+                self.compile(&interval.value)?
+            }
+            _ => self.compile(tree)?,
+        };
         if offset.expr.any(&|part| matches!(part, Expr::Column(_))) {
             return Err(SqlError::new(
                 code::INVALID_COLUMN_REFERENCE,
-                "argument of ROWS must not contain variables",
+                format!("argument of {unit} must not contain variables"),
             ));
         }
-        self.coerce(offset, TypeSpec::plain(SqlType::Int8), Coercion::Implicit)
+        let Some(of) = of else {
+            return self.coerce(offset, TypeSpec::plain(SqlType::Int8), Coercion::Implicit);
+        };
+        let to = distance_of(of)?;
+        let kind = offset.kind();
+        let is_known = match to {
+            SqlType::Int8 => kind.is_integer(),
+            SqlType::Numeric => kind.is_integer() || kind == SqlType::Numeric,
+            SqlType::Float8 => kind.is_number(),
+            to => kind == to,
+        };
+        if kind != SqlType::Unknown && !is_known {
+            return Err(SqlError::unsupported(format!(
+                "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {} and offset type {}",
+                of.name(),
+                kind.name()
+            ))
+            .hint("Cast the offset value to an appropriate type."));
+        }
+        self.coerce(offset, TypeSpec::plain(to), Coercion::Implicit)
     }
+}
+
+/// The type of distances of values of a type.
+///
+/// # Errors
+/// `0A000` if it has none.
+fn distance_of(kind: SqlType) -> Result<SqlType, SqlError> {
+    Ok(match kind {
+        kind if kind.is_integer() => SqlType::Int8,
+        SqlType::Numeric => SqlType::Numeric,
+        SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
+        SqlType::Date
+        | SqlType::Time
+        | SqlType::Timestamp
+        | SqlType::Timestamptz
+        | SqlType::Interval => SqlType::Interval,
+        other => {
+            return Err(SqlError::unsupported(format!(
+                "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
+                other.name()
+            )));
+        }
+    })
 }
 
 /// A window by its name.

@@ -1,8 +1,29 @@
-//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser knows it with a number only.
+//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser knows it with a number only. With `WITH TIES`
+//! the expression is the argument of a function [`WITH_TIES`].
 
 use super::words::is_one_of;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::collections::HashSet;
+
+/// The name of such a function.
+const WITH_TIES: &str = "sql.with_ties";
+
+/// The expression of a limit that was written with `WITH TIES`.
+pub(crate) fn count_with_ties(limit: &Expr) -> Option<&Expr> {
+    let Expr::Function(function) = limit else {
+        return None;
+    };
+    let name = function.name.0.last().and_then(|part| part.as_ident())?;
+    match &function.args {
+        FunctionArguments::List(list) if name.value == WITH_TIES => match list.args.as_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(count))] => Some(count),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// The places of the tokens that say something, from one on.
 fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
@@ -12,8 +33,9 @@ fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// Of a `FETCH` at a place, the places of its first parenthesis and of its last word; none if it is another `FETCH`.
-fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
+/// Of a `FETCH` at a place, the places of its parentheses and of its last word, and true for `WITH TIES`; none if it is
+/// another `FETCH`.
+fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize, bool)> {
     let mut places = said(tokens, at + 1);
     let first = places.next()?;
     let opens = places.next()?;
@@ -31,9 +53,15 @@ fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
     })?;
     let mut places = said(tokens, closes + 1);
     let (rows, only) = (places.next()?, places.next()?);
-    let is_whole =
-        is_one_of(&tokens[rows], &["row", "rows"]) && is_one_of(&tokens[only], &["only"]);
-    is_whole.then_some((opens, closes, only))
+    if !is_one_of(&tokens[rows], &["row", "rows"]) {
+        return None;
+    }
+    if is_one_of(&tokens[only], &["only"]) {
+        return Some((opens, closes, only, false));
+    }
+    let ties = places.next()?;
+    let has_ties = is_one_of(&tokens[only], &["with"]) && is_one_of(&tokens[ties], &["ties"]);
+    has_ties.then_some((opens, closes, ties, true))
 }
 
 /// Writes them so.
@@ -50,10 +78,18 @@ pub(super) fn with_limits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
         let found = is_one_of(token, &["fetch"]).then(|| limit(&tokens, at));
         match found.flatten() {
-            Some((opens, closes, only)) => {
+            Some((opens, closes, last, has_ties)) => {
                 let word = Token::make_keyword("LIMIT");
                 written.push(TokenWithSpan::new(word, token.span));
-                left_out.extend((at..opens).chain(closes + 1..=only));
+                if has_ties {
+                    let name = Token::Word(Word {
+                        value: WITH_TIES.into(),
+                        quote_style: Some('"'),
+                        keyword: Keyword::NoKeyword,
+                    });
+                    written.push(TokenWithSpan::new(name, token.span));
+                }
+                left_out.extend((at..opens).chain(closes + 1..=last));
             }
             None => written.push(token.clone()),
         }

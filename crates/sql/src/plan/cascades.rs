@@ -89,7 +89,7 @@ impl Cascade {
         changing: &BTreeSet<usize>,
     ) -> Result<Vec<Cascade>, SqlError> {
         let mut found = Vec::new();
-        for number in 0..source.definitions().len() as u16 {
+        for number in source.referring(relation.number) {
             let Some(schema) = source.schema(number) else {
                 continue;
             };

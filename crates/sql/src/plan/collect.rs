@@ -36,6 +36,8 @@ pub(crate) struct Collector<'p, 'e> {
     sorted: Vec<Sorted>,
     /// The last row's keys among those wanted so far: a row that does not come before it is not wanted.
     last: Option<Vec<Value>>,
+    /// The number of kept rows from which the unwanted ones are dropped again.
+    next_drop: usize,
     late: Late,
     /// True if rows skipped by OFFSET are computed: they may fail, or call volatile functions.
     computes_skipped: bool,
@@ -65,6 +67,7 @@ impl<'p, 'e> Collector<'p, 'e> {
             left,
             sorted: Vec::new(),
             last: None,
+            next_drop: 0,
             late: Late::of(plan),
             computes_skipped: plan.output.computes(),
             keys: Vec::new(),
@@ -78,7 +81,7 @@ impl<'p, 'e> Collector<'p, 'e> {
     /// # Errors
     /// Evaluation errors; `53200` if rows take too much memory; errors of the sink.
     pub fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
-        if !self.plan.sort.is_empty() {
+        if !self.plan.sort.is_empty() || self.plan.with_ties {
             return self.take_to_sort(row);
         }
         if self.seen.is_none() && self.skip > 0 {
@@ -138,11 +141,12 @@ impl<'p, 'e> Collector<'p, 'e> {
         for (key, place) in self.plan.sort.iter().zip(&mut keys) {
             put(key.expression.evaluate(row, self.with)?.as_ref(), place);
         }
-        if let Some(last) = &self.last
-            && in_order(&self.plan.sort, &keys, last).is_ge()
-        {
-            self.keys = keys;
-            return Ok(true);
+        if let Some(last) = &self.last {
+            let order = in_order(&self.plan.sort, &keys, last);
+            if order.is_gt() || (order.is_eq() && !self.plan.with_ties) {
+                self.keys = keys;
+                return Ok(true);
+            }
         }
         self.values.clear();
         let outputs = self.plan.output.expressions.iter().enumerate();
@@ -184,14 +188,24 @@ impl<'p, 'e> Collector<'p, 'e> {
     fn drop_unwanted(&mut self) -> Result<(), SqlError> {
         let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
         let most = wanted.saturating_mul(2).max(KEPT_MIN);
+        let most = most.max(self.next_drop);
         if !self.plan.distinct_on.is_empty() || self.sorted.len() < most {
             return Ok(());
         }
         self.sort()?;
-        for dropped in self.sorted.drain(wanted..) {
+        self.last = self.sorted.get(wanted - 1).map(|row| row.keys.clone());
+        let mut kept = wanted;
+        if let Some(last) = self.last.as_ref().filter(|_| self.plan.with_ties) {
+            let keys = &self.plan.sort;
+            let rest = self.sorted.iter().skip(wanted);
+            kept += rest
+                .take_while(|row| in_order(keys, &row.keys, last).is_eq())
+                .count();
+        }
+        for dropped in self.sorted.drain(kept..) {
             self.memory.give_back(dropped.bytes);
         }
-        self.last = self.sorted.last().map(|row| row.keys.clone());
+        self.next_drop = kept.saturating_mul(2).max(KEPT_MIN);
         Ok(())
     }
 
@@ -207,11 +221,13 @@ impl<'p, 'e> Collector<'p, 'e> {
     /// Errors of the sink.
     pub fn finish(mut self) -> Result<(), SqlError> {
         self.sort()?;
+        let mut last: Option<Vec<Value>> = None;
         for mut row in std::mem::take(&mut self.sorted) {
             if !self.plan.distinct_on.is_empty() && !self.is_new(row.apart)? {
                 continue;
             }
-            if self.left == 0 {
+            let is_tie = |last: &Vec<Value>| in_order(&self.plan.sort, &row.keys, last).is_eq();
+            if self.left == 0 && !last.as_ref().is_some_and(is_tie) {
                 break;
             }
             self.late
@@ -223,7 +239,10 @@ impl<'p, 'e> Collector<'p, 'e> {
             if !(self.sink)(&mut row.values)? {
                 break;
             }
-            self.left -= 1;
+            self.left = self.left.saturating_sub(1);
+            if self.left == 0 && self.plan.with_ties {
+                last = Some(row.keys);
+            }
         }
         Ok(())
     }

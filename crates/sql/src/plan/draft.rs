@@ -1,7 +1,7 @@
 //! Drafts: queries before the access paths to their rows are chosen; the queries that `WITH` names.
 
 use super::output::Item;
-use super::tree::{Expansion, JoinKind, Recursion, Series, SetOperation, SharedQuery};
+use super::tree::{JoinKind, Recursion, Series, SetCall, SetOperation, SharedQuery};
 use crate::aggregate::Grouping;
 use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope, SortKey};
@@ -30,6 +30,7 @@ pub(crate) struct Draft {
     pub distinct_on: Vec<Expr>,
     pub limit: Option<Expr>,
     pub offset: Option<Expr>,
+    pub with_ties: bool,
     pub has_subqueries: bool,
 }
 
@@ -65,7 +66,7 @@ pub(crate) enum FromTable {
     Recursion(Box<Recursion>),
     /// The previous round's rows of the recursive query with this number.
     LastRound(usize),
-    Expanded(Box<Expansion>),
+    Expanded(Box<ExpandedDraft>),
     Windowed(Box<WindowedDraft>),
 }
 
@@ -85,6 +86,13 @@ pub(crate) struct SetsDraft {
 pub(crate) struct WindowedDraft {
     pub below: Draft,
     pub calls: Vec<WindowCall>,
+}
+
+/// A query with set-returning functions, before the access paths are chosen.
+#[derive(Debug)]
+pub(crate) struct ExpandedDraft {
+    pub below: Draft,
+    pub calls: Vec<SetCall>,
 }
 
 /// A query that `WITH` names.

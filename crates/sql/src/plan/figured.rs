@@ -6,14 +6,6 @@ use crate::names::{name_of, parts_of};
 use crate::types::{OwnTypes, TypeSpec};
 use sqlparser::ast::{self, DataType, Expr as Tree, SelectItem};
 
-/// The name of the function that an expression calls.
-pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
-    match tree {
-        Tree::Function(function) => parts_of(&function.name).ok()?.pop(),
-        _ => None,
-    }
-}
-
 /// The name of a column without an alias.
 pub(crate) fn name_of_tree(tree: &Tree) -> String {
     found_name(tree).map_or("?column?".into(), |(name, _)| name)

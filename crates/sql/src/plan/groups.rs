@@ -4,7 +4,7 @@
 
 use crate::aggregate::{Accumulator, Aggregate, Grouping};
 use crate::error::SqlError;
-use crate::expression::{Environment, are_same};
+use crate::expression::{Environment, Expr, are_same};
 use crate::hashing::{HashTable, hash_of, hashed};
 use crate::memory::{Memory, WRITTEN};
 use crate::rows::{InputRow, put};
@@ -13,6 +13,10 @@ use sardonyx::schema::Value;
 /// The groups of the rows added so far.
 pub(super) struct Groups<'g, 'm> {
     grouping: &'g Grouping,
+    /// The number of the grouping and its keys, if there are several.
+    set: Option<(usize, &'g [usize])>,
+    /// The expressions that tell its groups apart.
+    identified: Vec<&'g Expr>,
     /// The groups' numbers by the hashes of their identities.
     table: HashTable,
     /// The keys of all groups, one group after another.
@@ -28,24 +32,55 @@ pub(super) struct Groups<'g, 'm> {
 }
 
 impl<'g, 'm> Groups<'g, 'm> {
+    /// No groups yet, of each of the groupings.
+    pub fn of(grouping: &'g Grouping, with: &Environment<'m>) -> Vec<Self> {
+        match &grouping.sets {
+            None => vec![Groups::of_set(grouping, None, with)],
+            Some(of) => {
+                let sets = of.sets.iter().enumerate();
+                let sets = sets.map(|(number, set)| (number, set.as_slice()));
+                sets.map(|set| Groups::of_set(grouping, Some(set), with))
+                    .collect()
+            }
+        }
+    }
+
     /// No groups yet; without keys, one group without rows.
-    pub fn of(grouping: &'g Grouping, with: &Environment<'m>) -> Self {
+    fn of_set(
+        grouping: &'g Grouping,
+        set: Option<(usize, &'g [usize])>,
+        with: &Environment<'m>,
+    ) -> Self {
         let keys = grouping.keys.iter().map(|key| &key.expr);
+        let identified: Vec<&Expr> = match set {
+            None => grouping.identities.iter().collect(),
+            Some((_, set)) => set
+                .iter()
+                .filter_map(|at| grouping.identities.get(*at))
+                .collect(),
+        };
         let mut groups = Groups {
             table: HashTable::default(),
             keys: Vec::new(),
             identities: Vec::new(),
-            are_keys: grouping
-                .identities
-                .iter()
-                .eq(keys.take(grouping.identities.len())),
+            are_keys: set.is_none()
+                && grouping
+                    .identities
+                    .iter()
+                    .eq(keys.take(grouping.identities.len())),
             accumulators: Vec::new(),
-            own: vec![Value::Null; grouping.identities.len()],
+            own: vec![Value::Null; identified.len()],
             memory: with.memory(),
             grouping,
+            set,
+            identified,
         };
-        if grouping.keys.is_empty() {
+        if groups.identified.is_empty() {
             groups.begin();
+            if let (Some((number, _)), Some(of)) = (set, &grouping.sets) {
+                groups.keys = vec![Value::Null; grouping.keys.len()];
+                groups.keys[of.place] = Value::Int(number as i128);
+            }
         }
         groups
     }
@@ -60,7 +95,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// # Errors
     /// Evaluation errors; `53200` if the groups take too much memory.
     pub fn add(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
-        let group = match self.grouping.keys.is_empty() {
+        let group = match self.identified.is_empty() {
             true => 0,
             false => self.group_of(row, with)?,
         };
@@ -75,7 +110,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// Returns the number of a row's group, which is created if it does not exist.
     fn group_of(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<usize, SqlError> {
         let mut hash = 0;
-        for (of, own) in self.grouping.identities.iter().zip(&mut self.own) {
+        for (of, own) in self.identified.iter().zip(&mut self.own) {
             let value = of.evaluate(row, with)?;
             hash = hashed(hash, hash_of(value.as_ref()));
             put(value.as_ref(), own);
@@ -104,19 +139,29 @@ impl<'g, 'm> Groups<'g, 'm> {
     ) -> Result<usize, SqlError> {
         let group = self.table.count();
         let keys = self.keys.len();
-        let mut rest = &self.grouping.keys[..];
+        let mut rest = 0;
         match self.are_keys {
             true => {
                 self.keys.extend(self.own.iter().cloned());
-                rest = &rest[self.own.len()..];
+                rest = self.own.len();
             }
             false => {
                 self.memory.take(&self.own)?;
                 self.identities.extend(self.own.iter().cloned());
             }
         }
-        for key in rest {
-            self.keys.push(key.expr.evaluate(row, with)?.into_value());
+        for (at, key) in self.grouping.keys.iter().enumerate().skip(rest) {
+            let value = match (self.set, &self.grouping.sets) {
+                (Some((number, _)), Some(of)) if of.place == at => Value::Int(number as i128),
+                // Columns that depend on keys of all groupings are behind the keys.
+                (Some((_, set)), _)
+                    if at < self.grouping.identities.len() && !set.contains(&at) =>
+                {
+                    Value::Null
+                }
+                _ => key.expr.evaluate(row, with)?.into_value(),
+            };
+            self.keys.push(value);
         }
         self.memory.take(&self.keys[keys..])?;
         self.memory.take_bytes(HashTable::PLACE_BYTES)?;
@@ -126,17 +171,18 @@ impl<'g, 'm> Groups<'g, 'm> {
     }
 
     /// Calls `each` with the rows of the groups until it returns false: the keys, then the values of the aggregates.
+    /// Returns false if it did.
     ///
     /// # Errors
     /// Errors of `each`; a value out of range; `53200` if the concatenated values take too much memory.
     pub fn give(
         mut self,
         each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let (width, aggregates) = (self.grouping.keys.len(), &self.grouping.aggregates);
-        let count = match width {
-            0 => 1,
-            _ => self.table.count(),
+        let count = match self.identified.is_empty() {
+            true => 1,
+            false => self.table.count(),
         };
         let mut keys = self.keys.into_iter();
         let mut values = Vec::with_capacity(width + aggregates.len());
@@ -151,10 +197,10 @@ impl<'g, 'm> Groups<'g, 'm> {
                 values.push(accumulator.finish(of)?);
             }
             if !each(&values)? {
-                break;
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -81,6 +81,7 @@ impl KeyedValues {
             distinct_on: Vec::new(),
             limit: None,
             offset: None,
+            with_ties: false,
             has_subqueries: draft.has_subqueries,
         };
         Some(KeyedValues {

@@ -12,6 +12,7 @@ pub(crate) mod expansion;
 mod expected;
 mod factoring;
 pub(crate) mod figured;
+mod frames;
 pub(crate) mod from;
 mod grouping;
 mod groups;

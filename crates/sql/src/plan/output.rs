@@ -106,7 +106,7 @@ fn compile_item(
     tree: &Tree,
     name: String,
 ) -> Result<Item, SqlError> {
-    let typed = compiler.item(tree)?;
+    let typed = compiler.compile(tree)?;
     let found = match tree {
         Tree::Identifier(name) => scope.find(None, &name_of(name)).ok(),
         Tree::CompoundIdentifier(names) => match names.as_slice() {

@@ -154,6 +154,7 @@ pub(crate) fn with_tail(
     let scope = Scope::default();
     let mut compiler = planning.compiler(&scope);
     (draft.limit, draft.offset) = limits(&mut compiler, tail)?;
+    draft.with_ties = tail.with_ties;
     draft.sort = output_order(&draft.items, &tail.order)?;
     Ok(draft)
 }

@@ -153,15 +153,9 @@ impl<'p> Rewriting<'p> {
         let sets = |column: &usize| changes.changing.contains(column);
         let refers = |key: &ForeignKey| key.columns.iter().any(sets);
         let may_change_key = changes.moves || changes.may_collide;
-        (0..source.definitions().len() as u16).all(|number| {
-            let Some(schema) = source.schema(number) else {
-                return true;
-            };
-            let is_own = number == self.table();
-            let mut keys = schema.foreign_keys.iter();
-            !keys
-                .any(|key| (is_own && refers(key)) || (key.table == self.table() && may_change_key))
-        })
+        let own = source.schema(self.table());
+        let refers = own.is_some_and(|schema| schema.foreign_keys.iter().any(refers));
+        !refers && (!may_change_key || source.referring(self.table()).is_empty())
     }
 }
 

@@ -14,6 +14,7 @@ use super::tail::{Tail, input_order, limits};
 use super::tree::{Input, SelectPlan};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
+use crate::expression::row_calls::RowCalls;
 use crate::expression::window::Windows;
 use crate::expression::{Expr, Scope, SortKey, Typed, ordered};
 use crate::indexed::Indexed;
@@ -31,21 +32,6 @@ pub(crate) fn draft_select(
     tail: &Tail<'_>,
 ) -> Result<Draft, SqlError> {
     crate::kept::select(select)?;
-    if super::expansion::has_rows(select) {
-        return super::expansion::draft_expanded(planning, select, tail);
-    }
-    draft_plain(planning, select, tail)
-}
-
-/// Drafts a `SELECT` that returns one row for each row or group of its input.
-///
-/// # Errors
-/// Invalid SQL.
-pub(crate) fn draft_plain(
-    planning: &mut Planning<'_>,
-    select: &Select,
-    tail: &Tail<'_>,
-) -> Result<Draft, SqlError> {
     let before = planning.queries.subqueries;
     let (from, scope) = plan_from(planning, &select.from)?;
     let table = scope.tables.iter().find(|table| !table.alias.is_empty());
@@ -54,17 +40,21 @@ pub(crate) fn draft_plain(
         None => None,
         Some(tree) => Some(planning.compiler(&scope).condition(tree, "WHERE")?),
     };
-    let mut grouping = group_keys(planning, select, &scope)?;
+    let (mut grouping, key_sets) = group_keys(planning, select, &scope)?;
     let mut windows = Windows::default();
+    let mut sets = RowCalls::default();
     let (items, having, sort) = match &mut grouping {
-        Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
+        Some(grouping) => {
+            let calls = (&mut windows, &mut sets);
+            grouped(planning, select, tail, &scope, grouping, calls)?
+        }
         None => {
             planning.queries.around.wants_groups = false;
             let plain = planning.attempt(|planning| {
                 let mut compiler = planning
                     .compiler(&scope)
                     .windowed(&mut windows)
-                    .listing_rows();
+                    .giving_rows(&mut sets);
                 compiler.name_windows(&select.named_window)?;
                 let items = compile_items(&mut compiler, &scope, &select.projection)?;
                 let sort = input_order(&mut compiler, &items, &tail.order)?;
@@ -72,9 +62,10 @@ pub(crate) fn draft_plain(
             });
             match plain {
                 Err(_) if planning.queries.around.wants_groups => {
-                    windows = Windows::default();
+                    (windows, sets) = (Windows::default(), RowCalls::default());
                     let grouping = grouping.insert(Grouping::default());
-                    grouped(planning, select, tail, &scope, grouping, &mut windows)?
+                    let calls = (&mut windows, &mut sets);
+                    grouped(planning, select, tail, &scope, grouping, calls)?
                 }
                 plain => plain?,
             }
@@ -105,7 +96,8 @@ pub(crate) fn draft_plain(
             return Err(SqlError::syntax("syntax error at or near \")\""));
         }
         (Some(Distinct::On(trees)), None) => {
-            let mut compiler = planning.compiler(&scope).windowed(&mut windows);
+            let compiler = planning.compiler(&scope).windowed(&mut windows);
+            let mut compiler = compiler.giving_rows(&mut sets);
             super::tail::distinct_on(&mut compiler, &items, trees, &sort)?
         }
         _ => Vec::new(),
@@ -123,7 +115,7 @@ pub(crate) fn draft_plain(
         }
         false => (is_distinct, distinct_on),
     };
-    let draft = Draft {
+    let mut draft = Draft {
         from,
         table,
         scope,
@@ -136,9 +128,11 @@ pub(crate) fn draft_plain(
         distinct_on,
         limit,
         offset,
+        with_ties: tail.with_ties,
         has_subqueries: planning.queries.subqueries > before,
     };
-    Ok(draft.with_windows(windows))
+    draft.group_expanded(key_sets);
+    Ok(draft.with_calls(sets, windows))
 }
 
 impl Draft {
@@ -169,6 +163,7 @@ impl Draft {
             distinct_on: Vec::new(),
             limit: None,
             offset: None,
+            with_ties: false,
             has_subqueries: false,
         }
     }
@@ -234,7 +229,9 @@ impl Draft {
     /// Chooses the access paths to its rows.
     pub fn finish(mut self) -> SelectPlan {
         self.leave_out_unread();
-        let order = match self.grouping.is_none() && self.distinct_on.is_empty() {
+        // The keys tell which rows are equal to the last one.
+        let may_use_index = self.grouping.is_none() && !self.with_ties;
+        let order = match may_use_index && self.distinct_on.is_empty() {
             true => column_order(&self.sort, self.from.as_ref()),
             false => None,
         };
@@ -278,6 +275,7 @@ impl Draft {
             distinct_on: self.distinct_on,
             limit: self.limit,
             offset: self.offset,
+            with_ties: self.with_ties,
             has_subqueries: self.has_subqueries,
         }
     }
@@ -323,7 +321,9 @@ impl FromTable {
             FromTable::Sets(sets) => (Input::Sets(Box::new(sets.finish())), condition),
             FromTable::Recursion(recursion) => (Input::Recursion(recursion), condition),
             FromTable::LastRound(number) => (Input::LastRound(number), condition),
-            FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
+            FromTable::Expanded(expanded) => {
+                (Input::Expanded(Box::new(expanded.finish())), condition)
+            }
             FromTable::Windowed(windowed) => {
                 (Input::Windowed(Box::new(windowed.finish())), condition)
             }

@@ -158,6 +158,12 @@ impl SelectPlan {
     /// `2201W`, `2201X` if they are negative.
     pub fn limits(&self, with: &Environment<'_>) -> Result<(u64, u64), SqlError> {
         let limit = whole(self.limit.as_ref(), with, "LIMIT")?;
+        if limit.is_none() && self.with_ties {
+            return Err(SqlError::new(
+                "2201W",
+                "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+            ));
+        }
         let offset = whole(self.offset.as_ref(), with, "OFFSET")?;
         Ok((offset.unwrap_or(0), limit.unwrap_or(u64::MAX)))
     }
@@ -204,6 +210,16 @@ impl SelectPlan {
         if left == 0 {
             return Ok(());
         }
+        let mut given = 0;
+        let mut bounded = |row: &mut Vec<Value>| {
+            given += 1;
+            Ok(sink(row)? && given < most)
+        };
+        // Ties come beyond the limit, but no more rows than the caller wants.
+        let sink: RowSink<'_> = match self.with_ties {
+            true => &mut bounded,
+            false => sink,
+        };
         let mut collector = Collector::new(self, with, offset, left, sink);
         match &self.grouping {
             Some(grouping) => {
@@ -211,14 +227,24 @@ impl SelectPlan {
                     collector.take(&Values(&[Value::Int(count.into())]))?;
                 } else {
                     let mut groups = Groups::of(grouping, with);
-                    self.walk(source, with, &mut |row| groups.add(row, with))?;
-                    groups.give(&mut |row| {
-                        let row = &Values(row);
-                        match &self.having {
-                            Some(having) if !having.holds(row, with)? => Ok(true),
-                            _ => collector.take(row),
+                    self.walk(source, with, &mut |row| {
+                        for groups in &mut groups {
+                            groups.add(row, with)?;
                         }
+                        Ok(true)
                     })?;
+                    for groups in groups {
+                        let wants_more = groups.give(&mut |row| {
+                            let row = &Values(row);
+                            match &self.having {
+                                Some(having) if !having.holds(row, with)? => Ok(true),
+                                _ => collector.take(row),
+                            }
+                        })?;
+                        if !wants_more {
+                            break;
+                        }
+                    }
                 }
             }
             None => self.walk(source, with, &mut |row| collector.take(row))?,

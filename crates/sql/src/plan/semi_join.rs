@@ -159,6 +159,7 @@ impl SemiJoin {
             distinct_on: Vec::new(),
             limit: None,
             offset: None,
+            with_ties: false,
             has_subqueries: draft.has_subqueries,
         };
         Some(SemiJoin {
@@ -411,6 +412,7 @@ impl Draft {
             distinct_on: Vec::new(),
             limit: None,
             offset: None,
+            with_ties: false,
             has_subqueries: self.has_subqueries,
         })
     }

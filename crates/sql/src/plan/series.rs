@@ -8,6 +8,7 @@ use super::tree::{Series, SeriesOf};
 use crate::error::SqlError;
 use crate::expression::functions::no_step;
 use crate::expression::{Environment, Expr, Scope};
+use crate::memory::outside;
 use crate::names::{name_of, qualified};
 use crate::rows::{EachRow, InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
@@ -113,24 +114,10 @@ fn one(
     if typed.expr.is_volatile() {
         return Err(unsupported());
     }
-    let of = match typed.expr {
-        Expr::Call(function, _) if function.is("_pg_expandarray") => return Err(unsupported()),
-        Expr::Call(function, arguments)
-            if function.is("generate_series") && spec.kind.is_integer() =>
-        {
-            let mut arguments = arguments.into_iter();
-            let mut next = || arguments.next().unwrap_or(Expr::Literal(Value::Int(1)));
-            SeriesOf::Numbers {
-                from: next(),
-                to: next(),
-                step: next(),
-            }
-        }
-        Expr::Call(function, arguments) if function.gives_rows() => {
-            SeriesOf::Elements(Expr::Call(function, arguments), spec.kind)
-        }
-        expr => SeriesOf::Value(expr),
-    };
+    if matches!(&typed.expr, Expr::Call(function, _) if function.is("_pg_expandarray")) {
+        return Err(unsupported());
+    }
+    let of = SeriesOf::of(typed.expr, spec.kind);
     Ok((of, spec))
 }
 
@@ -242,13 +229,38 @@ impl Series {
 }
 
 /// The values of a function, one after the other.
-enum Given {
+pub(crate) enum Given {
     Numbers { now: i128, to: i128, step: i128 },
     Values(std::vec::IntoIter<Value>),
 }
 
 impl SeriesOf {
-    fn values(&self, before: &dyn InputRow, with: &Environment<'_>) -> Result<Given, SqlError> {
+    /// The values of a call: those of a set-returning function one by one.
+    pub fn of(expr: Expr, kind: SqlType) -> SeriesOf {
+        match expr {
+            Expr::Call(function, arguments)
+                if function.is("generate_series") && kind.is_integer() =>
+            {
+                let mut arguments = arguments.into_iter();
+                let mut next = || arguments.next().unwrap_or(Expr::Literal(Value::Int(1)));
+                SeriesOf::Numbers {
+                    from: next(),
+                    to: next(),
+                    step: next(),
+                }
+            }
+            Expr::Call(function, arguments) if function.gives_rows() => {
+                SeriesOf::Elements(Expr::Call(function, arguments), kind)
+            }
+            expr => SeriesOf::Value(expr),
+        }
+    }
+
+    /// The values for a row.
+    ///
+    /// # Errors
+    /// Evaluation errors.
+    pub fn values(&self, before: &dyn InputRow, with: &Environment<'_>) -> Result<Given, SqlError> {
         let of = |values: Vec<Value>| Ok(Given::Values(values.into_iter()));
         let (from, to, step) = match self {
             SeriesOf::Numbers { from, to, step } => (from, to, step),
@@ -273,6 +285,19 @@ impl SeriesOf {
         match step {
             0 => Err(no_step()),
             _ => Ok(Given::Numbers { now, to, step }),
+        }
+    }
+}
+
+impl Given {
+    /// About how many bytes the values take that are not given yet.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Given::Numbers { .. } => 0,
+            Given::Values(values) => {
+                let values = values.as_slice();
+                size_of_val(values) + values.iter().map(outside).sum::<usize>()
+            }
         }
     }
 }

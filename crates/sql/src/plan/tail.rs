@@ -4,6 +4,7 @@ use super::output::Item;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, SortKey, distinguishable, sort_key, sortable};
 use crate::names::name_of;
+use crate::parse::count_with_ties;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use sqlparser::ast::{self, Expr as Tree, LimitClause, LockType, OrderByKind, Query};
@@ -15,6 +16,8 @@ pub(crate) struct Tail<'q> {
     pub order: Vec<&'q ast::OrderByExpr>,
     pub limit: Option<&'q Tree>,
     pub offset: Option<&'q Tree>,
+    /// `WITH TIES`: rows that are equal in order to the last one are returned, too.
+    pub with_ties: bool,
     /// `FOR UPDATE` or `FOR SHARE`.
     pub lock: Option<LockType>,
 }
@@ -59,17 +62,28 @@ fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
         }
         Some(_) => return refused("this form of LIMIT"),
     }
+    let mut with_ties = false;
     if let Some(fetch) = &query.fetch {
-        if fetch.percent || fetch.with_ties {
-            return refused("FETCH with PERCENT or TIES");
+        if fetch.percent {
+            return refused("FETCH with PERCENT");
         }
         if limit.is_some() {
             return Err(SqlError::syntax("multiple LIMIT clauses not allowed"));
         }
         limit = Some(fetch.quantity.as_ref().unwrap_or(&ONE));
+        with_ties = fetch.with_ties;
+    }
+    if let Some(count) = limit.and_then(count_with_ties) {
+        (limit, with_ties) = (Some(count), true);
+    }
+    if with_ties && order.is_empty() {
+        return Err(SqlError::syntax(
+            "WITH TIES cannot be specified without ORDER BY clause",
+        ));
     }
     Ok(Tail {
         order,
+        with_ties,
         limit,
         offset,
         lock: query.locks.first().map(|lock| lock.lock_type),

@@ -60,6 +60,8 @@ pub(crate) struct SelectPlan {
     pub distinct_on: Vec<Expr>,
     pub limit: Option<Expr>,
     pub offset: Option<Expr>,
+    /// `WITH TIES`: rows that are equal in order to the last one are returned, too.
+    pub with_ties: bool,
     pub has_subqueries: bool,
 }
 
@@ -147,12 +149,19 @@ pub(crate) enum SeriesOf {
     Value(Expr),
 }
 
-/// A query in which elements of array columns become rows.
+/// A query whose rows are extended by the values of set-returning functions.
 #[derive(Debug)]
 pub(crate) struct Expansion {
     pub plan: SelectPlan,
-    /// The element type of each column; `None` for columns that are not expanded.
-    pub elements: Vec<Option<SqlType>>,
+    pub calls: Vec<SetCall>,
+}
+
+/// A set-returning function, called for each row of a query.
+#[derive(Debug)]
+pub(crate) struct SetCall {
+    pub of: SeriesOf,
+    /// Calls of one level run side by side, in the rows of the level before.
+    pub level: usize,
 }
 
 /// A recursive query.

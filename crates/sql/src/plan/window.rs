@@ -99,6 +99,7 @@ impl Draft {
             distinct_on: Vec::new(),
             limit: None,
             offset: None,
+            with_ties: false,
             has_subqueries: self.has_subqueries,
         };
         let windowed = FromTable::Windowed(Box::new(WindowedDraft { below, calls }));
@@ -128,7 +129,7 @@ impl Draft {
     }
 
     /// Calls `each` with every expression of the output, computed after `HAVING`.
-    fn each_output(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+    pub(super) fn each_output(&mut self, each: &mut dyn FnMut(&mut Expr)) {
         for item in &mut self.items {
             each(&mut item.typed.expr);
         }

@@ -4,12 +4,13 @@
 //! Frames only move forwards, row by row. An aggregate of a frame that begins with the partition adds each row once. If
 //! the frame's start moves, too, its aggregate combines two parts. One is precomputed for the rows from each place up
 //! to a middle, the other is a running aggregate of the rows after it. So each row is added at most twice. Sums of
-//! floats and concatenations depend on the order, and are computed anew for each frame.
+//! floats and concatenations depend on the order, and are computed anew for each frame, as are all with `EXCLUDE`.
 
+use super::frames::Frames;
 use super::tree::{WindowSort, Windowed};
 use crate::aggregate::{Accumulator, Aggregate};
 use crate::error::{SqlError, code};
-use crate::expression::window::{Bound, WindowCall, WindowFunction};
+use crate::expression::window::{WindowCall, WindowFunction};
 use crate::expression::{Environment, Expr, in_order};
 use crate::memory::Memory;
 use crate::rows::{EachRow, Values};
@@ -155,74 +156,6 @@ impl Windowed {
 /// A callback that takes the value for a row, by the row's number.
 type Give<'g> = &'g mut dyn FnMut(usize, Value) -> Result<(), SqlError>;
 
-/// The rows of frames, by their places in a partition.
-struct Frames {
-    is_rows: bool,
-    start: Edge,
-    end: Edge,
-}
-
-#[derive(Clone, Copy)]
-enum Edge {
-    First,
-    Preceding(usize),
-    Current,
-    Following(usize),
-    Last,
-}
-
-impl Frames {
-    fn new(call: &WindowCall, with: &Environment<'_>) -> Result<Frames, SqlError> {
-        let frame = call.frame();
-        let edge = |bound: &Bound, which: &str| {
-            Ok::<_, SqlError>(match bound {
-                Bound::First => Edge::First,
-                Bound::Preceding(offset) => Edge::Preceding(offset_of(offset, which, with)?),
-                Bound::Current => Edge::Current,
-                Bound::Following(offset) => Edge::Following(offset_of(offset, which, with)?),
-                Bound::Last => Edge::Last,
-            })
-        };
-        Ok(Frames {
-            is_rows: frame.is_rows,
-            start: edge(&frame.start, "starting")?,
-            end: edge(&frame.end, "ending")?,
-        })
-    }
-
-    /// The frame of the row at a place, with these peers, in a partition of `count` rows.
-    fn at(&self, place: usize, peers: &Range<usize>, count: usize) -> Range<usize> {
-        let own = match self.is_rows {
-            true => place..place + 1,
-            false => peers.clone(),
-        };
-        let of = |edge: Edge, current: usize| match edge {
-            Edge::First => 0,
-            Edge::Preceding(offset) => current.saturating_sub(offset),
-            Edge::Current => current,
-            Edge::Following(offset) => current.saturating_add(offset).min(count),
-            Edge::Last => count,
-        };
-        let (start, end) = (of(self.start, own.start), of(self.end, own.end));
-        start..end.max(start)
-    }
-}
-
-fn offset_of(expression: &Expr, which: &str, with: &Environment<'_>) -> Result<usize, SqlError> {
-    match expression.constant(with)? {
-        Value::Int(offset) if offset < 0 => Err(SqlError::new(
-            code::INVALID_FRAME_OFFSET,
-            format!("frame {which} offset must not be negative"),
-        )),
-        // An offset larger than the partition covers all rows.
-        Value::Int(offset) => Ok(usize::try_from(offset).unwrap_or(usize::MAX)),
-        _ => Err(SqlError::new(
-            code::NULL_NOT_ALLOWED,
-            format!("frame {which} offset must not be null"),
-        )),
-    }
-}
-
 fn count(number: usize) -> Value {
     Value::Int(number as i128)
 }
@@ -342,15 +275,14 @@ impl Partition<'_> {
         with: &Environment<'_>,
         give: Give<'_>,
     ) -> Result<(), SqlError> {
-        let frames = Frames::new(call, with)?;
+        let mut frames = self.frames(call, with)?;
         for (place, (number, peers)) in self.order.iter().zip(&self.peers).enumerate() {
-            let frame = frames.at(place, peers, self.order.len());
+            let frame = frames.at(place, peers)?;
+            let parts = frames.parts(&frame, place, peers);
+            let mut rows = parts.into_iter().flatten();
             let target = match call.function {
-                WindowFunction::FirstValue => frame.start,
-                WindowFunction::LastValue => match frame.end.checked_sub(1) {
-                    Some(last) => last,
-                    None => continue,
-                },
+                WindowFunction::FirstValue => rows.next(),
+                WindowFunction::LastValue => rows.next_back(),
                 _ => match self.argument(call, 1, place, with)? {
                     Value::Int(nth) if nth < 1 => {
                         return Err(SqlError::new(
@@ -360,16 +292,29 @@ impl Partition<'_> {
                     }
                     Value::Int(nth) => {
                         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
-                        frame.start.saturating_add(nth - 1)
+                        rows.nth(nth - 1)
                     }
                     _ => continue,
                 },
             };
-            if frame.contains(&target) {
+            if let Some(target) = target {
                 give(*number, self.argument(call, 0, target, with)?)?;
             }
         }
         Ok(())
+    }
+
+    /// The frames of a call.
+    fn frames<'f, 'e>(
+        &self,
+        call: &'f WindowCall,
+        with: &'f Environment<'e>,
+    ) -> Result<Frames<'f, 'e>, SqlError> {
+        let mut key = |place: usize, key: &Expr| match self.order.get(place) {
+            Some(number) => Ok(key.evaluate(&self.rows.row(*number), with)?.into_value()),
+            None => Ok(Value::Null),
+        };
+        Frames::new(call, &self.peers, &mut key, with)
     }
 
     /// Computes an aggregate of the frames.
@@ -380,7 +325,7 @@ impl Partition<'_> {
         with: &Environment<'_>,
         give: Give<'_>,
     ) -> Result<(), SqlError> {
-        let frames = Frames::new(call, with)?;
+        let mut frames = self.frames(call, with)?;
         let mut running = Running {
             partition: self,
             of: aggregate,
@@ -393,7 +338,13 @@ impl Partition<'_> {
         };
         let mut last: Option<(Range<usize>, Value)> = None;
         for (place, (number, peers)) in self.order.iter().zip(&self.peers).enumerate() {
-            let frame = frames.at(place, peers, self.order.len());
+            let frame = frames.at(place, peers)?;
+            if frames.excludes() {
+                let parts = frames.parts(&frame, place, peers).into_iter();
+                let value = running.of_rows(parts.flatten())?.finish(aggregate)?;
+                give(*number, value)?;
+                continue;
+            }
             let value = match &last {
                 Some((there, value)) if *there == frame => value.clone(),
                 _ => running.value(frame.clone())?,
@@ -429,7 +380,7 @@ impl Running<'_, '_> {
         }
     }
 
-    fn of_rows(&self, places: Range<usize>) -> Result<Accumulator, SqlError> {
+    fn of_rows(&self, places: impl Iterator<Item = usize>) -> Result<Accumulator, SqlError> {
         let mut made = Accumulator::new(self.of);
         for place in places {
             self.add(place, &mut made)?;

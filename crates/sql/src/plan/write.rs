@@ -272,11 +272,7 @@ pub(crate) fn compile_assigned(
 
 /// True if rows of this table or of another one refer to this table's rows.
 fn is_referenced(source: &dyn Source, number: u16) -> bool {
-    let tables = 0..source.definitions().len() as u16;
-    tables.into_iter().any(|other| {
-        let schema = source.schema(other);
-        schema.is_some_and(|schema| schema.foreign_keys.iter().any(|key| key.table == number))
-    })
+    !source.referring(number).is_empty()
 }
 
 /// The way to find a row again that is to be changed.

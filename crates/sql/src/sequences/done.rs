@@ -116,7 +116,7 @@ impl Done {
     }
 
     /// With what an earlier run did behind it.
-    pub(super) fn followed_by(mut self, rest: Done) -> Done {
+    pub(crate) fn followed_by(mut self, rest: Done) -> Done {
         for (name, runs) in rest.0 {
             self.0.entry(name).or_default().extend(runs);
         }

@@ -73,6 +73,10 @@ pub(super) fn statements_of(
                 let prepared = Prepared::procedure(whole.clone(), definition);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
+            Parsed::Do(block) => {
+                let prepared = Prepared::of_block(whole.clone(), block);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
             Parsed::Constraints(command) => {
                 let prepared = Prepared::of_constraints(whole.clone(), command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));

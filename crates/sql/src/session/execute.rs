@@ -68,6 +68,7 @@ fn context_of(
         interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
         inbox: state.inbox.clone(),
+        locker: state.locker.clone(),
     }
 }
 
@@ -264,7 +265,7 @@ fn streamed(
     Ok(Some(complete))
 }
 
-fn reading(
+pub(super) fn reading(
     given: &Given<'_>,
     version: u64,
     source: &dyn Source,
@@ -313,6 +314,8 @@ pub(super) struct Call<'c> {
     pub effects: &'c mut Effects,
     /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
     pub drawn: Done,
+    /// What it drew when it ran before, and did not draw again.
+    pub undrawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest. It is another one once the statement has
     /// defined something.
     pub version: Option<u64>,
@@ -325,7 +328,10 @@ impl Call<'_> {
     /// What is wrong with it, or cannot be computed or stored.
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
-        let result = self.run_in(state, &database, given);
+        let result = match given.statement.block() {
+            Some(block) => self.run_block(state, given, block),
+            None => self.run_in(state, &database, given),
+        };
         if let (Class::Define, Some(version)) = (given.statement.class(), &mut self.version) {
             *version = own_version();
         }
@@ -401,6 +407,7 @@ impl Call<'_> {
                 self.tx.change_found(false);
                 *self.effects = std::mem::take(&mut draws.changes);
                 self.drawn = draws.take_drawn();
+                self.undrawn = draws.into_again();
                 let read = result?;
                 let sequences = &mut self.effects.sequences;
                 let drawn = &self.drawn;

@@ -3,10 +3,12 @@
 //! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
+//! - [`block`]: the statements of `DO`;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`following`]: what a session is refused that only reads snapshots, of tables that another program has open;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
+//! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`;
 //! - [`spans`]: what `tracing` is told.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
@@ -18,6 +20,7 @@
 
 mod aside;
 mod beside;
+mod block;
 mod control;
 mod describing;
 mod execute;
@@ -32,10 +35,12 @@ mod spans;
 mod state;
 mod telling;
 mod unit;
+mod waits;
 
 pub use given::SessionOptions;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 
+use crate::advisory::Locker;
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
@@ -67,11 +72,16 @@ pub struct Session {
     first_notices: Vec<Notice>,
     /// It may have temporary tables: a statement that makes one was run, whatever became of it.
     has_temporary: bool,
+    locker: Locker,
+    /// It may have advisory locks until its transaction ends.
+    has_locks: bool,
 }
 
 impl Drop for Session {
-    /// Its temporary tables go with it. After an error they are dropped when the database is opened again.
+    /// Its advisory locks and its temporary tables go with it. After an error they are dropped when the database is opened again.
     fn drop(&mut self) {
+        self.locker.release_session();
+        self.locker.end_transaction();
         if self.has_temporary {
             // It may wait for a long statement of another session.
             let _ = waiting::long(|| self.database.drop_temporary(&self.state.temporary));
@@ -104,12 +114,15 @@ impl Session {
         let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         state.temporary = database.next_temporary();
+        let database_locks = database.advisory().enter();
         Ok(Session {
             database,
             state,
             rights: Arc::new(options.rights),
             first_notices,
             has_temporary: false,
+            locker: database_locks,
+            has_locks: false,
         })
     }
 
@@ -395,6 +408,7 @@ impl Session {
             if !outcomes.is_empty() {
                 self.state.begin_statement();
             }
+            self.end_locks();
             match self.handle(step, &steps).await {
                 Handled::Done(outcome) => {
                     steps.pop_front();
@@ -414,6 +428,7 @@ impl Session {
             }
         }
         self.answer(&mut sent, &mut outcomes).await;
+        self.end_locks();
         outcomes
     }
 
@@ -509,6 +524,9 @@ impl Session {
         {
             spans::ended(&spans::statement(statement), &outcome);
             return Handled::Done(outcome);
+        }
+        if statement.waits() {
+            return Handled::Done(self.wait(step, steps));
         }
         match statement.class() {
             Class::Control => match control::without_data(&mut self.state, statement) {

@@ -344,9 +344,17 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             Ok(())
         }
-        Set::SetSessionAuthorization(_) | Set::SetRole { .. } => {
-            Err(SqlError::unsupported("SET ROLE is not supported"))
+        // A pool goes back to the user with whom it connected.
+        Set::SetRole { role_name, .. }
+            if role_name
+                .as_ref()
+                .is_none_or(|role| *name_of(role) == *state.user) =>
+        {
+            Ok(())
         }
+        Set::SetSessionAuthorization(_) | Set::SetRole { .. } => Err(SqlError::unsupported(
+            "SET ROLE to another user is not supported: a session has the user with whom it connected",
+        )),
         other => Err(SqlError::unsupported(format!("{other} is not supported"))),
     }
 }

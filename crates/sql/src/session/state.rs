@@ -3,6 +3,7 @@
 use super::aside::{Kept, own_version};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
+use crate::advisory::Locker;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
@@ -42,6 +43,8 @@ pub(crate) struct SessionState {
     pub inbox: Option<Arc<Inbox>>,
     /// What a transaction signalled that has committed by reading only.
     pub due: Signals,
+    /// Its way to advisory locks, while a statement runs that may wait for them.
+    pub locker: Option<Locker>,
 }
 
 /// The transaction of a session.
@@ -212,6 +215,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
+            locker: None,
         }
     }
 
@@ -228,6 +232,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
+            locker: None,
         }
     }
 

@@ -543,6 +543,7 @@ impl Unit {
             database: &self.database,
             effects: &mut self.effects,
             drawn: std::mem::take(&mut self.state.again),
+            undrawn: Default::default(),
             version: self.version,
         };
         let settings = self.state.settings.clone();

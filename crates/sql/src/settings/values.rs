@@ -43,6 +43,12 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         "lc_messages" => locale(bare, "messages are in English", true),
         "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
         // Names of schemas that are not there are passed over, as in PostgreSQL.
+        "pg_trgm.similarity_threshold"
+        | "pg_trgm.strict_word_similarity_threshold"
+        | "pg_trgm.word_similarity_threshold" => match bare.parse::<f32>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Ok(share.to_string()),
+            _ => Err("a number from 0 to 1"),
+        },
         "search_path" => match value.len() <= 1000 {
             true => Ok(value.to_string()),
             false => Err("at most 1000 bytes"),

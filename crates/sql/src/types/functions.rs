@@ -34,7 +34,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 29] = [
+const OWN: [(SqlType, &str, [u32; 4]); 32] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -64,6 +64,9 @@ const OWN: [(SqlType, &str, [u32; 4]); 29] = [
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
     (SqlType::Inet, "inet_", [910, 911, 2496, 2497]),
     (SqlType::Cidr, "cidr_", [1267, 1427, 2498, 2499]),
+    (SqlType::Hstore, "hstore_", [13_994, 13_995, 13_996, 13_997]),
+    (SqlType::Tsvector, "tsvector", [3610, 3611, 3639, 3638]),
+    (SqlType::Tsquery, "tsquery", [3612, 3613, 3641, 3640]),
     (SqlType::Json, "json_", [321, 322, 323, 324]),
     (SqlType::Jsonb, "jsonb_", [3806, 3804, 3805, 3803]),
     (SqlType::Int2Vector, "int2vector", [40, 41, 2410, 2411]),

@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 65] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 71] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -79,6 +79,13 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 65] = [
     (SqlType::DateRangeArray, 3913, "daterange[]", -1),
     (SqlType::TsRangeArray, 3909, "tsrange[]", -1),
     (SqlType::TstzRangeArray, 3911, "tstzrange[]", -1),
+    (SqlType::Tsvector, 3614, "tsvector", -1),
+    (SqlType::TsvectorArray, 3643, "tsvector[]", -1),
+    (SqlType::Tsquery, 3615, "tsquery", -1),
+    (SqlType::TsqueryArray, 3645, "tsquery[]", -1),
+    // PostgreSQL numbers them when the extension is created.
+    (SqlType::Hstore, 13_998, "hstore", -1),
+    (SqlType::HstoreArray, 13_999, "hstore[]", -1),
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
@@ -117,4 +124,7 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::DateRange, "_daterange", SqlType::DateRangeArray),
     (SqlType::TsRange, "_tsrange", SqlType::TsRangeArray),
     (SqlType::TstzRange, "_tstzrange", SqlType::TstzRangeArray),
+    (SqlType::Hstore, "_hstore", SqlType::HstoreArray),
+    (SqlType::Tsvector, "_tsvector", SqlType::TsvectorArray),
+    (SqlType::Tsquery, "_tsquery", SqlType::TsqueryArray),
 ];

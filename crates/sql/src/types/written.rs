@@ -124,7 +124,12 @@ impl TypeSpec {
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::JSONB => plain(SqlType::Jsonb),
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            DataType::TsVector => plain(SqlType::Tsvector),
+            DataType::TsQuery => plain(SqlType::Tsquery),
+            DataType::Array(
+                ArrayElemTypeDef::SquareBracket(element, _)
+                | ArrayElemTypeDef::Qualified(element, _),
+            ) => {
                 if names.is_domain(element) {
                     return Err(SqlError::unsupported(format!(
                         "arrays of domains are not supported: {data_type}"
@@ -178,14 +183,26 @@ fn named(
     let (schema, text) = qualified(name)?;
     let schema = schema.filter(|schema| schema != OF_CATALOGUE[0]);
     if schema.is_some() {
-        let spec = names.named(schema.as_deref(), &text)?;
-        return of_user(spec, modifiers, whole);
+        // Extensions are in `public`.
+        let is_of_extension = schema.as_deref() == Some("public") && text == SqlType::Hstore.name();
+        return match names.named(schema.as_deref(), &text) {
+            Err(_) if is_of_extension => {
+                without_modifiers(TypeSpec::plain(SqlType::Hstore), modifiers, whole)
+            }
+            spec => of_user(spec?, modifiers, whole),
+        };
     }
     let number = modifiers.first().and_then(|modifier| match modifier {
         TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
         _ => None,
     });
     let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
+    // A type of an extension is no type of the catalogue's, which come first.
+    if text == SqlType::Hstore.name()
+        && let Ok(spec) = names.named(None, &text)
+    {
+        return of_user(spec, modifiers, whole);
+    }
     let spec = match text.as_str() {
         "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
@@ -202,10 +219,13 @@ fn named(
                 Some(kind) => TypeSpec::plain(kind),
                 None => {
                     let spec = names.named(None, &text);
-                    let spec = spec.map_err(|error| match is_multirange(&text) {
-                        true => SqlError::unsupported(format!("the type {text} is not supported")),
-                        false => error,
-                    })?;
+                    let spec =
+                        spec.map_err(|error| match is_multirange(&text) || text == "citext" {
+                            true => {
+                                SqlError::unsupported(format!("the type {text} is not supported"))
+                            }
+                            false => error,
+                        })?;
                     return of_user(spec, modifiers, whole);
                 }
             }

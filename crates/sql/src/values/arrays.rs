@@ -12,14 +12,16 @@ mod reading;
 
 pub(crate) use functions::{
     appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
-    positions, prepended, removed, split, subscripts,
+    positions, prepended, removed, slice, split, subscripts,
 };
 pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
 
 use super::Comparison;
+use super::hstore::Hstore;
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::search::Vector;
 use super::zones::SessionZone;
 use crate::error::SqlError;
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
@@ -249,6 +251,8 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
 pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError> {
     Ok(match (kind, value) {
         (SqlType::Interval, Value::Text(text)) => Value::Int(Interval::known(&text).length()),
+        (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text)?.key()),
+        (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
         (_, value) => value,
     })

@@ -1,6 +1,8 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
+use super::arrays::Array;
+use super::hstore::Hstore;
 use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::json_tree::Json;
@@ -58,6 +60,9 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
             how >= Coercion::Assignment
         }
+        // An assignment of an array to it is none in PostgreSQL.
+        (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
+        | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
         (Time, SqlType::Interval) | (SqlType::Cidr, SqlType::Inet) => true,
         (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
@@ -110,6 +115,14 @@ pub(crate) fn cast(
     if let (SqlType::Interval, SqlType::Time, ValueRef::Text(text)) = (from, to.kind, value) {
         let time = Interval::known(text).micros.rem_euclid(DAY);
         return Ok(with_fraction(Value::Time(time), to));
+    }
+    if let (SqlType::TextArray, SqlType::Hstore, ValueRef::Text(text)) = (from, to.kind, value) {
+        return Ok(Hstore::of_array(Array::known(text))?.value());
+    }
+    if let (SqlType::Hstore, SqlType::Json | SqlType::Jsonb, ValueRef::Text(text)) =
+        (from, to.kind, value)
+    {
+        return decode_text(to.kind, &Hstore::known(text)?.json(false));
     }
     if let (SqlType::Jsonb, SqlType::Bool, ValueRef::Text(text)) = (from, to.kind, value) {
         return match Json::known(text)? {

@@ -4,6 +4,7 @@
 //! Source: PostgreSQL's documentation, 9.16 (table 9.47).
 
 use super::arrays::Array;
+use super::hstore::Hstore;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
@@ -130,6 +131,7 @@ pub(crate) fn push_value(
         (ValueRef::Float(value), _) if !value.is_finite() => push_text(&text(), out),
         (_, kind) if is_number(kind) => out.push_str(&text()),
         (ValueRef::Text(text), SqlType::Json | SqlType::Jsonb) => out.push_str(text),
+        (ValueRef::Text(text), SqlType::Hstore) => *out += &Hstore::known(text)?.json(false),
         (ValueRef::Text(text), kind) if kind.element().is_some() => {
             let element = kind.element().unwrap_or(SqlType::Text);
             push_array(element, &Array::known(text), out)?;

@@ -10,6 +10,7 @@ mod collation_names;
 pub(crate) mod collations;
 mod comparison;
 pub(crate) mod exact;
+pub(crate) mod hstore;
 pub(crate) mod infinity;
 pub(crate) mod intervals;
 pub(crate) mod json;
@@ -17,6 +18,9 @@ pub(crate) mod json_tree;
 pub(crate) mod networks;
 pub(crate) mod order_keys;
 pub(crate) mod ranges;
+pub(crate) mod search;
+pub(crate) mod trigrams;
+pub(crate) mod unaccent;
 pub(crate) mod zones;
 
 pub(crate) use comparison::Comparison;

@@ -1,11 +1,13 @@
 //! Values by which the values of a type are ordered and told apart, where a value itself does not say it: intervals by their
-//! length, `jsonb` and arrays by bytes, a `character` without its blanks.
+//! length, `jsonb`, `hstore` and arrays by bytes, a `character` without its blanks.
 //!
 //! Expressions have the same as calls ([`crate::expression::ordered`]); here it is for values that are there already.
 
 use super::arrays::order_key;
+use super::hstore::Hstore;
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::search::Vector;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
@@ -27,6 +29,8 @@ pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<
         (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),
         (SqlType::Interval, _) => Some(Value::Int(Interval::known(text).length())),
         (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
+        (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text)?.key())),
+        (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text)?.key())),
         (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
         _ => None,
     })

@@ -4,6 +4,7 @@ use super::Contents::Rows;
 use super::{OWNER, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::DATABASE;
 use crate::source::Source;
 use crate::types::SqlType::{Int4, Int8, Name, Oid, Text, Timestamptz};
 use sardonyx::schema::Value;
@@ -45,7 +46,7 @@ fn sessions(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlEr
     let null = || Value::Null;
     Ok(vec![vec![
         oid(5),
-        text("sardonyx"),
+        text(DATABASE),
         Value::Int(context.process().into()),
         null(),
         oid(OWNER),

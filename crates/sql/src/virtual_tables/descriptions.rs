@@ -1,4 +1,5 @@
-//! Comments as the catalogue has them: `pg_description`, and the functions that read it; extensions: `pg_extension`.
+//! Comments as the catalogue has them: `pg_description`, and the functions that read it; extensions: `pg_extension` and
+//! `pg_available_extensions`.
 
 use super::Contents::Rows;
 use super::constraints::constraint_numbers;
@@ -8,6 +9,7 @@ use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, schema_numbers, sequence_names, text, view_numbers};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::extensions::KNOWN;
 use crate::names::{COMMENT_OF_DATABASE, comment_name};
 use crate::relation::{Relation, comment_of_schema, kind, object, objects, table_oid};
 use crate::source::Source;
@@ -61,6 +63,18 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
         contents: Rows(extensions),
     },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_available_extensions",
+        oid: 12_101,
+        columns: &[
+            ("name", Name),
+            ("default_version", Text),
+            ("installed_version", Text),
+            ("comment", Text),
+        ],
+        contents: Rows(available_extensions),
+    },
 ];
 
 /// The number of the first extension.
@@ -82,6 +96,25 @@ fn extensions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, S
             text(&version),
             Value::Null,
             Value::Null,
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn available_extensions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let created = objects(source, kind::EXTENSION)?;
+    let rows = KNOWN.iter().map(|known| {
+        let created = created.iter().find(|(created, _)| created == known.name);
+        let installed = created.map_or(Value::Null, |(_, version)| text(version));
+        let comment = match known.lacks {
+            Some(lacks) => format!("{}; {lacks}", known.about),
+            None => known.about.to_string(),
+        };
+        vec![
+            text(known.name),
+            text(known.version),
+            installed,
+            text(&comment),
         ]
     });
     Ok(rows.collect())

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::DATABASE;
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::source::Source;
@@ -335,7 +336,7 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
 fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![vec![
         oid(5),
-        text("sardonyx"),
+        text(DATABASE),
         oid(OWNER),
         Value::Int(6),
         text("c"),

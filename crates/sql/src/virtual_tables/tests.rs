@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 40] = [
+const COLUMNS: [(&str, &str); 49] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -9,6 +9,10 @@ const COLUMNS: [(&str, &str); 40] = [
         "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval \
          attalign attstorage attcompression attnotnull atthasdef atthasmissing attidentity attgenerated \
          attisdropped attislocal attinhcount attcollation attacl attoptions attfdwoptions attmissingval",
+    ),
+    (
+        "pg_available_extensions",
+        "name default_version installed_version comment",
     ),
     ("pg_auth_members", "roleid member grantor admin_option"),
     (
@@ -144,6 +148,46 @@ const COLUMNS: [(&str, &str); 40] = [
          typisdefined typdelim typrelid typsubscript typelem typarray typinput typoutput typreceive \
          typsend typmodin typmodout typanalyze typalign typstorage typnotnull typbasetype typtypmod \
          typndims typcollation typdefaultbin typdefault typacl",
+    ),
+    (
+        "pg_stat_all_tables",
+        "relid schemaname relname seq_scan seq_tup_read idx_scan idx_tup_fetch n_tup_ins n_tup_upd \
+         n_tup_del n_tup_hot_upd n_live_tup n_dead_tup n_mod_since_analyze n_ins_since_vacuum last_vacuum \
+         last_autovacuum last_analyze last_autoanalyze vacuum_count autovacuum_count analyze_count \
+         autoanalyze_count",
+    ),
+    (
+        "pg_stat_user_tables",
+        "relid schemaname relname seq_scan seq_tup_read idx_scan idx_tup_fetch n_tup_ins n_tup_upd \
+         n_tup_del n_tup_hot_upd n_live_tup n_dead_tup n_mod_since_analyze n_ins_since_vacuum last_vacuum \
+         last_autovacuum last_analyze last_autoanalyze vacuum_count autovacuum_count analyze_count \
+         autoanalyze_count",
+    ),
+    (
+        "pg_statio_all_tables",
+        "relid schemaname relname heap_blks_read heap_blks_hit idx_blks_read idx_blks_hit toast_blks_read \
+         toast_blks_hit tidx_blks_read tidx_blks_hit",
+    ),
+    (
+        "pg_statio_user_tables",
+        "relid schemaname relname heap_blks_read heap_blks_hit idx_blks_read idx_blks_hit toast_blks_read \
+         toast_blks_hit tidx_blks_read tidx_blks_hit",
+    ),
+    (
+        "pg_stat_all_indexes",
+        "relid indexrelid schemaname relname indexrelname idx_scan idx_tup_read idx_tup_fetch",
+    ),
+    (
+        "pg_stat_user_indexes",
+        "relid indexrelid schemaname relname indexrelname idx_scan idx_tup_read idx_tup_fetch",
+    ),
+    (
+        "pg_statio_all_indexes",
+        "relid indexrelid schemaname relname indexrelname idx_blks_read idx_blks_hit",
+    ),
+    (
+        "pg_statio_user_indexes",
+        "relid indexrelid schemaname relname indexrelname idx_blks_read idx_blks_hit",
     ),
     ("pg_views", "schemaname viewname viewowner definition"),
 ];

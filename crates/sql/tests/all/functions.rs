@@ -155,6 +155,14 @@ impl Function {
                 };
                 return format!("'{value}'::{kind}");
             }
+            ("hstore", _, "text[]") => "array['a', '1']",
+            (_, _, "oidvector") => "'23 25'::oidvector",
+            ("pg_sleep", _, _) => "0::float8",
+            (_, _, "hstore") => "hstore 'a=>1'",
+            (_, _, "tsvector") => "tsvector 'a:1'",
+            (_, _, "tsquery") => "tsquery 'a'",
+            (_, _, "\"char\"") => "'a'::\"char\"",
+            (_, _, "\"char\"[]") => "'{a}'::\"char\"[]",
             (_, _, "text[]") => "array['0']",
             (_, _, "interval") => "interval '1 day 02:00:00'",
             (_, _, "inet") => "inet '10.1.2.3/24'",

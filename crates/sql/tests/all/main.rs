@@ -1,5 +1,6 @@
 //! SQL without sockets: scripts of statements, random statements beside models, interactive transactions, flights and portions.
 
+mod catalogue;
 mod changes;
 mod checks;
 mod common;

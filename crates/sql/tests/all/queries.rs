@@ -91,7 +91,7 @@ proptest! {
     fn queries_give_what_nested_loops_give(seed in any::<u64>()) {
         let fresh = Fresh::new();
         let mut session = fresh.session();
-        let mut choices = Choices(seed);
+        let mut choices = Choices::new(seed);
         let tables = Tables::random(&mut choices);
         for statement in tables.statements() {
             run(&mut session, &statement).expect("it is filled");
@@ -105,7 +105,7 @@ proptest! {
     fn windows_give_what_a_look_at_all_rows_gives(seed in any::<u64>()) {
         let fresh = Fresh::new();
         let mut session = fresh.session();
-        let mut choices = Choices(seed);
+        let mut choices = Choices::new(seed);
         run(&mut session, "create table w (id int primary key, a int, b int)").expect("a table");
         let rows = 0..choices.below(40) as i64;
         let rows: Vec<Row> = rows.map(|id| vec![Some(id), choices.cell(), choices.cell()]).collect();

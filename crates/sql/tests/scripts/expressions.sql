@@ -146,7 +146,7 @@ select 2 = any (array[1, 2]), 3 = any (array[1, 2]), 3 <> all (array[1, 2]), nul
 t|f|t|NULL
 
 query
-select to_regtype('integer'), to_regtype('int8'), to_regtype('hstore')
+select to_regtype('integer'), to_regtype('int8'), to_regtype('nothing')
 ----
 23|20|NULL
 

@@ -105,7 +105,7 @@ statement error 0A000
 SELECT a INTO UNLOGGED u FROM t
 
 statement error 0A000
-SELECT a FROM t ORDER BY a FETCH FIRST 1 ROWS WITH TIES
+SELECT a FROM t ORDER BY a FETCH FIRST 10 PERCENT ROWS ONLY
 
 # EXPLAIN.
 
@@ -322,7 +322,7 @@ select array['abc']::char(2)[]
 an array whose elements are character(2) is not supported
 
 statement error 0A000
-create table bad (a varchar(2)[])
+create table bad (a char(2)[])
 
 statement error 22023
 create table bad (a int) with (fillfactor = 700)

@@ -421,3 +421,23 @@ select 1 / 1.23456789012345678901234567890, 0.0 / 3, 10000000000 % 1.23456789012
 
 statement error 42846
 select 2.5::oid
+
+# A column without a scale has 18 digits behind the point in the engine: those that fill it are in no text.
+
+statement ok
+create table without_scale (v numeric, w numeric(10, 2))
+
+statement ok
+insert into without_scale values (10, 10), (7.5, 7.5), (0.000000000000000001, 0)
+
+query
+select v::text, array[v, w], to_json(v), to_jsonb(v), v || '', concat(v) from without_scale order by w desc
+----
+10|{10,10.00}|10|10|10|10
+7.5|{7.5,7.50}|7.5|7.5|7.5|7.5
+0.000000000000000001|{0.000000000000000001,0.00}|0.000000000000000001|0.000000000000000001|0.000000000000000001|0.000000000000000001
+
+query
+select array_agg(v order by v), percentile_disc(array[0.5, 1]) within group (order by v), json_agg(v order by v) from without_scale
+----
+{0.000000000000000001,7.5,10}|{7.5,10}|[0.000000000000000001, 7.5, 10]

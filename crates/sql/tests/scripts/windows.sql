@@ -740,12 +740,6 @@ select count(distinct team) over () from staff
 statement error 0A000
 select array_agg(id order by name) over () from staff
 
-statement error 0A000
-select count(*) over (order by id range between 1 preceding and current row) from staff
-
-statement error 0A000
-select count(*) over (order by id groups 1 preceding) from staff
-
 # The way to the rows.
 
 query

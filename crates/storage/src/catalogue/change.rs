@@ -109,9 +109,8 @@ impl Catalogue {
     /// The entries that differ from those of the catalogue before, and the root.
     pub(super) fn changes_since(&self, before: &Catalogue) -> Vec<Write> {
         let mut writes = Vec::new();
-        let definitions = self.definitions.unshared(&before.definitions);
-        let lives = self.lives.unshared(&before.lives);
-        let mut numbers: Vec<usize> = definitions.chain(lives).collect();
+        let mut numbers = self.definitions.unshared(&before.definitions);
+        numbers.extend(self.lives.unshared(&before.lives));
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
@@ -307,21 +306,6 @@ impl Catalogue {
         if let Some(there) = self.extents.get_mut(place as usize) {
             *there = placed;
         }
-    }
-
-    /// The extents of a table or area, in the order in which it got them.
-    pub fn extents_of(&self, number: u16) -> impl Iterator<Item = Extent> + '_ {
-        // A catalogue that is not large has few, in their order.
-        let (places, all) = match self.is_large {
-            true => (self.places.get(usize::from(number)), None),
-            false => (None, Some(self.extents())),
-        };
-        let places = places.into_iter().flat_map(|places| places.iter());
-        let placed = places.filter_map(|place| self.extents[*place as usize]);
-        let placed = placed.map(|placed| (placed.owner, placed.extent));
-        let mine = placed.chain(all.into_iter().flatten());
-        mine.filter(move |(of, _)| *of == number)
-            .map(|(_, extent)| extent)
     }
 
     /// The number of a definition that is declared already.

@@ -87,12 +87,12 @@ impl Definitions {
 
     /// The first number whose definition differs from another list's.
     pub fn first_difference(&self, other: &Definitions) -> Option<usize> {
-        let mut unshared = self.entries.unshared(&other.entries);
+        let mut unshared = self.unshared(other).into_iter();
         unshared.find(|number| self.get(*number) != other.get(*number))
     }
 
     /// The numbers whose definitions may differ from another list's, in order.
-    pub fn unshared<'a>(&'a self, other: &'a Definitions) -> impl Iterator<Item = usize> + 'a {
+    pub fn unshared(&self, other: &Definitions) -> Vec<usize> {
         self.entries.unshared(&other.entries)
     }
 

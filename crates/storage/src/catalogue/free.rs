@@ -167,15 +167,11 @@ impl Catalogue {
         is_last_resort: bool,
     ) -> Result<Option<(Extent, Vec<Write>)>, CatalogueError> {
         self.check_table(number)?;
-        let enough = self
-            .free_extents_there()
-            .filter(|(_, whole)| whole.pages >= pages);
+        let free = self.free_extents_there();
+        let enough = free.iter().filter(|(_, whole)| whole.pages >= pages);
         let smallest = enough.min_by_key(|(_, whole)| whole.pages);
-        let largest = || {
-            self.free_extents_there()
-                .max_by_key(|(_, whole)| whole.pages)
-        };
-        let Some((place, whole)) = smallest.or_else(largest) else {
+        let largest = || free.iter().max_by_key(|(_, whole)| whole.pages);
+        let Some(&(place, whole)) = smallest.or_else(largest) else {
             return Ok(None);
         };
         let is_worth_it = whole.pages >= pages.div_ceil(PART_TAKEN).max(self.extent_pages_min());
@@ -204,24 +200,29 @@ impl Catalogue {
     }
 
     /// Extents that are free, with the places of their entries.
-    fn free_extents_there(&self) -> impl Iterator<Item = (usize, Extent)> + '_ {
-        let (known, all) = match self.is_large {
-            true => (Some(self.unused.free.iter()), None),
-            false => (None, Some(self.extents.iter().enumerate())),
-        };
-        let all = all.into_iter().flatten();
-        let all = all.filter_map(|(place, placed)| {
-            let free = placed.filter(|placed| placed.owner == FREE)?;
-            Some((place, free.extent))
-        });
-        let known = known.into_iter().flatten();
-        let known = known.map(|&(first, pages, place)| (place as usize, free_extent(first, pages)));
-        known.chain(all)
+    fn free_extents_there(&self) -> Vec<(usize, Extent)> {
+        let mut free = Vec::new();
+        match self.is_large {
+            true => {
+                for &(first, pages, place) in &self.unused.free {
+                    free.push((place as usize, free_extent(first, pages)));
+                }
+            }
+            false => {
+                for (place, placed) in self.extents.iter().enumerate() {
+                    if let Some(placed) = placed.filter(|placed| placed.owner == FREE) {
+                        free.push((place, placed.extent));
+                    }
+                }
+            }
+        }
+        free
     }
 
     /// Pages in extents that are free.
     pub fn free_pages(&self) -> u64 {
-        self.free_extents_there().map(|(_, free)| free.pages).sum()
+        let free = self.free_extents_there();
+        free.iter().map(|(_, free)| free.pages).sum()
     }
 
     /// Takes so many of the first pages of a free extent.
@@ -314,7 +315,8 @@ impl Catalogue {
                 self.set_extent(place, Some(free));
             }
         }
-        let mut free: Vec<Extent> = self.free_extents_there().map(|(_, free)| free).collect();
+        let free = self.free_extents_there();
+        let mut free: Vec<Extent> = free.into_iter().map(|(_, free)| free).collect();
         sort_by_place(&mut free);
         let mut merged: Vec<Extent> = Vec::with_capacity(free.len());
         for extent in free {

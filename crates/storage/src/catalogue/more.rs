@@ -128,14 +128,20 @@ impl Catalogue {
     }
 
     /// The pages of the catalogue itself behind the first 25: the first one of each run, and the one behind its last.
-    pub fn own_runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let definitions = self.runs.definitions.iter().enumerate();
-        let definitions = definitions.map(|(run, first)| (*first, DEFINITIONS.pages(run)));
-        let extents = self.runs.extents.iter().enumerate();
-        let extents = extents.map(|(run, first)| (*first, EXTENTS.pages(run)));
-        let all = definitions.chain(extents);
-        all.filter(|(first, _)| *first > 0)
-            .map(|(first, pages)| (first, first + pages))
+    pub fn own_runs(&self) -> Vec<(u64, u64)> {
+        let mut all = Vec::new();
+        let of_kinds = [
+            (DEFINITIONS, &self.runs.definitions[..]),
+            (EXTENTS, &self.runs.extents[..]),
+        ];
+        for (entries, firsts) in of_kinds {
+            for (run, first) in firsts.iter().enumerate() {
+                if *first > 0 {
+                    all.push((*first, first + entries.pages(run)));
+                }
+            }
+        }
+        all
     }
 
     /// Becomes one of version 3, if it is not.
@@ -240,7 +246,7 @@ impl Catalogue {
             }
         }
         self.runs = runs;
-        let end = self.own_runs().map(|(_, end)| end).max();
+        let end = self.own_runs().iter().map(|(_, end)| *end).max();
         Ok(store.grow_to(end.unwrap_or(CATALOGUE_PAGES))?)
     }
 }

@@ -405,7 +405,20 @@ fn judge(
     damaged_offsets.sort_unstable();
     let version = |block: u64| loaded.version(block);
     let chosen = &loaded.chosen;
-    let found = || chosen.iter().flatten().map(|(header, _)| header);
+    let (mut blocks, mut bytes) = (0, 0);
+    let (mut oldest, mut newest_position): (Option<LogPosition>, Option<LogPosition>) =
+        (None, None);
+    for (header, _) in chosen.iter().flatten() {
+        let position = header.position;
+        blocks += 1;
+        bytes += u64::from(header.used_bytes);
+        if oldest.is_none_or(|oldest| position.group < oldest.group) {
+            oldest = Some(position);
+        }
+        if newest_position.is_none_or(|newest| position.group >= newest.group) {
+            newest_position = Some(position);
+        }
+    }
     let (complete, redo_start) = match &survey.newest {
         None => (CompleteCheckpoint::NONE, LogPosition::START),
         Some(newest) => {
@@ -436,9 +449,11 @@ fn judge(
                     });
                 }
                 let all = (complete.blocks..newest.blocks).all(|b| version(b).is_some());
-                let positions = found().map(|header| header.position);
-                let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
-                let redo_start = oldest.filter(|_| all).unwrap_or(complete.redo_start);
+                let oldest = match oldest {
+                    Some(oldest) if oldest.group <= newest.redo_start.group => oldest,
+                    _ => newest.redo_start,
+                };
+                let redo_start = if all { oldest } else { complete.redo_start };
                 // With the present versions, the log before `redo_start` is not needed any more, and may have been
                 // freed: a successor must not ask for it.
                 match all && complete.number > 0 {
@@ -455,9 +470,6 @@ fn judge(
             }
         }
     };
-    let newest_position = found()
-        .map(|header| header.position)
-        .max_by_key(|p| p.group);
     let report = StripeReport {
         stripe: survey.layout.stripe,
         file: survey.file_name,
@@ -465,8 +477,8 @@ fn judge(
         damaged_offsets,
         newest_checkpoint: survey.newest.map_or(0, |newest| newest.checkpoint),
         complete_checkpoint: complete.number,
-        blocks: found().count() as u64,
-        bytes: found().map(|header| u64::from(header.used_bytes)).sum(),
+        blocks,
+        bytes,
         redo_start,
     };
     let slots = chosen

@@ -46,7 +46,7 @@ impl Owners {
             extents,
             schemas: catalogue.number_of(&definition_of_schemas())?,
             undo: catalogue.area(UNDO_AREA)?,
-            catalogue: catalogue.own_runs().collect(),
+            catalogue: catalogue.own_runs(),
             rebuilt: Vec::new(),
         })
     }

@@ -350,9 +350,9 @@ impl Both<'_> {
     #[inline]
     fn check_scan(&self, extent: Extent) -> Result<(), TableError> {
         let runs_before = crate::table::used_runs(&self.before.extents, self.before.fresh);
-        let mut runs_now = self.now.used_runs().flatten();
+        let mut runs_now = self.now.used_runs().into_iter().flatten();
         let (mut seen, mut buffer) = (0, Vec::new());
-        for page in runs_before.flatten() {
+        for page in runs_before.into_iter().flatten() {
             if seen >= extent.front && !extent.all {
                 return Ok(());
             }

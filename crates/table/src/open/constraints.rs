@@ -1,6 +1,7 @@
 //! The interface of constraints to an open transaction.
 
 use super::changed::{Key, Own};
+use super::reads::Span;
 use super::{OpenRow, OpenRows, OpenScan};
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
@@ -76,7 +77,7 @@ impl ConstrainedRows for OpenRows {
             return Ok(None);
         };
         let index = self.index_named(table, &index.name)?;
-        let Ok(mut range) = index.beginning(values) else {
+        let Ok(mut range) = index.rows_beginning(values) else {
             return Ok(None);
         };
         Ok(range.step(false)?.map(|(key, _)| key.into()))
@@ -102,7 +103,7 @@ impl ConstrainedRows for OpenRows {
             return Ok(None);
         };
         let index = self.index_named(table, &index.name)?;
-        let Ok(mut range) = index.beginning(values) else {
+        let Ok(mut range) = index.rows_beginning(values) else {
             return Ok(Some(Vec::new()));
         };
         let mut found = Vec::new();
@@ -114,7 +115,9 @@ impl ConstrainedRows for OpenRows {
 
     #[inline]
     fn last_by_key(&self, table: u16) -> Result<Option<Key>, TableError> {
-        let mut range = self.index_named(table, PRIMARY)?.everything()?;
+        let mut range = self
+            .index_named(table, PRIMARY)?
+            .rows_of(&Span::default())?;
         Ok(range.step(true)?.map(|(key, _)| key.into()))
     }
 

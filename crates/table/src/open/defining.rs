@@ -183,7 +183,7 @@ impl OpenRows {
         }
         let definitions = self.snapshot.definitions();
         let created = definitions.unshared(self.base().definitions());
-        let created = created.filter_map(|place| {
+        let created = created.into_iter().filter_map(|place| {
             let number = place as u16;
             let schema = self.snapshot.schema_of(number)?;
             self.is_created(number).then(|| CreatedTable {

@@ -50,7 +50,6 @@ use life::Life;
 pub use life::OpenTransactions;
 pub use range::OpenRange;
 use reads::Reads;
-pub use records::RecordIndex;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
 use sardonyx_base::memory::Share;

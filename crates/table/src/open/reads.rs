@@ -28,7 +28,7 @@ struct OfTable {
 
 /// Two places in an index; without one its end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Span {
+pub struct Span {
     /// Bytes of a key, and whether the place is behind all keys that begin with them.
     pub from: Option<(Vec<u8>, bool)>,
     pub to: Option<(Vec<u8>, bool)>,

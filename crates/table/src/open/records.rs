@@ -1,18 +1,16 @@
 //! Records of a program's types in an open transaction: the store's side of their verbs.
 
 use super::changed::{Key, Own};
-use super::{Known, OpenIndex, OpenRange, OpenRows, OpenScan};
+use super::{Known, OpenIndex, OpenRows, OpenScan};
 use sardonyx_base::error::Error;
 use sardonyx_rows::fields::values_of;
 use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{
-    KeyValues, PlainLayout, RecordMut, RecordRow, RecordRows, RecordsOf, RowWriter, Rows,
-    TableError, WriteRows, constraints, records,
+    PlainLayout, RecordIndex, RecordMut, RecordRows, RecordsOf, RowWriter, Rows, TableError,
+    WriteRows, constraints, records,
 };
 use sardonyx_storage::page::Address;
-use std::fmt;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 impl OpenRows {
@@ -81,10 +79,10 @@ impl OpenRows {
         &self,
         table: Table<R>,
         name: &str,
-    ) -> Result<RecordIndex<'_, R>, Error> {
+    ) -> Result<RecordIndex<OpenIndex<'_>, R>, Error> {
         let columns = self.known_of(table)?.columns::<R>()?;
         let index = self.index_named(table.number(), name)?;
-        Ok(RecordIndex { index, columns })
+        Ok(RecordIndex::new(index, columns))
     }
 
     /// Inserts a record.
@@ -382,91 +380,4 @@ impl Known {
 fn put_plain(row: &mut [u8], record: &[u8]) {
     let bytes = record.len().min(row.len());
     row[..bytes].copy_from_slice(&record[..bytes]);
-}
-
-/// An ordered index of a table in an open transaction, to find records by it.
-pub struct RecordIndex<'r, R: Record> {
-    index: OpenIndex<'r>,
-    columns: R::Columns,
-}
-
-/// Records in the order of an index.
-type Records<'r, R> = RecordsOf<OpenRange<'r>, R>;
-
-impl<'r, R: Record> RecordIndex<'r, R> {
-    fn records(&self, range: OpenRange<'r>) -> Records<'r, R> {
-        RecordsOf::new(range, self.columns)
-    }
-
-    /// The first record with this key, or whose key begins with these values.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the index's columns cannot have the values; [`Error::Limit`] if the key is too long, the
-    /// transaction keeps too much, or its snapshot was ended.
-    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<R>, Error> {
-        let found = self.index.get_by(key)?;
-        Ok(found.map(|row| row.to_record(&self.columns)).transpose()?)
-    }
-
-    /// The records whose keys are in a range.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
-    pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Records<'r, R>, Error> {
-        Ok(self.records(self.index.range(range)?))
-    }
-
-    /// The records whose keys begin with these values.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::get_by`].
-    pub fn prefix(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
-        Ok(self.records(self.index.prefix(key)?))
-    }
-
-    /// The records whose keys begin with these values, of which the last, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::get_by`].
-    pub fn starts_with(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
-        Ok(self.records(self.index.starts_with(key)?))
-    }
-
-    /// All records, in the order of the index.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the transaction keeps too much, or its snapshot was ended.
-    pub fn all(&self) -> Result<Records<'r, R>, Error> {
-        Ok(self.records(self.index.all()?))
-    }
-
-    /// The first record of all.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::all`].
-    pub fn first(&self) -> Result<Option<R>, Error> {
-        self.all()?.next().transpose()
-    }
-
-    /// The last record of all.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::all`].
-    pub fn last(&self) -> Result<Option<R>, Error> {
-        self.all()?.next_back().transpose()
-    }
-
-    /// The number of records that have keys in a range.
-    ///
-    /// # Errors
-    /// The errors of [`RecordIndex::range`].
-    pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        self.index.count_range(range)
-    }
-}
-
-impl<R: Record> fmt::Debug for RecordIndex<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} of {}", self.index, R::TABLE)
-    }
 }

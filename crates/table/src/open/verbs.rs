@@ -38,6 +38,11 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.snapshot.index_names.tables(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         self.snapshot.schema_of(table)
     }
@@ -128,7 +133,7 @@ impl OpenRows {
                 continue;
             }
             let index = self.index_named(table, &index.name)?;
-            let mut range = index.beginning(&values[..])?;
+            let mut range = index.rows_beginning(&values[..])?;
             while let Some((other, _)) = range.step(false)? {
                 if *other != *key {
                     return Err(known.format.duplicate_value(number, bytes));

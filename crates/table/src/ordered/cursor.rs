@@ -11,7 +11,7 @@ const AHEAD: usize = 16;
 
 /// A place in an ordered index, before an entry or at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     pub leaf: Address,
     pub position: usize,
 }

@@ -131,6 +131,27 @@ pub(crate) fn columns_key(
     Ok(encoded.map_err(bad)?.bytes)
 }
 
+/// The row whose primary key is these bytes, of a hash that is known ([`TableSpace::hash_of`](crate::TableSpace::hash_of)).
+pub(crate) fn find_hashed(
+    indexes: &IndexStore,
+    bytes: &[u8],
+    state: &TableState,
+    hash: u64,
+    key: &[u8],
+) -> Result<Option<Address>, TableError> {
+    let Some(shape) = &state.hashed_key else {
+        return find_row(indexes, bytes, state, &state.name, key);
+    };
+    let is_it = |at| {
+        let by_encoding = || {
+            let encoded = columns_key(shape, &state.schema, &state.name, key);
+            encoded.is_ok_and(|encoded| shape.shares(bytes, at, &encoded).unwrap_or(false))
+        };
+        shape.is_bytes(bytes, at, key).unwrap_or_else(by_encoding)
+    };
+    Ok(state.index.find(indexes, hash, is_it))
+}
+
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
     indexes: &IndexStore,
@@ -140,9 +161,9 @@ pub(crate) fn find_row(
     key: &(impl KeyValues + ?Sized),
 ) -> Result<Option<Address>, TableError> {
     if let Some(shape) = &state.hashed_key {
-        let key = columns_key(shape, &state.schema, table, key)?;
-        let hash = state.hash.of(&key);
-        return Ok(state.find_by_columns(shape, indexes, bytes, hash, &key));
+        let encoded = columns_key(shape, &state.schema, table, key)?;
+        let hash = state.hash.of(&encoded);
+        return Ok(state.find_by_columns(shape, indexes, bytes, hash, (&encoded, key.as_bytes())));
     }
     let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
         check_key(&state.schema, table, key)?;

@@ -128,6 +128,11 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     }
 
     #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.index_names.tables(name)
+    }
+
+    #[inline]
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
         Some(&self.frozen(table).ok()?.state.schema)
     }
@@ -278,11 +283,11 @@ pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
 impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     #[inline]
     pub(crate) fn new(table: Table<'a>, from: ScanPlace) -> Result<Self, TableError> {
-        let runs = used_runs(&table.state.extents, table.state.fresh).collect();
+        let runs = used_runs(&table.state.extents, table.state.fresh);
         let mut scan = SnapshotScan {
             table,
             columns: T::columns_of(&table.state.schema, table.name)?,
-            runs,
+            runs: runs.into(),
             place: ScanPlace::at_page(from.page()),
             waiting: VecDeque::new(),
             buffer: Vec::new(),

@@ -1,5 +1,6 @@
 //! Changing the rows of a table in a transaction.
 
+use super::find_hashed;
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
@@ -39,6 +40,45 @@ impl<'a> Transaction<'a> {
         row: RowWriter<'_>,
     ) -> Result<(Address, bool), Error> {
         Ok(self.insert_or_find(table, row)?)
+    }
+}
+
+/// Rows whose primary key is bytes of a hash that the caller knows, since it had them prefetched
+/// ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash of another key a row
+/// is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs without a hash.
+impl Transaction<'_> {
+    /// The row with this key.
+    ///
+    /// # Errors
+    /// As [`ReadRows::row_by_key`](sardonyx_rows::read::ReadRows::row_by_key).
+    #[doc(hidden)]
+    #[inline]
+    pub fn row_by_hash(
+        &self,
+        table: u16,
+        hash: u64,
+        key: &[u8],
+    ) -> Result<Option<RowRef<'_>>, Error> {
+        let state = self.row_state(table)?;
+        let (indexes, bytes) = (&self.space.indexes, self.space.store.bytes());
+        match find_hashed(indexes, bytes, state, hash, key)? {
+            Some(at) => Ok(Some(self.row_there(table, at)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Inserts a row whose key the caller has looked for, and no row has: a second row of the key would be stored.
+    ///
+    /// # Errors
+    /// The errors of [`WriteRows::insert_row`].
+    #[doc(hidden)]
+    pub fn insert_row_of_hash(
+        &mut self,
+        table: u16,
+        hash: u64,
+        row: RowWriter<'_>,
+    ) -> Result<(), Error> {
+        Ok(self.insert_new(table, row, Some(hash)).map(drop)?)
     }
 }
 
@@ -92,6 +132,16 @@ impl WriteRows for Transaction<'_> {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         self.update_row_at(table, at, row)
+    }
+
+    #[inline]
+    fn set_columns(
+        &mut self,
+        table: u16,
+        at: Address,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), TableError> {
+        self.set_columns_at(table, at, columns)
     }
 
     #[inline]

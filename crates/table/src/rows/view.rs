@@ -53,8 +53,10 @@ impl<'a> View<'a> {
 
     #[inline]
     fn table_state(&self, number: u16) -> Result<&'a TableState, TableError> {
-        let state = self.state_of(number);
-        state.ok_or(TableError::UnknownHandle { number })
+        match self.state_of(number) {
+            Some(state) => Ok(state),
+            None => Err(TableError::UnknownHandle { number }),
+        }
     }
 
     #[inline]
@@ -90,6 +92,11 @@ impl<'a> ReadRows for View<'a> {
     #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
         self.space().tables.references().to(table).to_vec()
+    }
+
+    #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.space().tables.index_names().tables(name)
     }
 
     #[inline]
@@ -164,6 +171,11 @@ impl ReadRows for Transaction<'_> {
     #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
         self.space.tables.references().to(table).to_vec()
+    }
+
+    #[inline]
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.space.tables.index_names().tables(name)
     }
 
     #[inline]

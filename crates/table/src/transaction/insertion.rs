@@ -24,9 +24,20 @@ impl Transaction<'_> {
         number: u16,
         row: RowWriter<'_>,
     ) -> Result<Address, TableError> {
+        self.insert_new(number, row, None)
+    }
+
+    /// The same of a row whose primary key, of this hash, no row has, if a hash is given.
+    #[inline]
+    pub(crate) fn insert_new(
+        &mut self,
+        number: u16,
+        row: RowWriter<'_>,
+        hash: Option<u64>,
+    ) -> Result<Address, TableError> {
         let (schema, name) = self.row_table(number)?;
         if schema.declared.is_empty() {
-            return self.insert_described(number, &schema, &name, row);
+            return self.insert_described(number, &schema, &name, row, hash);
         }
         self.whole(|tx| {
             let is_unsaid = |column| row.get(column).is_none();
@@ -35,7 +46,7 @@ impl Transaction<'_> {
             for (column, value) in &computed {
                 row.set(*column, value.as_ref());
             }
-            tx.insert_described(number, &schema, &name, row)
+            tx.insert_described(number, &schema, &name, row, None)
         })
     }
 
@@ -47,12 +58,23 @@ impl Transaction<'_> {
         schema: &'v Schema,
         name: &str,
         mut row: RowWriter<'v>,
+        known: Option<u64>,
     ) -> Result<Address, TableError> {
         row.complete(schema, name)?;
         let generated = self.generated_of_new(number, &row)?;
         let row = with_values(row, &generated);
         row.check(schema, name)?;
-        let hash = self.hash_of_new(number, schema, name, &row)?;
+        let hash = match known {
+            Some(hash) if self.row_state(number)?.hashed_key.is_some() => {
+                debug_assert_eq!(
+                    self.hash_of_new(number, schema, name, &row).ok().flatten(),
+                    Some(hash),
+                    "no row has the key, whose hash this is"
+                );
+                Some(hash)
+            }
+            _ => self.hash_of_new(number, schema, name, &row)?,
+        };
         self.insert_checked((number, schema, name), &row, hash, None)
     }
 
@@ -76,10 +98,8 @@ impl Transaction<'_> {
         row.check(&schema, &name)?;
         let shape = first.map(|first| &first.shape);
         let (schema, row) = (&*schema, &row);
-        let encoded = shape.and_then(|shape| {
-            let key = shape.of_values(&NewKey { schema, row }).ok()?.bytes;
-            shape.check_length(&key).is_ok().then_some(key)
-        });
+        let encoded =
+            shape.and_then(|shape| shape.of_columns(|column| row.get(column).unwrap_or_default()));
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
         let vacant = match (encoded, state.secondary.first()) {
@@ -193,7 +213,8 @@ impl Transaction<'_> {
             Some(shape) => {
                 let encoded = columns_key(shape, schema, name, &key)?;
                 let hash = state.hash.of(&encoded);
-                let there = state.find_by_columns(shape, indexes, bytes, hash, &encoded);
+                let there =
+                    state.find_by_columns(shape, indexes, bytes, hash, (&encoded, key.as_bytes()));
                 (Some(hash), there)
             }
             None => (None, find_row(indexes, bytes, state, name, &key)?),

@@ -11,7 +11,7 @@ use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
 use sardonyx_rows::layout::{PageKind, PageUse, word_at};
 use sardonyx_rows::row::{RowRef, RowWriter, same, set_column};
-use sardonyx_rows::schema::{KeyPart, Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::{Address, PageId};
@@ -30,10 +30,10 @@ impl Transaction<'_> {
 
     #[inline]
     pub(crate) fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
-        let state = self.space.tables.get(usize::from(number));
-        state
-            .and_then(Option::as_ref)
-            .ok_or(TableError::UnknownHandle { number })
+        match self.space.tables.get(usize::from(number)) {
+            Some(Some(state)) => Ok(state),
+            _ => Err(TableError::UnknownHandle { number }),
+        }
     }
 
     /// The row whose key columns have these values.
@@ -148,16 +148,8 @@ impl Transaction<'_> {
     #[inline]
     fn is_alone(&self, number: u16, row: &RowWriter<'_>) -> Result<bool, TableError> {
         let state = self.row_state(number)?;
-        let is_more = state.is_checked
-            || state.is_referenced
-            || state.is_declared
-            || state.feed.is_some()
-            || !state.has_one_shape();
-        let is_in = |key: &[KeyPart]| key.iter().any(|part| row.get(part.column).is_some());
-        let mut secondary = state.secondary.iter();
-        Ok(!is_more
-            && !is_in(&state.schema.primary.key)
-            && !secondary.any(|index| is_in(&index.what.definition.key)))
+        let mut columns = row.set_columns();
+        Ok(state.changes_alone() && columns.all(|(column, _)| !state.has_in_key(column)))
     }
 
     /// Changes columns of a row that [change alone](Self::is_alone).
@@ -230,7 +222,7 @@ impl Transaction<'_> {
     /// Has snapshots see that the page of a row changed, also if only values outside of it did: those that compare with
     /// one look at changed pages alone (`crate::changed_rows`, `crate::open`).
     #[inline]
-    fn touch(&mut self, at: Address) {
+    pub(super) fn touch(&mut self, at: Address) {
         if self.space.store.lacks(at.page()) {
             let word = word_at(self.space.store.bytes(), at.0 as usize);
             self.space.store.write(at, &word.to_le_bytes());

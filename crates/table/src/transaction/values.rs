@@ -9,7 +9,7 @@ use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::schema::VALUE_BYTES_MAX;
 use sardonyx_rows::values::{
     CLASS_BYTES_MAX, CLASSES, Cell, CellStore, INLINE_BYTES_MAX, NEXT_BYTES, Reference,
-    Replacement, layout_of,
+    Replacement, alone, layout_of, put_alone,
 };
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, encoded_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -103,6 +103,13 @@ impl Transaction<'_> {
             return Ok(reference);
         }
         let mut cells = TableCells { tx: self, table };
+        if let Some(class) = alone(&cells, before, value)? {
+            let more = value.len() + CELL_OVERHEAD_BYTES + OVERHEAD_BYTES;
+            cells.tx.check_room(more)?;
+            let savepoint = cells.tx.savepoint();
+            let put = put_alone(&mut cells, class, before, value);
+            return put.inspect_err(|_| self.roll_back_to(savepoint));
+        }
         let replacement = Replacement::of(&cells, before, value)?;
         let wanted = match replacement.inline() {
             Some(_) => 0,
@@ -129,26 +136,36 @@ impl Transaction<'_> {
 
     /// Takes a free cell of a class.
     fn take_cell(&mut self, table: u16, class: u8) -> Result<Address, TableError> {
-        let page = match self.state(table).values.with_room(class) {
+        let with_room = self.state(table).values.with_room(class);
+        let page = match with_room {
             Some(page) => page,
             None => self.value_page(table, class)?,
         };
         let layout = layout_of(class);
-        let content = page_bytes(self.space.store.bytes(), page);
-        let slot = layout.vacant(content).next().expect("the page has room");
-        self.set_cell(table, page, class, slot, true);
+        let (slot, next) = {
+            let content = page_bytes(self.space.store.bytes(), page);
+            let mut vacant = layout.vacant(content);
+            (vacant.next().expect("the page has room"), vacant.next())
+        };
+        // Most pages that had room still have some.
+        let is_as_before = with_room.is_some() && next.is_some();
+        self.mark_cell(table, page, class, slot, true);
+        if !is_as_before {
+            self.refresh(table, page, class);
+        }
         Ok(layout.record(page, slot))
     }
 
     fn free_cell(&mut self, table: u16, cell: Cell) {
         let slot = layout_of(cell.class).slot(cell.address);
-        self.set_cell(table, cell.address.page(), cell.class, slot, false);
+        let page = cell.address.page();
+        self.mark_cell(table, page, cell.class, slot, false);
+        self.refresh(table, page, cell.class);
     }
 
-    fn set_cell(&mut self, table: u16, page: PageId, class: u8, slot: usize, occupied: bool) {
+    fn mark_cell(&mut self, table: u16, page: PageId, class: u8, slot: usize, occupied: bool) {
         self.space.undo.push(Step::Values { table, page, class });
         self.set_occupied_in(layout_of(class), page, slot, occupied);
-        self.refresh(table, page, class);
     }
 
     fn refresh(&mut self, table: u16, page: PageId, class: u8) {

@@ -31,7 +31,7 @@ pub(crate) fn check_values(
     }
     if columns.is_empty() {
         // Perhaps the kind of a page of rows was damaged, so that its rows would be lost.
-        let mut pages = state.used_runs().flatten().map(PageId);
+        let mut pages = state.used_runs().into_iter().flatten().map(PageId);
         let page = pages.find(|page| !PageLayout::has_rows(page_bytes(bytes, *page)));
         let at = page.map_or(Address(0), PageLayout::table_word);
         let reason = "a page of values, in a table without columns for them";
@@ -85,17 +85,14 @@ struct Owned<'a> {
 
 impl<'a> Owned<'a> {
     fn new(bytes: &'a [u8], table: u16, state: &TableState) -> Self {
-        let mut used: Vec<_> = state.used_runs().filter(|run| !run.is_empty()).collect();
-        used.sort_by_key(|run| run.start);
-        let mut pages = 0;
-        let runs = used
-            .into_iter()
-            .map(|run| {
-                let first = pages;
-                pages += (run.end - run.start) as usize;
-                (run.start, run.end, first)
-            })
-            .collect();
+        let mut used = state.used_runs();
+        used.retain(|run| !run.is_empty());
+        used.sort_unstable_by_key(|run| run.start);
+        let (mut pages, mut runs) = (0, Vec::with_capacity(used.len()));
+        for run in used {
+            runs.push((run.start, run.end, pages));
+            pages += (run.end - run.start) as usize;
+        }
         Owned {
             bytes,
             table,

@@ -36,8 +36,9 @@ impl Pages {
         for Write { address, bytes } in writes {
             let end = address.offset_in_page() + bytes.len();
             let page = address.page().0;
-            let mut own = self.catalogue.own_runs();
-            let is_own = page < CATALOGUE_PAGES || own.any(|(from, to)| (from..to).contains(&page));
+            let own = self.catalogue.own_runs();
+            let is_own =
+                page < CATALOGUE_PAGES || own.iter().any(|(from, to)| (*from..*to).contains(&page));
             assert!(end <= PAGE_SIZE && is_own);
             self.store.bytes_mut()[address.0 as usize..][..bytes.len()].copy_from_slice(&bytes);
         }

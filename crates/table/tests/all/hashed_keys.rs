@@ -370,3 +370,71 @@ fn a_key_is_found_as_it_is_stored() {
         });
     }
 }
+
+#[test]
+fn a_key_of_bytes_alone_is_found_by_its_hash_and_by_its_bytes_where_they_stand() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let schema = Schema::new()
+        .column("name", Type::Bytes)
+        .column("number", Type::U64)
+        .primary_key(["name"]);
+    let table = world.commit(|tx| {
+        let schema = schema.build().expect("a schema");
+        tx.create_table(TABLE, schema).expect("create")
+    });
+    let hash = |world: &World, number: u8| {
+        let hash = world.space.hash_of(table, &name(number)[..]);
+        hash.expect("it is hashed")
+    };
+    let found = |tx: &Transaction<'_>, hash: u64, number: u8| {
+        let name = name(number);
+        let by_hash = tx.row_by_hash(table, hash, &name).expect("found");
+        let by_key = tx.row_by_key(table, &name[..]).expect("found");
+        let there = |row: Option<&sardonyx_rows::RowRef<'_>>| {
+            row.map(|row| match ReadRow::value_at(row, 1).expect("a value") {
+                ValueRef::Int(number) => number,
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(there(by_hash.as_ref()), there(by_key.as_ref()), "{number}");
+        there(by_hash.as_ref())
+    };
+    let mut before_hash = 0;
+    for number in 0..40 {
+        let hash = hash(&world, number);
+        world.commit(|tx| {
+            assert_eq!(found(tx, hash, number), None);
+            if let Some(before) = number.checked_sub(1) {
+                // Keys are compared: the hash of a row that is there does not find it under another key.
+                let other = tx
+                    .row_by_hash(table, before_hash, &name(number))
+                    .expect("read");
+                assert!(other.is_none(), "{before} has not the key of {number}");
+            }
+            let name = name(number);
+            let row = RowWriter::of(&[
+                (0, ValueRef::Bytes(&name)),
+                (1, ValueRef::Int(number.into())),
+            ]);
+            tx.insert_row_of_hash(table, hash, row).expect("insert");
+            assert_eq!(found(tx, hash, number), Some(number.into()));
+        });
+        before_hash = hash;
+    }
+    world.redo();
+    world.reopen(1);
+    for number in (0..40).rev() {
+        let hash = hash(&world, number);
+        world.commit(|tx| {
+            assert_eq!(found(tx, hash, number), Some(number.into()));
+            let key = [Value::Bytes(name(number))];
+            assert!(
+                tx.rows_of(table)
+                    .expect("rows")
+                    .delete(&key)
+                    .expect("delete")
+            );
+            assert_eq!(found(tx, hash, number), None);
+        });
+    }
+}

@@ -9,7 +9,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{
     Column, IndexDefinition, KeyPart, NullBit, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
-use sardonyx_rows::{RowError, TableError, record};
+use sardonyx_rows::{RowError, TableError, WriteRows, record};
 use sardonyx_table::{TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 use values::value_of;
@@ -85,30 +85,48 @@ fn things() -> Schema {
         ("q", Type::Uuid),
         ("r", PLAIN),
         ("note", Type::Text),
+        ("count", Type::U64),
+        ("first", Type::I64),
+        ("value", Type::Bytes),
     ];
     let mut columns = vec![("id", Type::U64, false, Value::Null)];
     columns.extend(types.map(|(name, kind)| {
-        let default = match kind {
-            Type::Text => Value::Text("a default that stands in a cell".to_string()),
+        let default = match (name, kind) {
+            (_, Type::Text) => Value::Text("a default that stands in a cell".to_string()),
+            ("count" | "first", _) => 0.into(),
+            ("value", _) => vec![7; 13].into(),
             _ => Value::Null,
         };
-        (name, kind, name != "note", default)
+        (name, kind, !NEVER_NULL.contains(&name), default)
     }));
     schema(&columns, &[0])
 }
+
+/// Columns that are set where they stand: see `transaction/columns.rs`.
+const NEVER_NULL: [&str; 4] = ["note", "count", "first", "value"];
 
 #[derive(Clone, Debug)]
 enum Change {
     Insert(u64, Vec<(usize, Value)>),
     Update(u64, Vec<(usize, Value)>),
     Put(u64, Vec<(usize, Value)>),
+    /// Sets columns by their numbers.
+    Set(u64, Vec<(usize, Value)>),
     Delete(u64),
     /// One that is refused: half-way, after another column was stored.
     Refused(u64),
 }
 
 fn values() -> impl Strategy<Value = Vec<(usize, Value)>> {
-    let columns = prop::collection::btree_set(1..things().columns.len(), 0..6);
+    values_from(1, 0..6)
+}
+
+/// Values of columns from one on.
+fn values_from(
+    first: usize,
+    count: std::ops::Range<usize>,
+) -> impl Strategy<Value = Vec<(usize, Value)>> {
+    let columns = prop::collection::btree_set(first..things().columns.len(), count);
     columns.prop_flat_map(|columns| {
         let schema = things();
         let one = move |column: usize| {
@@ -130,6 +148,9 @@ fn change() -> impl Strategy<Value = Change> {
         3 => (key.clone(), values()).prop_map(|(key, values)| Change::Insert(key, values)),
         3 => (key.clone(), values()).prop_map(|(key, values)| Change::Update(key, values)),
         2 => (key.clone(), values()).prop_map(|(key, values)| Change::Put(key, values)),
+        2 => (key.clone(), values()).prop_map(|(key, values)| Change::Set(key, values)),
+        4 => (key.clone(), values_from(things().columns.len() - NEVER_NULL.len(), 1..4))
+            .prop_map(|(key, values)| Change::Set(key, values)),
         1 => key.clone().prop_map(Change::Delete),
         1 => key.prop_map(Change::Refused),
     ]
@@ -191,6 +212,20 @@ fn run(tx: &mut Transaction<'_>, schema: &Schema, model: &mut Model, change: &Ch
                 model.insert(*key, whole(schema, *key, values)).is_some()
             );
         }
+        Change::Set(key, values) => {
+            let number = rows.number();
+            let at = tx.find_row(number, &[ValueRef::Int((*key).into())]);
+            let at = at.expect("find");
+            assert_eq!(at.is_some(), model.contains_key(key));
+            if let (Some(at), Some(row)) = (at, model.get_mut(key)) {
+                let columns: Vec<_> = values
+                    .iter()
+                    .map(|(n, value)| (*n, value.as_ref()))
+                    .collect();
+                tx.set_columns(number, at, &columns).expect("set");
+                values.iter().for_each(|(n, value)| row[*n] = value.clone());
+            }
+        }
         Change::Delete(key) => {
             let found = rows.delete(&[(*key).into()]).expect("delete");
             assert_eq!(found, model.remove(key).is_some());
@@ -199,7 +234,21 @@ fn run(tx: &mut Transaction<'_>, schema: &Schema, model: &mut Model, change: &Ch
             let changes = [("text", "x".repeat(5000).into()), ("f", 300.into())];
             let key = Value::from(*key);
             if rows.get(std::slice::from_ref(&key)).expect("get").is_some() {
-                let refused = in_detail(rows.update(&[key], &changes));
+                let refused = in_detail(rows.update(std::slice::from_ref(&key), &changes));
+                assert!(matches!(
+                    refused,
+                    Err(TableError::Row(error)) if matches!(*error, RowError::OutOfRange { .. })
+                ));
+                // The same where columns stand.
+                let (number, of) = (rows.number(), |name| schema.column(name).expect("a column"));
+                let at = tx.find_row(number, &[key.as_ref()]).expect("find");
+                let long = [9; 5000];
+                let columns = [
+                    (of("first"), ValueRef::Int(-1)),
+                    (of("value"), ValueRef::Bytes(&long)),
+                    (of("count"), ValueRef::Int(-1)),
+                ];
+                let refused = tx.set_columns(number, at.expect("a row"), &columns);
                 assert!(matches!(
                     refused,
                     Err(TableError::Row(error)) if matches!(*error, RowError::OutOfRange { .. })
@@ -352,7 +401,7 @@ fn what_does_not_fit_is_refused_with_table_column_and_value() {
     assert!(matches!(
         error,
         RowError::Count {
-            wanted: 23,
+            wanted: 26,
             given: 1,
             ..
         }

@@ -504,8 +504,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 7;
-        let version = SchemaError::Version { version: 7, known: 6 };
+        later[0] = 8;
+        let version = SchemaError::Version { version: 8, known: 7 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }

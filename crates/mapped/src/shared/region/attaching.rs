@@ -175,7 +175,7 @@ impl Region {
 
     /// Waits for a process that saw no process here and is going to remove the name.
     fn wait_for_removers(&self) -> Result<(), SegmentError> {
-        let mut stopped = Waiting::new(self.patience(), "the right to remove a shared memory");
+        let mut stopped = Waiting::new(self.lock_waits(), "the right to remove a shared memory");
         while let Some(process) = holder(&self.file, place(REMOVING)) {
             stopped.look(|| process)?;
             std::thread::sleep(LOOK_AGAIN);

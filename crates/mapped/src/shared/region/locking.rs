@@ -96,7 +96,7 @@ impl Region {
         if let Some(got) = self.lock_soon(lock) {
             return Ok(got);
         }
-        let mut stopped = Waiting::new(self.patience(), holds);
+        let mut stopped = Waiting::new(self.lock_waits(), holds);
         loop {
             waiting()?;
             if let Some(got) = lock.lock_within(self.name, |name| self.lives(name)) {

@@ -216,7 +216,7 @@ impl<S: State> Data<'_, S> {
             return Ok(());
         }
         let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
-        let mut range = index.range((id, from.ms, from.seq)..=(id, to.ms, to.seq))?;
+        let mut range = index.range_or_none((id, from.ms, from.seq)..=(id, to.ms, to.seq))?;
         loop {
             let row = if reverse {
                 range.next_back()
@@ -284,10 +284,9 @@ impl Live<'_, '_> {
         if !stream.is_there {
             return self.insert_key(key, &stream.entry, &value);
         }
-        let mut row = RowWriter::new(kv::EXPIRES + 1);
-        row.set(kv::VALUE, ValueRef::Bytes(&value));
-        row.set(kv::LENGTH, ValueRef::Int(stream.length().into()));
-        self.update_key(&stream.entry, &row)
+        let length = ValueRef::Int(stream.length().into());
+        let columns = [(kv::VALUE, ValueRef::Bytes(&value)), (kv::LENGTH, length)];
+        self.update_key(&stream.entry, &columns)
     }
 
     /// Adds an entry, which is not there, with [packed](Fields::pack) fields.

@@ -78,13 +78,13 @@ impl<S: State> Data<'_, S> {
         let mut range = match consumer {
             None => {
                 let index = self.state.row_index(table, PRIMARY)?;
-                index.range((group, from.ms, from.seq)..=(group, to.ms, to.seq))?
+                index.range_or_none((group, from.ms, from.seq)..=(group, to.ms, to.seq))?
             }
             Some(name) => {
                 check_key(name)?;
                 let index = self.state.row_index(table, BY_CONSUMER)?;
                 let key = |entry: EntryId| (group, name, entry.ms, entry.seq);
-                index.range(key(from)..=key(to))?
+                index.range_or_none(key(from)..=key(to))?
             }
         };
         loop {

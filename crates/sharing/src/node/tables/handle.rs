@@ -4,7 +4,7 @@
 use super::super::NodeError;
 use super::super::running::{self, Runs};
 use super::super::transaction::Transaction;
-use super::catalogue::{TableInfo, unknown};
+use super::catalogue::TableInfo;
 use super::known::Tables;
 use super::store::NodeTables;
 use sardonyx_rows::schema::IntoSchema;
@@ -52,11 +52,5 @@ impl Transaction<'_> {
         let info = tables.info(number).ok_or(NodeError::Dropped)?;
         info.check::<R>()?;
         Ok(info.clone())
-    }
-
-    /// The table of this name.
-    pub(super) fn table_named(&mut self, name: &str) -> Result<Arc<TableInfo>, NodeError> {
-        let tables = Tables::of(self)?;
-        tables.named(name).cloned().ok_or_else(|| unknown(name))
     }
 }

@@ -20,7 +20,8 @@
 //! - `catalogue`: the definitions of tables; `known`: all of them, and the ones that a node keeps; `dropping`: dropped
 //!   ones;
 //! - `store`: all of it as a store of rows, with the constraints and changes of schemas that all stores have;
-//! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
+//! - `range`: rows in the order of an index;
+//! - `node`, `handle`, `records`, `rows`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
 //! - `frozen`: tables in recovered pages, to be read without a node.
 //!
@@ -49,7 +50,6 @@ mod dropping;
 mod entries;
 mod frozen;
 mod handle;
-mod index;
 mod journal;
 mod known;
 mod log_rows;
@@ -69,14 +69,13 @@ pub(super) use access::{Access, Change};
 pub use check::PagesInUse;
 pub(super) use dropping::empty_dropped;
 pub use frozen::FrozenTables;
-pub use index::NodeIndex;
 pub use journal::{NodeJournal, NodeJournalRows};
 pub(super) use known::{Known, Used};
 pub(super) use log_rows::{JournalSource, LogRows};
 pub use node::TableNode;
 pub(super) use node::{Seat, Seated};
-pub use range::{NodeRange, OwnedRow};
-pub use rows::NodeRows;
+pub use range::OwnedRow;
+pub use rows::{NodeIndex, NodeRecords};
 pub use sardonyx_storage::tree::KEY_BYTES_MAX;
 pub(super) use space::POOLS;
 pub use store::{NodeMark, NodeTables, TableIndex, TableRange};

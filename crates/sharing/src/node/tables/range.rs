@@ -2,13 +2,12 @@
 //! the range. (The number of locks does.)
 
 use super::super::NodeError;
-use super::super::transaction::Transaction;
 use super::access::Access;
 use super::catalogue::TableInfo;
 use super::entries::{self, Entry, Keys};
 use super::view::View;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{KeyRange, OneRow, Record, RowRef, TableError};
+use sardonyx_rows::{KeyRange, OneRow, RowRef, TableError};
 use sardonyx_storage::tree::Intent;
 use std::collections::VecDeque;
 use std::fmt;
@@ -35,11 +34,6 @@ impl OwnedRow {
         info.format.row(&bytes)?;
         let info = info.clone();
         Ok(OwnedRow { info, bytes })
-    }
-
-    /// The record that it is.
-    pub(super) fn record<R: Record>(self) -> Result<R, NodeError> {
-        self.info.record_of(&self.bytes)
     }
 
     /// Its columns.
@@ -82,9 +76,6 @@ impl fmt::Debug for OwnedRow {
         write!(f, "OwnedRow of {:?}", self.info.format.table())
     }
 }
-
-/// Makes the requested value of a row.
-pub(super) type Decode<T> = fn(OwnedRow) -> Result<T, NodeError>;
 
 /// The tree whose order the rows have.
 #[derive(Clone, Copy, Debug)]
@@ -198,47 +189,5 @@ impl Walk {
             }
         };
         OwnedRow::of(&self.info, bytes)
-    }
-}
-
-/// Rows of a range of keys, from both ends. An error is returned once: it is the end.
-pub struct NodeRange<'t, 'a, T> {
-    transaction: &'t mut Transaction<'a>,
-    walk: Walk,
-    decode: Decode<T>,
-}
-
-impl<'t, 'a, T> NodeRange<'t, 'a, T> {
-    pub(super) fn new(transaction: &'t mut Transaction<'a>, walk: Walk, decode: Decode<T>) -> Self {
-        NodeRange {
-            transaction,
-            walk,
-            decode,
-        }
-    }
-
-    fn give(&mut self, descends: bool) -> Option<Result<T, NodeError>> {
-        let row = self.walk.give(self.transaction, descends)?;
-        Some(row.and_then(self.decode))
-    }
-}
-
-impl<T> Iterator for NodeRange<'_, '_, T> {
-    type Item = Result<T, NodeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.give(false)
-    }
-}
-
-impl<T> DoubleEndedIterator for NodeRange<'_, '_, T> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.give(true)
-    }
-}
-
-impl<T> fmt::Debug for NodeRange<'_, '_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NodeRange of {:?}", self.walk.table())
     }
 }

@@ -4,11 +4,9 @@ use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
 use super::entries;
-use super::range::{NodeRange, OwnedRow, Walk};
 use super::view::View;
-use sardonyx_rows::{KeyValues, ReadRows, Record, Table, TableError};
+use sardonyx_rows::{ReadRows, Record, Table, TableError};
 use sardonyx_storage::tree::{Intent, KEY_BYTES_MAX};
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 impl TableInfo {
@@ -146,40 +144,6 @@ impl Transaction<'_> {
     ) -> Result<bool, NodeError> {
         let (info, key) = self.record_key(table, key)?;
         Ok(self.tables()?.remove_row(&info, key)?.is_some())
-    }
-}
-
-impl<'a> Transaction<'a> {
-    /// The records whose keys are in a range, in the keys' order; from both ends. Keys are the values of the key's
-    /// columns, or of the first ones: a bound of fewer matches all keys that begin with them. The rows read are locked,
-    /// and so are the gaps between.
-    ///
-    /// # Errors
-    /// [`NodeError::Rows`] if these are no values of the key's columns; of each record, those of
-    /// [`Transaction::read`].
-    pub fn range<'t, R: Record, K: KeyValues>(
-        &'t mut self,
-        table: Table<R>,
-        range: impl RangeBounds<K>,
-    ) -> Result<NodeRange<'t, 'a, R>, NodeError> {
-        let info = self.table_of(table)?;
-        let keys = info.format.key_range(None, &range)?;
-        Ok(NodeRange::new(
-            self,
-            Walk::new(info, None, keys),
-            OwnedRow::record,
-        ))
-    }
-
-    /// All records, in the keys' order; from both ends.
-    ///
-    /// # Errors
-    /// As [`Transaction::range`].
-    pub fn scan<'t, R: Record>(
-        &'t mut self,
-        table: Table<R>,
-    ) -> Result<NodeRange<'t, 'a, R>, NodeError> {
-        self.range::<R, u64>(table, ..)
     }
 
     /// The number of records. All leaves are read, and locked.

@@ -1,138 +1,72 @@
-//! Rows by the names of their columns in a transaction: for programs that do not know them when they are compiled.
+//! Rows of a transaction: by the names of their columns, for programs that do not know them when they are compiled, and
+//! records in the order of an index. Both are those of all stores, over [`NodeTables`].
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
-use super::catalogue::TableInfo;
-use super::range::{NodeRange, OwnedRow, Walk};
-use super::store::NodeTables;
-use sardonyx_rows::schema::{Schema, Value};
-use sardonyx_rows::{KeyValues, ReadRows, RowWriter, Rows};
+use super::range::Walk;
+use super::store::{NodeTables, TableIndex, TableRange};
+use sardonyx_rows::{KeyValues, Record, RecordIndex, RecordsOf, Rows, Table};
 use std::ops::RangeBounds;
-use std::sync::Arc;
+use std::rc::Rc;
 
-/// The rows of a table in a transaction: [`Transaction::rows`].
-///
-/// A key is the values of the primary key's columns, in its order. Integers are good for every column of
-/// numbers that has them; other values are of the column's type.
-#[derive(Debug)]
-pub struct NodeRows<'t, 'a> {
-    pub(super) transaction: &'t mut Transaction<'a>,
-    pub(super) info: Arc<TableInfo>,
-}
+/// Tables that an index and its ranges share.
+type Shared<'t> = Rc<NodeTables<'t>>;
 
-impl<'a> Transaction<'a> {
-    /// The rows of the table with this name, to read and change by their columns' names.
+/// Records of a transaction in the order of an index, from both ends. An error is returned once: it is the end.
+pub type NodeRecords<'t, R> = RecordsOf<TableRange<'t, Shared<'t>>, R>;
+
+/// An index of a table in a transaction, to find records by it.
+pub type NodeIndex<'t, R> = RecordIndex<TableIndex<'t, Shared<'t>>, R>;
+
+impl Transaction<'_> {
+    /// The rows of the table with this name, to read and change by their columns' names. For several tables at a time see
+    /// [`Transaction::tables`].
     ///
     /// # Errors
     /// [`NodeError::Rows`] if there is no such table; those of [`Transaction::read`].
-    pub fn rows(&mut self, table: &str) -> Result<NodeRows<'_, 'a>, NodeError> {
-        let info = self.table_named(table)?;
-        Ok(NodeRows {
-            transaction: self,
-            info,
-        })
-    }
-}
-
-impl<'a> NodeRows<'_, 'a> {
-    /// The rows' columns.
-    pub fn schema(&self) -> &Arc<Schema> {
-        self.info.format.schema()
+    pub fn rows(&mut self, table: &str) -> Result<Rows<NodeTables<'_>>, NodeError> {
+        Ok(Rows::named(self.tables()?, table)?)
     }
 
-    /// The table's number in the catalogue.
-    pub fn number(&self) -> u16 {
-        self.info.number
-    }
-
-    /// The same rows, in the store of all tables.
-    fn stored(&mut self) -> Result<Rows<NodeTables<'_>>, NodeError> {
-        let number = self.info.number;
-        Ok(Rows::numbered(self.transaction.tables()?, number)?)
-    }
-
-    /// The row with this key.
+    /// The records whose keys are in a range, in the keys' order; from both ends. Keys are the values of the key's
+    /// columns, or of the first ones: a bound of fewer matches all keys that begin with them. The rows read are locked,
+    /// and so are the gaps between.
     ///
     /// # Errors
-    /// [`NodeError::Rows`] if these are no values of the key's columns; those of [`Transaction::read`].
-    pub fn get(&mut self, key: &[Value]) -> Result<Option<OwnedRow>, NodeError> {
-        Ok(self.stored()?.get(key)?)
-    }
-
-    /// All rows, in the keys' order; from both ends.
-    ///
-    /// # Errors
-    /// As [`Transaction::range`].
-    pub fn scan(&mut self) -> Result<NodeRange<'_, 'a, OwnedRow>, NodeError> {
-        self.range::<u64>(..)
-    }
-
-    /// The rows whose keys are in a range, in the keys' order; from both ends: see [`Transaction::range`].
-    ///
-    /// # Errors
-    /// As [`Transaction::range`].
-    pub fn range<K: KeyValues>(
+    /// [`NodeError::Rows`] if these are no values of the key's columns; of each record, those of
+    /// [`Transaction::read`].
+    pub fn range<R: Record, K: KeyValues>(
         &mut self,
+        table: Table<R>,
         range: impl RangeBounds<K>,
-    ) -> Result<NodeRange<'_, 'a, OwnedRow>, NodeError> {
-        let keys = self.info.format.key_range(None, &range)?;
-        let info = self.info.clone();
-        Ok(NodeRange::new(
-            self.transaction,
-            Walk::new(info, None, keys),
-            Ok,
-        ))
+    ) -> Result<NodeRecords<'_, R>, NodeError> {
+        let info = self.table_of(table)?;
+        let keys = info.format.key_range(None, &range)?;
+        let columns = R::columns_in(info.format.schema(), info.format.table())?;
+        let range = TableRange::of(Rc::new(self.tables()?), Walk::new(info, None, keys));
+        Ok(RecordsOf::new(range, columns))
     }
 
-    /// The number of rows. All leaves are read, and locked.
+    /// All records, in the keys' order; from both ends.
     ///
     /// # Errors
-    /// The errors of [`Transaction::read`].
-    pub fn count(&mut self) -> Result<u64, NodeError> {
-        let number = self.info.number;
-        Ok(self.transaction.tables()?.count_rows(number)?)
+    /// As [`Transaction::range`].
+    pub fn scan<R: Record>(&mut self, table: Table<R>) -> Result<NodeRecords<'_, R>, NodeError> {
+        self.range::<R, u64>(table, ..)
     }
 
-    /// Inserts a row of columns by name. A column that is not named gets its default.
+    /// An index of a table, by its name; `primary` is that of the primary key. All indexes are ordered.
     ///
     /// # Errors
-    /// [`NodeError::Rows`]: there is a row with its key; a value does not fit its column, or the row a condition; a
-    /// column is missing or unknown. Nothing has changed then. The errors of [`Transaction::insert`].
-    pub fn insert(&mut self, values: &[(&str, Value)]) -> Result<(), NodeError> {
-        Ok(self.stored()?.insert(values)?)
-    }
-
-    /// Inserts a row of columns by number.
-    ///
-    /// # Errors
-    /// The errors of [`NodeRows::insert`].
-    pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), NodeError> {
-        Ok(self.stored()?.insert_row(row)?)
-    }
-
-    /// Puts a row of columns by name in the place of the one with its key, if there is one: then of columns that are
-    /// not named the defaults, too. Returns whether there was one.
-    ///
-    /// # Errors
-    /// The errors of [`NodeRows::insert`], except a duplicate.
-    pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, NodeError> {
-        Ok(self.stored()?.put(values)?)
-    }
-
-    /// Changes columns, by name, of the row with this key. Only what differs is written. Returns false if there is
-    /// no such row.
-    ///
-    /// # Errors
-    /// [`NodeError::Rows`] also if the key would change, otherwise those of [`NodeRows::insert`].
-    pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, NodeError> {
-        Ok(self.stored()?.update(key, changes)?)
-    }
-
-    /// Deletes the row with this key. Returns false if there is no such row.
-    ///
-    /// # Errors
-    /// [`NodeError::Rows`] if these are no values of the key's columns; [`NodeError::TransactionTooLarge`].
-    pub fn delete(&mut self, key: &[Value]) -> Result<bool, NodeError> {
-        Ok(self.stored()?.delete(key)?)
+    /// [`NodeError::Rows`] if there is no such index, or the handle is another database's.
+    pub fn index<R: Record>(
+        &mut self,
+        table: Table<R>,
+        name: &str,
+    ) -> Result<NodeIndex<'_, R>, NodeError> {
+        let info = self.table_of(table)?;
+        let columns = R::columns_in(info.format.schema(), info.format.table())?;
+        let index = TableIndex::named(Rc::new(self.tables()?), info, name)?;
+        Ok(RecordIndex::new(index, columns))
     }
 }

@@ -1,17 +1,26 @@
 //! Functions of arrays, and those that stand for operators of arrays.
 
 use super::definition::*;
+use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::Comparison;
+use crate::text::text_of;
 use crate::types::SqlType;
-use crate::values::arithmetic::decimal_of;
+use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
+use crate::values::intervals::Interval;
+use crate::values::order_keys::check_comparable;
 use sardonyx::schema::Value;
+use sardonyx_rows::condition::compare;
+use std::collections::HashSet;
 
 pub(super) static TABLE: &[Definition] = functions! {
     _pg_expandarray(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements `x` with their numbers `n`", rows;
     array_append(ARRAY, ELEMENT) -> ARRAY, |a, _| arrays::appended(a.given_text(0), a.value(1), a.kind(2)), "with an element behind the last", on_null;
     array_cat(ARRAY, ARRAY) -> ARRAY, |a, _| arrays::concatenated(a.given_text(0), a.given_text(1)), "one behind the other", on_null;
+    arraycontained(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (1, 0), with), "`array <@ array`: true if the second has all elements of the first";
+    arraycontains(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (0, 1), with), "`array @> array`: true if the first has all elements of the second";
+    arrayoverlap(ARRAY, ARRAY) -> BOOL, overlap, "`array && array`: true if an element is in both";
     array_dims(ARRAY) -> TEXT, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(_, bounds)| Value::Text(bounds))), "bounds of the dimensions as a text";
     array_length(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::length_at(a.text(0), a.int(1))), "length of a dimension";
     array_lower(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), false)), "first subscript of a dimension";
@@ -31,12 +40,50 @@ pub(super) static TABLE: &[Definition] = functions! {
     generate_series(INT8, INT8, INT8) -> INT8, series, "rows of the numbers from one to another by steps", rows;
     generate_series(NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another", rows;
     generate_series(NUMERIC, NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another by steps", rows;
+    generate_series(TIMESTAMP, TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, with| moment_series(a, SqlType::Timestamp, with), "rows of the moments from one to another by steps", rows;
+    generate_series(TIMESTAMPTZ, TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, with| moment_series(a, SqlType::Timestamptz, with), "rows of the moments from one to another by steps in the session's time zone", stable, rows;
     string_to_array(TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators", on_null;
     string_to_array(TEXT, TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators; those that are the last text are null", on_null;
     string_to_table(TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators", on_null, rows;
     string_to_table(TEXT, TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators; those that are the last text are null", on_null, rows;
     unnest(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements", rows;
 };
+
+/// Keys of an argument's elements: equal elements have equal keys. A null equals nothing and has none.
+fn element_keys(a: Arguments<'_>, at: usize) -> Result<Vec<Option<Vec<u8>>>, SqlError> {
+    let element = a.kind(2);
+    check_comparable(element, "equality")?;
+    let values = arrays::keys(a.text(at), element)?.into_iter();
+    let keys = values.map(|value| (value != Value::Null).then(|| key_of_row(&[value])));
+    Ok(keys.collect())
+}
+
+/// True if one of two arrays has all elements of the other one.
+fn has_all(
+    a: Arguments<'_>,
+    (one, other): (usize, usize),
+    with: &crate::expression::Environment<'_>,
+) -> Answer {
+    let there: HashSet<_> = element_keys(a, one)?.into_iter().flatten().collect();
+    for key in element_keys(a, other)? {
+        with.context.look_at_row()?;
+        if !key.is_some_and(|key| there.contains(&key)) {
+            return Ok(Value::Bool(false));
+        }
+    }
+    Ok(Value::Bool(true))
+}
+
+fn overlap(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
+    let there: HashSet<_> = element_keys(a, 0)?.into_iter().flatten().collect();
+    for key in element_keys(a, 1)?.into_iter().flatten() {
+        with.context.look_at_row()?;
+        if there.contains(&key) {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
+}
 
 fn removed(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
     let array = a.given_text(0);
@@ -153,6 +200,37 @@ fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -
     array_of(numbers)
 }
 
+fn moment_series(
+    a: Arguments<'_>,
+    kind: SqlType,
+    with: &crate::expression::Environment<'_>,
+) -> Answer {
+    let step = Interval::known(a.text(2));
+    let length = step.length();
+    if length == 0 {
+        return Err(no_step());
+    }
+    let (mut now, to) = (a.value(0).to_value(), a.value(1).to_value());
+    let mut moments = String::new();
+    loop {
+        let order = compare(now.as_ref(), to.as_ref());
+        let is_within = order.is_some_and(|order| match length > 0 {
+            true => order.is_le(),
+            false => order.is_ge(),
+        });
+        if !is_within {
+            return array_of(moments);
+        }
+        with.context.look_at_row()?;
+        let text = text_of(kind, now.as_ref()).unwrap_or_default();
+        append(&mut moments, &format!("\"{text}\""))?;
+        now = match kind {
+            SqlType::Timestamptz => shift_in(now.as_ref(), &step, with.context.zone())?,
+            kind => shift(now.as_ref(), &step, kind)?,
+        };
+    }
+}
+
 /// `ARRAY[…]`: the number of the elements' type, and the elements.
 pub(crate) static MADE: Definition = Definition::new(
     "array",
@@ -175,6 +253,29 @@ pub(crate) static ELEMENT_AT: Definition = Definition::new(
     },
     "",
 );
+
+/// Elements between bounds: behind the array, for each bound whether it is given, and its number.
+pub(crate) static SLICE: Definition = Definition::new(
+    "array_slice",
+    &[ARRAY, BOOL, INT4],
+    ARRAY,
+    |a, _| {
+        let Some(array) = a.given_text(0) else {
+            return Ok(Value::Null);
+        };
+        let mut bounds = Vec::new();
+        for at in (1..a.len()).step_by(2) {
+            let number = a.given_int(at + 1);
+            if a.is_true(at) && number.is_none() {
+                return Ok(Value::Null);
+            }
+            bounds.push(number);
+        }
+        text(arrays::slice(array, &bounds))
+    },
+    "",
+)
+.on_null();
 
 /// The numbers of the elements, as an array.
 pub(crate) static ORDINALS: Definition = Definition::new(

@@ -12,6 +12,7 @@ use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
     col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
+    oidvectortypes(OIDVECTOR) -> TEXT, vector_types, "names of the types in a vector, between commas", stable;
     format_type(OID, INT4) -> TEXT, format_type, "type with its length, as SQL", stable, on_null;
     has_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_database_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
@@ -186,10 +187,25 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     Ok(kind.map(SqlType::oid))
 }
 
+fn vector_types(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let mut names = Vec::new();
+    for number in a.text(0).split_ascii_whitespace() {
+        let oid = number.parse().unwrap_or_default();
+        names.push(type_name(oid, -1, with)?);
+    }
+    Ok(Value::Text(names.join(", ")))
+}
+
 fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let Some(oid) = a.oid(0) else {
         return none();
     };
+    let modifier = a.given_int(1).map_or(-1, |modifier| modifier as i32);
+    Ok(Value::Text(type_name(oid, modifier, with)?))
+}
+
+/// The name of a type with its modifier, as SQL writes it.
+fn type_name(oid: u32, modifier: i32, with: &Environment<'_>) -> Result<String, SqlError> {
     if let Some(reading) = with.reading
         && let types = UserTypes::of(reading.source)?
         && let Some((
@@ -199,18 +215,14 @@ fn format_type(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
             },
         )) = types.with_oid(oid)
     {
-        return text(written(name));
+        return Ok(written(name));
     }
     let kind = match (SqlType::from_oid(oid), with.reading) {
         (Some(kind), _) => Some(kind),
         (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid),
         (None, None) => None,
     };
-    let Some(kind) = kind else {
-        return text("???");
-    };
-    let modifier = a.given_int(1).map_or(-1, |modifier| modifier as i32);
-    text(TypeSpec::new(kind, modifier).to_sql())
+    Ok(kind.map_or("???".into(), |kind| TypeSpec::new(kind, modifier).to_sql()))
 }
 
 fn size_pretty(mut size: i64) -> Answer {

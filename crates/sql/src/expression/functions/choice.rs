@@ -363,7 +363,7 @@ fn with_element(
     Some(parts().map(|parts| Typed::new(Expr::Call(function, parts), result)))
 }
 
-/// A function of two arrays; `None` if their elements are of types that do not go together.
+/// A function of two arrays. The number of the elements' type is passed behind them if its result is no array. `None` if their elements are of types that do not go together.
 fn of_two_arrays(
     compiler: &mut Compiler<'_>,
     function: Function,
@@ -381,14 +381,20 @@ fn of_two_arrays(
             }
         }
     };
-    kind.element()?;
+    let element = kind.element()?;
     let spec = TypeSpec::plain(kind);
     let mut sides = || {
         let left = compiler.coerce(left.clone(), spec, Coercion::Explicit)?;
         let right = compiler.coerce(right.clone(), spec, Coercion::Explicit)?;
-        Ok(Expr::Call(function, vec![left, right]))
+        Ok(match function.0.result {
+            Kind::Of(result) => {
+                let parts = vec![left, right, element_number(element)];
+                Typed::new(Expr::Call(function, parts), result)
+            }
+            _ => Typed::new(Expr::Call(function, vec![left, right]), kind),
+        })
     };
-    Some(sides().map(|call| Typed::new(call, kind)))
+    Some(sides())
 }
 
 /// `||` of which a side is an array; `None` if the other one is neither an array nor an element of the same type.

@@ -41,6 +41,7 @@ kinds!(
     DATERANGE = DateRange,
     FLOAT4 = Float4,
     FLOAT8 = Float8,
+    HSTORE = Hstore,
     INET = Inet,
     INT2 = Int2,
     INT4 = Int4,
@@ -55,6 +56,9 @@ kinds!(
     NUMERIC = Numeric,
     NUMRANGE = NumRange,
     OID = Oid,
+    OIDVECTOR = OidVector,
+    ONE_CHAR = OneChar,
+    ONE_CHARS = OneCharArray,
     REGCLASS = Regclass,
     TEXT = Text,
     TEXTS = TextArray,
@@ -63,6 +67,8 @@ kinds!(
     TIMESTAMPTZ = Timestamptz,
     TSRANGE = TsRange,
     TSTZRANGE = TstzRange,
+    TSQUERY = Tsquery,
+    TSVECTOR = Tsvector,
     UUID = Uuid,
     VOID = Void,
 );
@@ -188,6 +194,9 @@ pub(crate) struct Definition {
     pub gives_rows: bool,
     /// True if it asks, or sets, what the session knows.
     pub is_of_session: bool,
+    /// True if its steps are not linear in its arguments. It has a bound of its own, and kept expressions, which are computed
+    /// for each row that is written, do not call it.
+    pub is_long: bool,
     code: Code,
 }
 
@@ -211,6 +220,7 @@ impl Definition {
             is_typed: false,
             gives_rows: false,
             is_of_session: false,
+            is_long: false,
             code,
         }
     }
@@ -242,6 +252,11 @@ impl Definition {
 
     pub(super) const fn rows(mut self) -> Definition {
         self.gives_rows = true;
+        self
+    }
+
+    pub(super) const fn long(mut self) -> Definition {
+        self.is_long = true;
         self
     }
 

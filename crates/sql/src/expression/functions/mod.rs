@@ -12,6 +12,7 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
+mod hstores;
 mod intervals;
 mod json;
 mod json_parts;
@@ -19,25 +20,30 @@ mod networks;
 mod numbers;
 mod ranges;
 mod regexes;
+mod searches;
 mod session;
 mod similar;
 mod templates;
 mod texts;
 mod times;
+mod trigrams;
+mod waiting;
 mod zones;
 
 pub(crate) use arrays::no_step;
-pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
+pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
 pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER, TYPE_NUMBER};
 pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, element_number, resolve, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
+pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::JSON_MOMENT;
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
+pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
@@ -47,11 +53,12 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 20] = [
+static TABLES: [&[Definition]; 24] = [
     texts::TABLE,
     formats::TABLE,
     regexes::TABLE,
     similar::TABLE,
+    trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
     numbers::TABLE,
@@ -64,9 +71,12 @@ static TABLES: [&[Definition]; 20] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
+    hstores::TABLE,
     networks::TABLE,
     ranges::TABLE,
+    searches::TABLE,
     session::TABLE,
+    waiting::TABLE,
     catalogue::TABLE,
 ];
 
@@ -90,9 +100,4 @@ fn named(name: &str) -> &'static [Function] {
 /// The number that the function at a place has in the catalogue. PostgreSQL's own, and tables, have others.
 pub(crate) fn function_number(place: usize) -> u32 {
     14_000 + place as u32
-}
-
-/// The first function of a name, of those that are in the tables.
-pub(crate) fn first_named(name: &str) -> Option<Function> {
-    named(name).first().copied()
 }

@@ -4,6 +4,7 @@ use super::definition::*;
 use super::numbers::random_bits;
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::DATABASE;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
@@ -11,8 +12,8 @@ use sardonyx::schema::Value;
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
 
 pub(super) static TABLE: &[Definition] = functions! {
-    current_catalog() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
-    current_database() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
+    current_catalog() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
+    current_database() -> NAME, |_, _| text(DATABASE), "name of the database", stable;
     current_role() -> NAME, user, "name of the user", stable;
     current_schema() -> NAME, |_, with| current_schema(with), "first schema of the path that is there; null if none is", stable;
     current_schemas(BOOL) -> TEXTS, current_schemas, "schemas of the path that are there; with `true`, with those that it does not name", stable;
@@ -23,7 +24,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     gen_random_uuid() -> UUID, uuid, "random identity of version 4", volatile;
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
     nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
-    pg_advisory_unlock_all() -> VOID, |_, _| Ok(Value::Null), "none: there are no advisory locks", volatile;
     pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
     pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
     pg_is_in_recovery() -> BOOL, |_, with| is_in_recovery(with), "whether the server follows the database, and only reads it", stable;

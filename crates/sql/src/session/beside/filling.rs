@@ -157,6 +157,14 @@ impl Source for Filling<'_> {
         self.source().definitions()
     }
 
+    fn referring(&self, number: u16) -> Vec<u16> {
+        self.source().referring(number)
+    }
+
+    fn indexed(&self, name: &str) -> Vec<u16> {
+        self.source().indexed(name)
+    }
+
     fn schema(&self, number: u16) -> Option<Arc<Schema>> {
         Source::schema(&self.source(), number)
     }

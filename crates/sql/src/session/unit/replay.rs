@@ -137,6 +137,7 @@ impl Unit {
             database: &self.database,
             effects: &mut self.effects,
             drawn: one.drawn.clone(),
+            undrawn: Default::default(),
             version: self.version,
         };
         let ran = call.run(&mut self.state, &given);

@@ -292,3 +292,45 @@ pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<
         None => Ok(Value::Null),
     }
 }
+
+/// The text of the elements between two bounds of each dimension, the lower one first; none is the array's. Dimensions without
+/// bounds are taken whole. The first element of each is number 1.
+///
+/// The array is empty if a dimension has no element between its bounds, or if there are bounds of more dimensions than it has.
+pub(crate) fn slice(array: &str, bounds: &[Option<i64>]) -> String {
+    let Array {
+        bounds: there,
+        elements,
+    } = Array::known(array);
+    let empty = || Array::of(Vec::new()).text();
+    if bounds.len() / 2 > there.len() {
+        return empty();
+    }
+    // The places of each dimension from its first element, and the elements of each of its places.
+    let mut kept = Vec::with_capacity(there.len());
+    for (at, (first, length)) in there.iter().enumerate() {
+        let bound = |at: usize| bounds.get(at).copied().flatten();
+        let last = first.saturating_add(*length as i64).saturating_sub(1);
+        let lower = bound(2 * at).unwrap_or(*first).max(*first);
+        let upper = bound(2 * at + 1).unwrap_or(last).min(last);
+        if lower > upper {
+            return empty();
+        }
+        kept.push((lower - first) as usize..(upper - first) as usize + 1);
+    }
+    let is_kept = |place: usize| {
+        let mut rest = place;
+        there.iter().zip(&kept).rev().all(|((_, length), kept)| {
+            let within = rest % length;
+            rest /= length;
+            kept.contains(&within)
+        })
+    };
+    let elements = elements.into_iter().enumerate();
+    let elements = elements.filter_map(|(place, element)| is_kept(place).then_some(element));
+    Array {
+        bounds: kept.iter().map(|kept| (1, kept.len())).collect(),
+        elements: elements.collect(),
+    }
+    .text()
+}

@@ -5,8 +5,10 @@ use super::Array;
 use crate::error::SqlError;
 use crate::text::decode_text;
 use crate::types::SqlType;
+use crate::values::hstore::Hstore;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::search::Vector;
 use sardonyx::schema::Value;
 
 const END: u8 = 0;
@@ -27,6 +29,8 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
                 key.push(ELEMENT);
                 match kind {
                     SqlType::Jsonb => push_bytes(&Json::known(text)?.key(), &mut key),
+                    SqlType::Tsvector => push_bytes(&Vector::known(text)?.key(), &mut key),
+                    SqlType::Hstore => push_bytes(&Hstore::known(text)?.key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
                     _ => push(&decode_text(kind, text)?, &mut key),
                 }

@@ -226,7 +226,7 @@ proptest! {
     fn joins_in_any_order_give_the_same(seed in any::<u64>()) {
         let fresh = Fresh::new();
         let mut session = fresh.session();
-        let mut choices = Choices(seed);
+        let mut choices = Choices::new(seed);
         let tables: Vec<Indexed> = (0..4).map(|_| Indexed::random(&mut choices)).collect();
         for (number, table) in tables.iter().enumerate() {
             run(&mut session, &format!("create table t{number} (id int primary key, a int, b int, c int)")).expect("a table");

@@ -2,6 +2,7 @@
 
 use super::windows::Window;
 use super::written::literal;
+use sardonyx_base::random::Random;
 
 pub type Cell = Option<i64>;
 pub type Row = Vec<Cell>;
@@ -11,16 +12,17 @@ const COLUMNS: [&str; 3] = ["id", "a", "b"];
 const TABLES: usize = 3;
 
 /// Choices that follow from a seed.
-pub struct Choices(pub u64);
+pub struct Choices(Random);
 
 impl Choices {
+    /// The choices of a seed.
+    pub fn new(seed: u64) -> Self {
+        Choices(Random::new(seed))
+    }
+
     /// A number below another.
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
+        (self.0.next() % end as u64) as usize
     }
 
     pub fn cell(&mut self) -> Cell {

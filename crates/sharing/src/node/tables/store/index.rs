@@ -7,19 +7,22 @@ use super::super::range::{OwnedRow, Walk};
 use super::{NodeTables, TableRange};
 use sardonyx_base::error::Error;
 use sardonyx_rows::{KeyRange, KeyValues, ReadIndex, TableError};
+use std::borrow::Borrow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// The number of entries counted at a time: their pages are copied.
 const PIECE: usize = 4096;
 
-/// An index of a table, to find rows by it.
-pub struct TableIndex<'r, 't> {
-    tables: &'r NodeTables<'t>,
+/// An index of a table, to find rows by it: see [`ReadIndex`]. `S` is the tables, borrowed or shared.
+pub struct TableIndex<'t, S> {
+    tables: S,
     info: Arc<TableInfo>,
     /// `None`: that of the primary key.
     number: Option<usize>,
+    of: PhantomData<NodeTables<'t>>,
 }
 
 impl<'t> NodeTables<'t> {
@@ -37,74 +40,59 @@ impl<'t> NodeTables<'t> {
     }
 }
 
-impl<'r, 't> TableIndex<'r, 't> {
-    pub(super) fn of(
-        tables: &'r NodeTables<'t>,
+impl<'t, S: Borrow<NodeTables<'t>> + Clone> TableIndex<'t, S> {
+    pub(in super::super) fn named(
+        tables: S,
         info: Arc<TableInfo>,
-        number: Option<usize>,
-    ) -> Self {
-        TableIndex {
+        name: &str,
+    ) -> Result<Self, TableError> {
+        Ok(TableIndex {
+            number: info.format.index(name)?,
             tables,
             info,
-            number,
-        }
-    }
-
-    fn walk(&self, keys: KeyRange) -> TableRange<'r, 't> {
-        TableRange::of(self.tables, Walk::new(self.info.clone(), self.number, keys))
-    }
-
-    /// The keys of a range; of one that ends before it begins, none.
-    fn keys<K: KeyValues>(&self, range: &impl RangeBounds<K>) -> Result<KeyRange, TableError> {
-        match self.info.format.key_range(self.number, range) {
-            Err(TableError::ReversedRange { .. }) => {
-                Ok((Bound::Included(vec![1]), Bound::Excluded(vec![0])))
-            }
-            keys => keys,
-        }
+            of: PhantomData,
+        })
     }
 }
 
-impl<'r, 't> ReadIndex for TableIndex<'r, 't> {
+impl<'t, S: Borrow<NodeTables<'t>> + Clone> ReadIndex for TableIndex<'t, S> {
     type Row = OwnedRow;
-    type Range = TableRange<'r, 't>;
+    type Range = TableRange<'t, S>;
+    type Span = KeyRange;
 
-    fn get_by(&self, key: impl KeyValues) -> Result<Option<OwnedRow>, Error> {
-        self.prefix(key)?.next().transpose()
-    }
-
-    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<TableRange<'r, 't>, Error> {
-        Ok(self.walk(self.keys(&range)?))
-    }
-
-    fn forward_range<K: KeyValues>(
+    fn span<K: KeyValues>(
         &self,
         range: impl RangeBounds<K>,
-    ) -> Result<TableRange<'r, 't>, Error> {
-        Ok(self.walk(self.info.format.key_range(self.number, &range)?))
+        refuses_reversed: bool,
+    ) -> Result<KeyRange, Error> {
+        match self.info.format.key_range(self.number, &range) {
+            Err(TableError::ReversedRange { .. }) if !refuses_reversed => {
+                Ok((Bound::Included(vec![1]), Bound::Excluded(vec![0])))
+            }
+            keys => Ok(keys?),
+        }
     }
 
-    fn prefix(&self, key: impl KeyValues) -> Result<TableRange<'r, 't>, Error> {
-        let keys = self.info.format.keys_beginning(self.number, &key, false);
-        Ok(self.walk(keys?))
+    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<KeyRange, Error> {
+        Ok((self.info.format).keys_beginning(self.number, &key, goes_on)?)
     }
 
-    fn starts_with(&self, key: impl KeyValues) -> Result<TableRange<'r, 't>, Error> {
-        let keys = self.info.format.keys_beginning(self.number, &key, true);
-        Ok(self.walk(keys?))
+    fn everything(&self) -> Result<KeyRange, Error> {
+        Ok((Bound::Unbounded, Bound::Unbounded))
     }
 
-    fn all(&self) -> Result<TableRange<'r, 't>, Error> {
-        Ok(self.walk((Bound::Unbounded, Bound::Unbounded)))
+    fn walk(&self, keys: KeyRange) -> Result<TableRange<'t, S>, Error> {
+        let walk = Walk::new(self.info.clone(), self.number, keys);
+        Ok(TableRange::of(self.tables.clone(), walk))
     }
 
-    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        let keys = self.keys(&range)?;
-        Ok(self.tables.count(self.info.tree(self.number), keys)?)
+    fn count(&self, keys: KeyRange) -> Result<u64, Error> {
+        let tables: &NodeTables<'t> = self.tables.borrow();
+        Ok(tables.count(self.info.tree(self.number), keys)?)
     }
 }
 
-impl fmt::Debug for TableIndex<'_, '_> {
+impl<S> fmt::Debug for TableIndex<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TableIndex of {:?}", self.info.format.table())
     }

@@ -5,10 +5,12 @@ use super::super::range::{OwnedRow, Walk};
 use super::{NodeTables, TableIndex};
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{ReadRow, ReadRows, ScanPlace, ScanRows, TableError};
+use sardonyx_rows::{ReadRow, ReadRows, Record, RecordRow, ScanPlace, ScanRows, TableError};
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::tree::Intent;
+use std::borrow::Borrow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -23,17 +25,24 @@ impl ReadRow for OwnedRow {
     }
 }
 
+impl RecordRow for OwnedRow {
+    /// The columns are looked up in the row's format.
+    fn to_record<R: Record>(&self, _: &R::Columns) -> Result<R, TableError> {
+        Ok(self.info.record_of(&self.bytes)?)
+    }
+}
+
 impl<'t> ReadRows for NodeTables<'t> {
     type Row<'r>
         = OwnedRow
     where
         Self: 'r;
     type Scan<'r>
-        = TableRange<'r, 't>
+        = TableRange<'t, &'r NodeTables<'t>>
     where
         Self: 'r;
     type Index<'r>
-        = TableIndex<'r, 't>
+        = TableIndex<'t, &'r NodeTables<'t>>
     where
         Self: 'r;
 
@@ -66,38 +75,44 @@ impl<'t> ReadRows for NodeTables<'t> {
         Ok(self.row_with_key(info, &key, intent)?)
     }
 
-    fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<TableRange<'_, 't>, Error> {
+    fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<Self::Scan<'_>, Error> {
         let all = (Bound::Unbounded, Bound::Unbounded);
         let walk = Walk::new(self.info(table)?.clone(), None, all);
         Ok(TableRange::of(self, walk))
     }
 
-    fn row_index(&self, table: u16, name: &str) -> Result<TableIndex<'_, 't>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error> {
         let info = self.info(table)?;
-        let number = info.format.index(name)?;
-        Ok(TableIndex::of(self, info.clone(), number))
+        Ok(TableIndex::named(self, info.clone(), name)?)
     }
 }
 
-/// Rows in the order of an index, from both ends. An error is returned once: it is the end.
-pub struct TableRange<'r, 't> {
-    tables: &'r NodeTables<'t>,
+/// Rows in the order of an index, from both ends. An error is returned once: it is the end. `S` is the tables, borrowed
+/// or shared.
+pub struct TableRange<'t, S> {
+    tables: S,
     walk: Walk,
+    of: PhantomData<NodeTables<'t>>,
 }
 
-impl<'r, 't> TableRange<'r, 't> {
-    pub(super) fn of(tables: &'r NodeTables<'t>, walk: Walk) -> Self {
-        TableRange { tables, walk }
+impl<'t, S: Borrow<NodeTables<'t>>> TableRange<'t, S> {
+    pub(in super::super) fn of(tables: S, walk: Walk) -> Self {
+        TableRange {
+            tables,
+            walk,
+            of: PhantomData,
+        }
     }
 
     fn give(&mut self, descends: bool) -> Option<Result<OwnedRow, Error>> {
-        let mut access = self.tables.access.borrow_mut();
+        let tables: &NodeTables<'t> = self.tables.borrow();
+        let mut access = tables.access.borrow_mut();
         let row: Result<OwnedRow, NodeError> = self.walk.give(&mut **access, descends)?;
         Some(row.map_err(Error::from))
     }
 }
 
-impl Iterator for TableRange<'_, '_> {
+impl<'t, S: Borrow<NodeTables<'t>>> Iterator for TableRange<'t, S> {
     type Item = Result<OwnedRow, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -105,13 +120,13 @@ impl Iterator for TableRange<'_, '_> {
     }
 }
 
-impl DoubleEndedIterator for TableRange<'_, '_> {
+impl<'t, S: Borrow<NodeTables<'t>>> DoubleEndedIterator for TableRange<'t, S> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.give(true)
     }
 }
 
-impl ScanRows for TableRange<'_, '_> {
+impl<'t, S: Borrow<NodeTables<'t>>> ScanRows for TableRange<'t, S> {
     type Row = OwnedRow;
 
     /// It is read to its end.
@@ -120,7 +135,7 @@ impl ScanRows for TableRange<'_, '_> {
     }
 }
 
-impl fmt::Debug for TableRange<'_, '_> {
+impl<S> fmt::Debug for TableRange<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TableRange of {:?}", self.walk.table())
     }

@@ -4,6 +4,7 @@
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use sardonyx_base::random::Random;
+use sardonyx_rows::ReadIndex;
 use sardonyx_rows::schema::{Schema, SchemaBuilder, Type, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -36,7 +37,7 @@ fn verb(tx: &mut Transaction<'_>, model: &mut Model, random: &mut Random) -> Res
         ("text", text.clone().into()),
     ];
     match random.below(8) {
-        0..2 => match rows.insert(&row) {
+        0..2 => match rows.insert(&row).map_err(NodeError::from) {
             Ok(()) => assert!(model.insert(key, (number, text)).is_none(), "{key}"),
             Err(NodeError::Rows(_)) => assert!(model.contains_key(&key), "{key}"),
             Err(error) => return Err(error),
@@ -57,7 +58,7 @@ fn verb(tx: &mut Transaction<'_>, model: &mut Model, random: &mut Random) -> Res
         }
         _ => {
             let to = key + random.below(60);
-            let found = rows.range(key..=to)?;
+            let found = rows.index("primary")?.range(key..=to)?;
             let found: Vec<Vec<Value>> = found
                 .map(|row| row?.to_values())
                 .collect::<Result<_, NodeError>>()?;
@@ -65,7 +66,7 @@ fn verb(tx: &mut Transaction<'_>, model: &mut Model, random: &mut Random) -> Res
                 vec![(*key).into(), (*number).into(), text.as_str().into()]
             });
             assert_eq!(found, expected.collect::<Vec<Vec<Value>>>());
-            let mut by_number = rows.index("by_number")?;
+            let by_number = rows.index("by_number")?;
             let found = by_number.range((Bound::Included(number), Bound::Included(number)))?;
             let found: Vec<Value> = found
                 .map(|row| row?.get("key"))

@@ -11,7 +11,7 @@ use crate::node::{NodeError, NodeJournal, Nodes, TableNode};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{PlainJournalRow, Record, Table, record};
+use sardonyx_rows::{PlainJournalRow, ReadIndex, Record, Table, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::verbs::Account;
@@ -141,8 +141,9 @@ impl Bank {
 
 /// A worker's last count, and the sum of its amounts.
 fn last(tx: &mut crate::node::Transaction<'_>, worker: u64) -> Result<(u64, i64), NodeError> {
-    let mut rows = tx.rows("history")?;
-    let last = rows.range(worker..=worker)?.next_back().transpose()?;
+    let rows = tx.rows("history")?;
+    let by_key = rows.index("primary")?;
+    let last = by_key.range(worker..=worker)?.next_back().transpose()?;
     let Some(row) = last else {
         return Ok((0, 0));
     };
@@ -190,9 +191,11 @@ fn check(node: &impl TableNode, witnessed: &[u64]) {
         let (count, sum) = node.run(|tx| last(tx, worker)).unwrap();
         assert_eq!(count, witnessed[worker as usize], "of worker {worker}");
         all += sum;
-        let rows =
-            node.run(|tx| Ok::<_, NodeError>(tx.rows("history")?.range(worker..=worker)?.count()));
-        assert_eq!(rows.unwrap() as u64, count.min(KEPT));
+        let rows = node.run(|tx| {
+            let rows = tx.rows("history")?;
+            rows.index("primary")?.count_range(worker..=worker)
+        });
+        assert_eq!(rows.unwrap(), count.min(KEPT));
     }
     let mut journal = vec![0; witnessed.len()];
     for row in node.journal_range(bank.transfers, ..).unwrap() {

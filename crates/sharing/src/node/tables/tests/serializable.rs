@@ -6,6 +6,7 @@ use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use adya::{History, Opts, Report, Valid, Workload};
 use sardonyx_base::random::Random;
+use sardonyx_rows::ReadIndex;
 use sardonyx_rows::schema::{Schema, Type, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Barrier;
@@ -29,9 +30,9 @@ impl Recorder {
 
 /// The list under a key: a row for each element, so that appending inserts where a range was read.
 fn list(tx: &mut Transaction<'_>, key: u64) -> Result<Vec<u64>, NodeError> {
-    let mut rows = tx.rows("lists")?;
+    let rows = tx.rows("lists")?;
     let mut found = Vec::new();
-    for row in rows.range(key..=key)? {
+    for row in rows.index("primary")?.range(key..=key)? {
         match row?.get("element")? {
             Value::Int(element) => found.push(element as u64),
             other => panic!("{other:?}"),
@@ -42,12 +43,12 @@ fn list(tx: &mut Transaction<'_>, key: u64) -> Result<Vec<u64>, NodeError> {
 
 fn append(tx: &mut Transaction<'_>, key: u64, at: u64, element: u64) -> Result<(), NodeError> {
     let mut rows = tx.rows("lists")?;
-    rows.insert(&[
+    Ok(rows.insert(&[
         ("key", key.into()),
         ("place", at.into()),
         ("element", element.into()),
         ("fill", "f".repeat(300).into()),
-    ])
+    ])?)
 }
 
 /// The rows that each step found; `tears`: lists are read in transactions of their own, before. `between` is called

@@ -2,8 +2,9 @@
 
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode};
+use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{TableError, record};
+use sardonyx_rows::{ReadIndex, TableError, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -77,6 +78,21 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
     })?;
     assert_eq!(found, [6, 9, 10, 18]);
     one.run(|tx| {
+        let by_key = tx.index(accounts, "primary")?;
+        let first = by_key.first()?.expect("a first one");
+        let last = by_key.last()?.expect("a last one");
+        assert!(first.id < last.id, "{} {}", first.id, last.id);
+        assert_eq!(by_key.count_range(6_u64..=18)?, 4);
+        assert_eq!(by_key.prefix(9_u64)?.count(), 1);
+        assert_eq!(by_key.get_by(9_u64)?.map(|found| found.id), Some(9));
+        let (begin, end) = (18_u64, 6);
+        let refused = by_key.range(begin..end).map(drop).unwrap_err();
+        assert!(matches!(refused, Error::Refused(_)), "{refused}");
+        let refused = by_key.count_range(begin..end).unwrap_err();
+        assert!(matches!(refused, Error::Refused(_)), "{refused}");
+        Ok::<(), NodeError>(())
+    })?;
+    one.run(|tx| {
         let mut all = tx.scan(accounts)?;
         let (mut front, mut back) = (Vec::new(), Vec::new());
         // From both ends, until they meet.
@@ -89,6 +105,7 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
         back.reverse();
         front.extend(back);
         assert!(front.is_sorted() && front.len() == 499, "{front:?}");
+        drop(all);
         let none = tx.range(accounts, 7_u64..9)?.next();
         assert!(none.is_none());
         Ok::<(), NodeError>(())
@@ -136,7 +153,7 @@ fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), Node
             }
             let key = [Value::from("Ada"), 4_u64.into()];
             assert!(rows.update(&key, &[("note", long.as_str().into())])?);
-            let refused = |done: Result<bool, NodeError>| done.unwrap_err().to_string();
+            let refused = |done: Result<bool, Error>| done.unwrap_err().to_string();
             let text = refused(rows.update(&key, &[("amount", 0.into())]));
             assert!(
                 text.contains("\"positive\"") && text.contains("\"orders\""),
@@ -156,11 +173,17 @@ fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), Node
             );
             let found = rows.index("by_tag")?.get_by("seven")?.expect("it is there");
             assert_eq!(found.get("id")?, 6.into());
-            let mut by_amount = rows.index("by_amount")?;
+            let by_amount = rows.index("by_amount")?;
             let all: Vec<_> = by_amount.range::<i64>(..)?.collect::<Result<_, _>>()?;
             assert_eq!((all.len(), all[0].get("id")?), (20, 6.into()));
             assert_eq!(by_amount.range(1..=1)?.rev().count(), 19);
             assert!(by_amount.get_by((7, "eight"))?.is_none());
+            let by_key = rows.index("primary")?;
+            assert!(by_key.range("Grace".."Ada").is_err());
+            assert!(by_key.range_or_none("Grace".."Ada")?.next().is_none());
+            assert!(by_key.count_range("Grace".."Ada").is_err());
+            assert_eq!(by_key.count_range_or_none("Grace".."Ada")?, 0);
+            assert_eq!(by_key.starts_with("Gr")?.count(), 10);
             let text = rows.index("by_nothing").unwrap_err().to_string();
             assert!(text.contains("by_nothing"), "{text}");
             let text = refused(rows.update(&key, &[("amounts", 0.into())]));
@@ -172,7 +195,10 @@ fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), Node
             );
             let text = refused(rows.delete(&["Ada".into()]));
             assert!(text.contains("2 key columns"), "{text}");
-            let grace: Vec<_> = rows.range("Grace"..="Grace")?.collect::<Result<_, _>>()?;
+            let grace: Vec<_> = rows
+                .index("primary")?
+                .range("Grace"..="Grace")?
+                .collect::<Result<_, _>>()?;
             let ids: Vec<Value> = grace
                 .iter()
                 .map(|row| row.get("id"))
@@ -200,7 +226,7 @@ fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), Node
             .get(&["Ada".into(), 4_u64.into()])?
             .expect("it is there");
         assert_eq!(row.get("note")?, Value::from(long.as_str()));
-        assert_eq!(rows.count()?, 20);
+        assert_eq!(rows.count_rows()?, 20);
         assert!(rows.delete(&["Ada".into(), 4_u64.into()])?);
         Ok::<(), NodeError>(())
     })?;
@@ -297,7 +323,7 @@ fn a_schema_of_main_memory_whose_shapes_have_one_length_keeps_its_values<P: Plac
         rows.insert(&[("id", 1.into()), ("a", 2.into()), ("b", 5.into())])
     })?;
     let found = node.run(|tx| {
-        let mut rows = tx.rows("t")?;
+        let rows = tx.rows("t")?;
         let row = rows.get(&[1.into()])?.expect("it is there");
         Ok::<_, NodeError>((row.get("a")?, row.get("b")?))
     })?;

@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW fw_count AS SELECT count(*) AS n FROM fw_people;

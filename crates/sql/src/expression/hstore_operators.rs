@@ -1,0 +1,61 @@
+//! Operators of `hstore`: each is a function of PostgreSQL's, which is called by its name.
+
+use super::Typed;
+use super::compile::Compiler;
+use super::operators::no_operator;
+use crate::error::SqlError;
+use crate::types::SqlType;
+use sqlparser::ast::BinaryOperator;
+
+impl Compiler<'_> {
+    /// The call that an operator of `hstore` is; none if it is another operator.
+    ///
+    /// # Errors
+    /// `42883` if there is none of these types; those of the call.
+    pub(super) fn of_hstore(
+        &mut self,
+        operator: &BinaryOperator,
+        left: &Typed,
+        right: &Typed,
+    ) -> Option<Result<Typed, SqlError>> {
+        use BinaryOperator as Of;
+        use SqlType::{Hstore, Text, TextArray, Unknown};
+        let (a, b) = (left.kind(), right.kind());
+        if a != Hstore && b != Hstore {
+            return None;
+        }
+        let is_array = b.element().is_some_and(SqlType::is_text);
+        let (name, second) = match operator {
+            Of::Arrow if is_array => ("slice_array", TextArray),
+            Of::Arrow => ("fetchval", Text),
+            Of::Question => ("exist", Text),
+            Of::QuestionAnd => ("exists_all", TextArray),
+            Of::QuestionPipe => ("exists_any", TextArray),
+            Of::AtArrow => ("hs_contains", Hstore),
+            Of::ArrowAt => ("hs_contained", Hstore),
+            Of::StringConcat => ("hs_concat", Hstore),
+            Of::Minus if is_array => ("delete", TextArray),
+            Of::Minus if b.is_text() && b != Unknown => ("delete", Text),
+            Of::Minus => ("delete", Hstore),
+            _ => return None,
+        };
+        let fits = (a == Hstore || a == Unknown && second == Hstore)
+            && (b == Unknown
+                || b == second
+                || second == Text && b.is_text()
+                || second == TextArray && is_array);
+        // Texts are joined to the text of a value.
+        if !fits && *operator == Of::StringConcat {
+            return None;
+        }
+        if !fits {
+            return Some(Err(no_operator(&operator.to_string(), a, b)));
+        }
+        let sides = [(left, Hstore), (right, second)];
+        let sides = sides.map(|(side, kind)| self.as_type(side.clone(), kind));
+        Some(match sides {
+            [Ok(left), Ok(right)] => self.call(name, vec![left, right]),
+            [Err(error), _] | [_, Err(error)] => Err(error),
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! Operators of text search: each is a function of PostgreSQL's, which is called by its name.
+
+use super::Typed;
+use super::compile::Compiler;
+use super::operators::no_operator;
+use crate::error::SqlError;
+use crate::types::SqlType;
+use sqlparser::ast::BinaryOperator;
+
+impl Compiler<'_> {
+    /// The call that an operator of text search is; none if it is another operator.
+    ///
+    /// # Errors
+    /// `42883` if there is none of these types; those of the call.
+    pub(super) fn of_search(
+        &mut self,
+        operator: &BinaryOperator,
+        left: &Typed,
+        right: &Typed,
+    ) -> Option<Result<Typed, SqlError>> {
+        use BinaryOperator as Of;
+        use SqlType::{Tsquery, Tsvector, Unknown};
+        let (a, b) = (left.kind(), right.kind());
+        let is_it = |kind| matches!(kind, Tsquery | Tsvector);
+        if !is_it(a) && !is_it(b) {
+            return None;
+        }
+        let is_query = a == Tsquery || b == Tsquery;
+        let (name, first, second) = match operator {
+            Of::AtAt if a == Tsquery || b == Tsvector => ("ts_match_qv", Tsquery, Tsvector),
+            Of::AtAt => ("ts_match_vq", Tsvector, Tsquery),
+            Of::PGOverlap => ("tsquery_and", Tsquery, Tsquery),
+            Of::LtDashGt => ("tsquery_phrase", Tsquery, Tsquery),
+            Of::StringConcat if is_query => ("tsquery_or", Tsquery, Tsquery),
+            Of::StringConcat => ("tsvector_concat", Tsvector, Tsvector),
+            _ => return None,
+        };
+        let fits = |kind, wanted| kind == wanted || kind == Unknown;
+        if !fits(a, first) || !fits(b, second) {
+            // Texts are joined to the text of a value.
+            return match operator {
+                Of::StringConcat if a.is_text() || b.is_text() => None,
+                _ => Some(Err(no_operator(&operator.to_string(), a, b))),
+            };
+        }
+        let sides = [(left, first), (right, second)];
+        let sides = sides.map(|(side, kind)| self.as_type(side.clone(), kind));
+        Some(match sides {
+            [Ok(left), Ok(right)] => self.call(name, vec![left, right]),
+            [Err(error), _] | [_, Err(error)] => Err(error),
+        })
+    }
+}

@@ -1,0 +1,491 @@
+//! `DO`: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
+//!
+//! Frameworks and migrations write such blocks around definitions that may be there already. A block here has statements
+//! of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and blocks within. It has no variables and no loops, so
+//! that its length bounds its work; those are refused by name.
+
+use crate::conditions::{Caught, condition_of};
+use crate::error::{SqlError, code};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+/// The limit of nested blocks and `IF`.
+const NESTING_MAX: usize = 32;
+/// The most lines of a block.
+const LINES_MAX: usize = 10_000;
+
+/// Statements, and what is done with their errors.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    pub lines: Vec<Line>,
+    pub handlers: Vec<Handler>,
+}
+
+/// Lines that run after certain errors.
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub catches: Vec<Caught>,
+    pub lines: Vec<Line>,
+}
+
+/// One statement of a block. Texts are SQL.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// A statement.
+    Sql(String),
+    /// A query whose rows nothing reads.
+    Perform(String),
+    /// A statement that an expression gives.
+    Execute(String),
+    /// The first branch whose condition is true runs, or else the last one.
+    If {
+        branches: Vec<(String, Vec<Line>)>,
+        otherwise: Vec<Line>,
+    },
+    Raise(Raise),
+    Return,
+    Block(Block),
+}
+
+/// A message or an error. Without a message it is the error that is handled, once more.
+#[derive(Debug, Default)]
+pub(crate) struct Raise {
+    /// `NOTICE`, `WARNING`, `EXCEPTION`, …
+    pub level: &'static str,
+    pub format: Option<String>,
+    pub arguments: Vec<String>,
+    /// By `USING`, or by the name of a condition.
+    pub code: Option<&'static str>,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+}
+
+/// True if the statement that comes next is `DO`.
+pub(crate) fn is_do(parser: &Parser<'_>) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("do"))
+}
+
+/// Reads `DO`, with which the parser is to begin, up to its end.
+///
+/// # Errors
+/// `42601`; `0A000` for another language, and for what blocks do not have.
+pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
+    parser.next_token();
+    let (mut body, mut language) = (None, None);
+    loop {
+        let redundant = || SqlError::syntax("conflicting or redundant options");
+        let word = match &parser.peek_token_ref().token {
+            Token::DollarQuotedString(quoted) => Some(quoted.value.clone()),
+            Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => {
+                Some(text.clone())
+            }
+            Token::Word(word) if word.value.eq_ignore_ascii_case("language") => None,
+            _ => break,
+        };
+        parser.next_token();
+        let is_second = match word {
+            Some(word) => body.replace(word).is_some(),
+            None => {
+                let name = parser.parse_identifier();
+                language
+                    .replace(name.map_err(|error| SqlError::syntax(error.to_string()))?)
+                    .is_some()
+            }
+        };
+        if is_second {
+            return Err(redundant());
+        }
+    }
+    if let Some(language) = language
+        && !language.value.eq_ignore_ascii_case("plpgsql")
+    {
+        return Err(SqlError::unsupported(format!(
+            "the language {language} is not supported: blocks are in plpgsql"
+        )));
+    }
+    let body = body.ok_or_else(|| SqlError::syntax("no inline code specified"))?;
+    parse_body(&body)
+}
+
+fn parse_body(body: &str) -> Result<Block, SqlError> {
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, body).tokenize_with_location();
+    let tokens = tokens.map_err(|error| SqlError::syntax(error.message))?;
+    let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::EOF);
+    let mut places = Vec::with_capacity(tokens.len());
+    let mut walk = Walk::new(body);
+    for token in tokens.into_iter().filter(|token| !is_blank(token)) {
+        let from = walk.to(token.span.start);
+        let to = walk.to(token.span.end);
+        places.push((token.token, from, to));
+    }
+    let mut reader = Reader {
+        body,
+        tokens: places,
+        at: 0,
+        lines: 0,
+    };
+    let block = reader.block(0)?;
+    reader.accept(&Token::SemiColon);
+    match reader.peek() {
+        None => Ok(block),
+        Some(_) => Err(reader.wrong()),
+    }
+}
+
+/// The bytes of places in a text that come in order: each character is looked at once.
+struct Walk<'t> {
+    characters: std::str::Chars<'t>,
+    bytes: usize,
+    line: u64,
+    column: u64,
+}
+
+impl<'t> Walk<'t> {
+    fn new(text: &'t str) -> Self {
+        Walk {
+            characters: text.chars(),
+            bytes: text.len(),
+            line: 1,
+            column: 1,
+        }
+    }
+
+    fn to(&mut self, place: Location) -> usize {
+        while (self.line, self.column) < (place.line, place.column) {
+            match self.characters.next() {
+                Some('\n') => (self.line, self.column) = (self.line + 1, 1),
+                Some(_) => self.column += 1,
+                None => break,
+            }
+        }
+        self.bytes - self.characters.as_str().len()
+    }
+}
+
+struct Reader<'b> {
+    body: &'b str,
+    /// With their first byte, and the one behind.
+    tokens: Vec<(Token, usize, usize)>,
+    at: usize,
+    lines: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(token, ..)| token)
+    }
+
+    /// True if a token is this word, which is in upper case.
+    fn is_at(&self, ahead: usize, wanted: &str) -> bool {
+        matches!(self.tokens.get(self.at + ahead), Some((Token::Word(word), ..))
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+    }
+
+    fn is(&self, wanted: &str) -> bool {
+        self.is_at(0, wanted)
+    }
+
+    fn accept_word(&mut self, wanted: &str) -> bool {
+        let is = self.is(wanted);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn accept(&mut self, wanted: &Token) -> bool {
+        let is = self.peek() == Some(wanted);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn wrong(&self) -> SqlError {
+        match self.tokens.get(self.at) {
+            Some((_, from, to)) => {
+                let found = self.body.get(*from..*to).unwrap_or_default();
+                SqlError::syntax(format!("syntax error at or near \"{found}\""))
+            }
+            None => SqlError::syntax("syntax error at end of input"),
+        }
+    }
+
+    fn expect_word(&mut self, wanted: &str) -> Result<(), SqlError> {
+        match self.accept_word(wanted) {
+            true => Ok(()),
+            false => Err(self.wrong()),
+        }
+    }
+
+    fn end_of_line(&mut self) -> Result<(), SqlError> {
+        match self.accept(&Token::SemiColon) {
+            true => Ok(()),
+            false => Err(self.wrong()),
+        }
+    }
+
+    /// The text up to one of these words, or to an end of the line, outside of parentheses and `CASE`.
+    fn text_to(&mut self, ends: &[&str], also_comma: bool) -> Result<String, SqlError> {
+        let from = self.tokens.get(self.at).map(|(_, from, _)| *from);
+        let (mut depth, mut to) = (0usize, None);
+        while let Some((token, _, end)) = self.tokens.get(self.at) {
+            let is_outside = depth == 0;
+            let is_end = match token {
+                Token::SemiColon => true,
+                Token::Comma => also_comma,
+                Token::Word(_) => ends.iter().any(|end| self.is(end)),
+                _ => false,
+            };
+            if is_outside && is_end {
+                break;
+            }
+            match token {
+                Token::LParen | Token::LBracket => depth += 1,
+                Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+                Token::Word(_) if self.is("CASE") => depth += 1,
+                Token::Word(_) if self.is("END") => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            to = Some(*end);
+            self.at += 1;
+        }
+        match (from, to) {
+            (Some(from), Some(to)) => Ok(self.body.get(from..to).unwrap_or_default().to_string()),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    /// `BEGIN … END`, perhaps with a label and declarations.
+    fn block(&mut self, depth: usize) -> Result<Block, SqlError> {
+        if depth > NESTING_MAX {
+            let text = format!("blocks may be nested {NESTING_MAX} deep");
+            return Err(SqlError::new(code::TOO_COMPLEX, text));
+        }
+        if self.accept_word("DECLARE") && !self.is("BEGIN") {
+            return Err(SqlError::unsupported(
+                "variables (DECLARE) are not supported in blocks",
+            ));
+        }
+        if self.peek() == Some(&Token::ShiftLeft) {
+            return Err(SqlError::unsupported("labels are not supported in blocks"));
+        }
+        self.expect_word("BEGIN")?;
+        let lines = self.lines(depth, &["EXCEPTION", "END"])?;
+        let mut handlers = Vec::new();
+        if self.accept_word("EXCEPTION") {
+            while self.accept_word("WHEN") {
+                let mut catches = vec![self.condition()?];
+                while self.accept_word("OR") {
+                    catches.push(self.condition()?);
+                }
+                self.expect_word("THEN")?;
+                let lines = self.lines(depth, &["WHEN", "END"])?;
+                handlers.push(Handler { catches, lines });
+            }
+            if handlers.is_empty() {
+                return Err(self.wrong());
+            }
+        }
+        self.expect_word("END")?;
+        Ok(Block { lines, handlers })
+    }
+
+    fn condition(&mut self) -> Result<Caught, SqlError> {
+        let is_code = self.accept_word("SQLSTATE");
+        let word = match self.peek() {
+            Some(Token::SingleQuotedString(code)) if is_code => code.clone(),
+            Some(Token::Word(word)) if !is_code => word.value.to_ascii_lowercase(),
+            _ => return Err(self.wrong()),
+        };
+        self.at += 1;
+        if is_code {
+            return Ok(Caught::Code(word));
+        }
+        condition_of(&word).ok_or_else(|| {
+            let text = format!("unrecognized exception condition \"{word}\"");
+            SqlError::new(code::UNKNOWN_OBJECT, text)
+        })
+    }
+
+    fn lines(&mut self, depth: usize, ends: &[&str]) -> Result<Vec<Line>, SqlError> {
+        let mut lines = Vec::new();
+        while !ends.iter().any(|end| self.is(end)) {
+            self.lines += 1;
+            if self.lines > LINES_MAX {
+                let text = format!("a block has at most {LINES_MAX} lines");
+                return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+            }
+            lines.extend(self.line(depth)?);
+        }
+        Ok(lines)
+    }
+
+    /// One line; none for `NULL`.
+    fn line(&mut self, depth: usize) -> Result<Option<Line>, SqlError> {
+        if self.is("BEGIN") || self.is("DECLARE") {
+            let block = self.block(depth + 1)?;
+            self.end_of_line()?;
+            return Ok(Some(Line::Block(block)));
+        }
+        if self.accept_word("IF") {
+            return self.branches(depth + 1).map(Some);
+        }
+        let refused = [
+            "LOOP", "WHILE", "FOR", "FOREACH", "EXIT", "CONTINUE", "OPEN", "GET", "ASSERT", "CASE",
+        ];
+        if let Some(word) = refused.iter().find(|word| self.is(word)) {
+            let text = format!("{word} is not supported in blocks");
+            return Err(SqlError::unsupported(text));
+        }
+        let line = if self.is("NULL")
+            && matches!(self.tokens.get(self.at + 1), Some((Token::SemiColon, ..)))
+        {
+            self.at += 1;
+            None
+        } else if self.accept_word("RETURN") {
+            Some(Line::Return)
+        } else if self.accept_word("PERFORM") {
+            Some(Line::Perform(self.text_to(&[], false)?))
+        } else if self.accept_word("EXECUTE") {
+            let text = self.text_to(&["USING", "INTO"], false)?;
+            if self.is("USING") || self.is("INTO") {
+                return Err(SqlError::unsupported(
+                    "EXECUTE has neither INTO nor USING in blocks: write the values with format()",
+                ));
+            }
+            Some(Line::Execute(text))
+        } else if self.accept_word("RAISE") {
+            Some(Line::Raise(self.raise()?))
+        } else {
+            if matches!(self.tokens.get(self.at + 1), Some((Token::Assignment, ..))) {
+                return Err(SqlError::unsupported(
+                    "variables are not supported in blocks",
+                ));
+            }
+            Some(Line::Sql(self.text_to(&[], false)?))
+        };
+        self.end_of_line()?;
+        Ok(line)
+    }
+
+    /// `IF`, behind that word.
+    fn branches(&mut self, depth: usize) -> Result<Line, SqlError> {
+        if depth > NESTING_MAX {
+            let text = format!("IF may be nested {NESTING_MAX} deep");
+            return Err(SqlError::new(code::TOO_COMPLEX, text));
+        }
+        let ends = ["ELSIF", "ELSEIF", "ELSE", "END"];
+        let (mut branches, mut otherwise) = (Vec::new(), Vec::new());
+        loop {
+            let condition = self.text_to(&["THEN"], false)?;
+            self.expect_word("THEN")?;
+            branches.push((condition, self.lines(depth, &ends)?));
+            if self.accept_word("ELSIF") || self.accept_word("ELSEIF") {
+                continue;
+            }
+            if self.accept_word("ELSE") {
+                otherwise = self.lines(depth, &["END"])?;
+            }
+            self.expect_word("END")?;
+            self.expect_word("IF")?;
+            self.end_of_line()?;
+            return Ok(Line::If {
+                branches,
+                otherwise,
+            });
+        }
+    }
+
+    /// `RAISE`, behind that word.
+    fn raise(&mut self) -> Result<Raise, SqlError> {
+        let levels = ["DEBUG", "LOG", "INFO", "NOTICE", "WARNING", "EXCEPTION"];
+        let level = levels.iter().find(|level| self.accept_word(level));
+        let mut raise = Raise {
+            level: level.copied().unwrap_or("EXCEPTION"),
+            ..Raise::default()
+        };
+        match self.peek() {
+            Some(Token::SingleQuotedString(format)) => {
+                raise.format = Some(format.clone());
+                self.at += 1;
+                while self.accept(&Token::Comma) {
+                    raise.arguments.push(self.text_to(&["USING"], true)?);
+                }
+            }
+            Some(Token::Word(word)) if !self.is("USING") => {
+                let name = word.value.to_ascii_lowercase();
+                let Caught::Code(code) = self.condition()? else {
+                    return Err(self.wrong());
+                };
+                raise.code = Some(crate::conditions::known(&code)?);
+                raise.format = Some(match name.as_str() {
+                    "sqlstate" => code,
+                    _ => name,
+                });
+            }
+            _ => {}
+        }
+        if self.accept_word("USING") {
+            loop {
+                let option = match self.peek() {
+                    Some(Token::Word(word)) => word.value.to_ascii_lowercase(),
+                    _ => return Err(self.wrong()),
+                };
+                self.at += 1;
+                if !self.accept(&Token::Eq) && !self.accept(&Token::Assignment) {
+                    return Err(self.wrong());
+                }
+                if option == "errcode" {
+                    raise.code = Some(self.code()?);
+                } else {
+                    let value = self.text_to(&[], true)?;
+                    match option.as_str() {
+                        "message" => {
+                            raise.format = Some("%".into());
+                            raise.arguments = vec![value];
+                        }
+                        "detail" => raise.detail = Some(value),
+                        "hint" => raise.hint = Some(value),
+                        other => {
+                            let text = format!("RAISE … USING {other} is not supported");
+                            return Err(SqlError::unsupported(text));
+                        }
+                    }
+                }
+                if !self.accept(&Token::Comma) {
+                    break;
+                }
+            }
+        }
+        let places = raise.format.as_deref().map_or(0, places_of);
+        match places.cmp(&raise.arguments.len()) {
+            std::cmp::Ordering::Less => {
+                Err(SqlError::syntax("too many parameters specified for RAISE"))
+            }
+            std::cmp::Ordering::Greater => {
+                Err(SqlError::syntax("too few parameters specified for RAISE"))
+            }
+            std::cmp::Ordering::Equal => Ok(raise),
+        }
+    }
+
+    /// The code of `USING ERRCODE = 'name or five characters'`.
+    fn code(&mut self) -> Result<&'static str, SqlError> {
+        let Some(Token::SingleQuotedString(word)) = self.peek() else {
+            return Err(SqlError::unsupported(
+                "ERRCODE is a text in quotes in blocks",
+            ));
+        };
+        let code = match condition_of(word) {
+            Some(Caught::Code(code)) => code,
+            _ => word.clone(),
+        };
+        self.at += 1;
+        crate::conditions::known(&code)
+    }
+}
+
+/// How many arguments a format takes: `%%` is a sign.
+fn places_of(format: &str) -> usize {
+    format.replace("%%", "").matches('%').count()
+}

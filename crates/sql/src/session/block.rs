@@ -1,0 +1,360 @@
+//! `DO`: the statements of a block, one after the other, within the statement that it is.
+//!
+//! A block with handlers marks where the transaction is. An error goes back to the mark, and the handler's lines run. Errors
+//! of the engine (a full disk, a limit, a cancellation) are no handler's: they end the block.
+//!
+//! Invariants: what a failed block did is undone before its handler runs. Numbers that it drew from sequences stay drawn.
+
+use super::aside::own_version;
+use super::describing;
+use super::execute::{Call, Ran};
+use super::given::Given;
+use super::history::{Told, is_of_the_engine};
+use super::parameters;
+use super::state::SessionState;
+use crate::class::Class;
+use crate::error::{ErrorFields, SqlError, code};
+use crate::parse::{Block, Handler, Line, Raise};
+use crate::prepared::Prepared;
+use crate::result::{Complete, Notice, Outcome, Tag};
+use crate::sequences::Done;
+use sardonyx::schema::Value;
+use sqlparser::ast::Statement;
+use std::sync::Arc;
+
+/// The most bytes of a block's messages, which wait in memory for its end.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// The way on behind a line.
+#[derive(PartialEq, Eq)]
+enum Flow {
+    On,
+    Return,
+}
+
+/// What the lines of a block share.
+struct Running<'r, 'g> {
+    given: &'r Given<'g>,
+    notices: Vec<Notice>,
+    /// Bytes of the messages.
+    told: usize,
+    /// What the lines drew from sequences so far.
+    drawn: Done,
+    /// The error that is handled.
+    handled: Option<SqlError>,
+}
+
+impl Call<'_> {
+    /// Runs the block of `DO`.
+    ///
+    /// # Errors
+    /// What a line returns that no handler catches.
+    pub(super) fn run_block(
+        &mut self,
+        state: &mut SessionState,
+        given: &Given<'_>,
+        block: &Block,
+    ) -> Result<Ran, SqlError> {
+        self.undrawn = std::mem::take(&mut self.drawn);
+        let mut running = Running {
+            given,
+            notices: Vec::new(),
+            told: 0,
+            drawn: Done::default(),
+            handled: None,
+        };
+        let ran = self.block(state, &mut running, block);
+        self.drawn = running.drawn;
+        ran?;
+        let mut complete = Complete::of(Tag::plain("DO"));
+        complete.notices = running.notices;
+        Ok(Ran {
+            complete,
+            told: Told::default(),
+        })
+    }
+
+    fn block(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        block: &Block,
+    ) -> Result<Flow, SqlError> {
+        if block.handlers.is_empty() {
+            return self.lines(state, running, &block.lines);
+        }
+        let mark = self.tx.mark();
+        let effects = self.effects.mark();
+        let settings = state.settings.clone();
+        let error = match self.lines(state, running, &block.lines) {
+            Ok(flow) => {
+                self.tx.release(mark)?;
+                return Ok(flow);
+            }
+            Err(error) => error,
+        };
+        let caught = |of: &&Handler| of.catches.iter().any(|one| one.catches(error.code));
+        let handler = block.handlers.iter().find(caught);
+        let Some(handler) = handler.filter(|_| !is_of_the_engine(&error)) else {
+            return Err(error);
+        };
+        self.tx.return_to(mark)?;
+        self.effects.return_to(&effects);
+        state.settings.return_to(settings);
+        // Plans of what is undone do not hold.
+        match &mut self.version {
+            Some(version) => *version = own_version(),
+            None => self.database.catalogue_changed(),
+        }
+        let before = running.handled.replace(error);
+        let flow = self.lines(state, running, &handler.lines);
+        running.handled = before;
+        flow
+    }
+
+    fn lines(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        lines: &[Line],
+    ) -> Result<Flow, SqlError> {
+        for line in lines {
+            let flow = match line {
+                Line::Sql(text) => self.sql(state, running, text)?,
+                Line::Perform(text) => {
+                    self.query(state, running, &format!("SELECT {text}"))?;
+                    Flow::On
+                }
+                Line::Execute(text) => match self.value(state, running, text)? {
+                    Some(text) => self.sql(state, running, &text)?,
+                    None => {
+                        let text = "query string argument of EXECUTE is null";
+                        return Err(SqlError::new(code::NULL_NOT_ALLOWED, text));
+                    }
+                },
+                Line::If {
+                    branches,
+                    otherwise,
+                } => {
+                    let mut chosen = otherwise;
+                    for (condition, lines) in branches {
+                        if self.holds(state, running, condition)? {
+                            chosen = lines;
+                            break;
+                        }
+                    }
+                    self.lines(state, running, chosen)?
+                }
+                Line::Raise(raise) => {
+                    self.raise(state, running, raise)?;
+                    Flow::On
+                }
+                Line::Return => Flow::Return,
+                Line::Block(block) => self.block(state, running, block)?,
+            };
+            if flow == Flow::Return {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    /// Runs a statement.
+    fn sql(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        text: &str,
+    ) -> Result<Flow, SqlError> {
+        for statement in describing::statements_of(text, &[], &running.given.statement.rights())? {
+            if let Some(Statement::Query(_)) = statement.statement() {
+                return Err(SqlError::syntax("query has no destination for result data")
+                    .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
+            }
+            self.statement(state, running, &statement)?;
+        }
+        Ok(Flow::On)
+    }
+
+    /// Runs a query. Returns its first value.
+    fn query(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        text: &str,
+    ) -> Result<Option<Value>, SqlError> {
+        let statements = describing::statements_of(text, &[], &running.given.statement.rights())?;
+        let [statement] = &statements[..] else {
+            return Err(SqlError::syntax(format!("not one query: {text}")));
+        };
+        let complete = self.statement(state, running, statement)?;
+        Ok(complete
+            .rows
+            .and_then(|rows| rows.values.into_iter().next()))
+    }
+
+    fn statement(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        statement: &Arc<Prepared>,
+    ) -> Result<Complete, SqlError> {
+        describing::check_access(&state.user, statement)?;
+        match statement.class() {
+            Class::Read | Class::Write | Class::Define if statement.block().is_none() => {}
+            Class::Empty => return Ok(Complete::of(Tag::plain(""))),
+            Class::Session if matches!(statement.statement(), Some(Statement::Set(_))) => {
+                let database = self.database.clone();
+                return match parameters::run(state, &database, statement) {
+                    Outcome::Failed(error) => Err(error),
+                    _ => Ok(Complete::of(Tag::plain("SET"))),
+                };
+            }
+            Class::Control => {
+                return Err(SqlError::new(
+                    "2D000",
+                    "invalid transaction termination: a block neither begins nor ends transactions",
+                ));
+            }
+            _ => {
+                return Err(SqlError::unsupported(
+                    "a block runs queries, changes of rows, definitions and SET only",
+                ));
+            }
+        }
+        if matches!(statement.statement(), Some(Statement::Copy { .. })) {
+            return Err(SqlError::unsupported(
+                "COPY from or to the client is not supported in blocks",
+            ));
+        }
+        let given = Given {
+            statement,
+            parameters: &[],
+            data: None,
+            rows_max: 0,
+            digests: false,
+            ..*running.given
+        };
+        let is_write = statement.class() == Class::Write;
+        if is_write {
+            self.drawn = std::mem::take(&mut self.undrawn);
+        }
+        let ran = self.run(state, &given);
+        if is_write {
+            let drawn = std::mem::take(&mut self.drawn);
+            running.drawn = std::mem::take(&mut running.drawn).followed_by(drawn);
+        }
+        let mut complete = ran?.complete;
+        running.notices.append(&mut complete.notices);
+        Ok(complete)
+    }
+
+    /// An expression's value, as a text.
+    fn value(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        expression: &str,
+    ) -> Result<Option<String>, SqlError> {
+        // The variables of a handler.
+        if let Some(error) = &running.handled {
+            if expression.eq_ignore_ascii_case("sqlerrm") {
+                return Ok(Some(error.message.clone()));
+            }
+            if expression.eq_ignore_ascii_case("sqlstate") {
+                return Ok(Some(error.code.to_string()));
+            }
+        }
+        let value = self.query(state, running, &format!("SELECT ({expression})::text"))?;
+        Ok(match value {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn holds(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        condition: &str,
+    ) -> Result<bool, SqlError> {
+        match self.query(state, running, &format!("SELECT {condition}"))? {
+            Some(Value::Bool(holds)) => Ok(holds),
+            None | Some(Value::Null) => Ok(false),
+            Some(_) => Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!("the condition {condition} is not boolean"),
+            )),
+        }
+    }
+
+    /// Tells a message, or returns the error.
+    fn raise(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        raise: &Raise,
+    ) -> Result<(), SqlError> {
+        let Some(format) = &raise.format else {
+            return Err(match running.handled.clone() {
+                Some(error) if raise.code.is_none() => error,
+                Some(_) | None if raise.code.is_some() => SqlError::new(
+                    raise.code.unwrap_or(code::RAISED),
+                    raise.code.unwrap_or_default(),
+                ),
+                _ => SqlError::new(
+                    "0Z002",
+                    "RAISE without parameters cannot be used outside an exception handler",
+                ),
+            });
+        };
+        let mut arguments = Vec::with_capacity(raise.arguments.len());
+        for argument in &raise.arguments {
+            let value = self.value(state, running, argument)?;
+            arguments.push(value.unwrap_or_else(|| "<NULL>".into()));
+        }
+        let message = filled(format, arguments);
+        let mut others = [None, None];
+        for (value, expression) in others.iter_mut().zip([&raise.detail, &raise.hint]) {
+            if let Some(expression) = expression {
+                *value = self.value(state, running, expression)?;
+            }
+        }
+        let [detail, hint] = others;
+        if raise.level == "EXCEPTION" {
+            let mut error = SqlError::new(raise.code.unwrap_or(code::RAISED), message);
+            let fields: &mut ErrorFields = &mut error;
+            (fields.detail, fields.hint) = (detail, hint);
+            return Err(error);
+        }
+        running.told = running.told.saturating_add(message.len());
+        if running.told > MESSAGE_BYTES_MAX {
+            let text = format!("the messages of a block have at most {MESSAGE_BYTES_MAX} bytes");
+            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+        }
+        let is_warning = raise.level == "WARNING";
+        running.notices.push(Notice {
+            severity: raise.level,
+            code: raise
+                .code
+                .unwrap_or(if is_warning { "01000" } else { "00000" }),
+            message,
+        });
+        Ok(())
+    }
+}
+
+/// A format with its arguments in the places of `%`; `%%` is that sign.
+fn filled(format: &str, arguments: Vec<String>) -> String {
+    let mut arguments = arguments.into_iter();
+    let mut text = String::with_capacity(format.len());
+    let mut characters = format.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' if characters.next_if_eq(&'%').is_some() => text.push('%'),
+            '%' => text.push_str(&arguments.next().unwrap_or_default()),
+            character => text.push(character),
+        }
+    }
+    text
+}

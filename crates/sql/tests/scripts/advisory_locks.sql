@@ -1,0 +1,72 @@
+# Advisory locks: each answer is PostgreSQL 15's, but where a statement is refused by name.
+
+query
+SELECT pg_try_advisory_lock(1), pg_try_advisory_lock(1), pg_advisory_unlock(1), pg_advisory_unlock(1), pg_advisory_unlock(1)
+----
+t|t|t|t|f
+
+query
+SELECT pg_try_advisory_lock(1, 2), pg_try_advisory_lock_shared(7)
+----
+t|t
+
+session other
+query
+SELECT pg_try_advisory_lock(1, 2), pg_try_advisory_lock(2, 1), pg_try_advisory_lock(7), pg_try_advisory_lock_shared(7), pg_advisory_unlock(1, 2)
+----
+f|t|f|t|f
+
+# A lock of a transaction ends with it; that of a session stays, also if its transaction is undone.
+statement ok
+BEGIN
+
+query
+SELECT pg_try_advisory_xact_lock(9), pg_try_advisory_lock(10)
+----
+t|t
+
+query
+SELECT pg_advisory_unlock(9)
+----
+f
+
+session third
+query
+SELECT pg_try_advisory_lock(9), pg_try_advisory_lock(10)
+----
+f|f
+
+session other
+statement ok
+ROLLBACK
+
+session third
+query
+SELECT pg_try_advisory_lock(9), pg_try_advisory_lock(10)
+----
+t|f
+
+session other
+statement ok
+SELECT pg_advisory_unlock_all()
+
+session third
+query
+SELECT pg_try_advisory_lock(10), pg_try_advisory_lock(7)
+----
+t|f
+
+query
+SELECT pg_try_advisory_lock(NULL) IS NULL
+----
+t
+
+statement ok
+SELECT pg_sleep(0)
+
+# They are for statements of their own.
+statement error 0A000
+SELECT pg_try_advisory_lock(generate_series) FROM generate_series(1, 3)
+
+statement error 0A000
+CREATE TABLE locked AS SELECT pg_try_advisory_lock(11) AS l

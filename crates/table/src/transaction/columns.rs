@@ -1,0 +1,128 @@
+//! Few columns of a row set where they stand: a counter of a key, its value.
+//!
+//! A caller that knows a table's columns by their numbers sets one or two of a row. The general way makes a row of values,
+//! checks it, changes a copy of the row's fixed part and compares that word by word. Here a value is encoded once and
+//! written if it differs.
+//!
+//! Invariant: the outcome is that of [`Transaction::update_row_at`]. A row whose change is more than a change of these
+//! columns' bytes takes that way.
+
+use super::{OVERHEAD_BYTES, Transaction};
+use crate::table::TableState;
+use sardonyx_rows::TableError;
+use sardonyx_rows::row::RowWriter;
+use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
+use sardonyx_rows::schema::ValueRef;
+use sardonyx_rows::values::Reference;
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::page::Address;
+
+/// The most bytes of a column of a fixed width that is set so.
+const FIXED_BYTES_MAX: usize = 16;
+
+impl Transaction<'_> {
+    /// Sets columns of the row at an address, at which there is one.
+    pub(crate) fn set_columns_at(
+        &mut self,
+        number: u16,
+        at: Address,
+        columns: &[(usize, ValueRef<'_>)],
+    ) -> Result<(), TableError> {
+        let state = self.row_state(number)?;
+        let is_alone = state.changes_alone()
+            && (columns.iter()).all(|(column, value)| state.has_alone(*column, *value));
+        if !is_alone {
+            return self.update_row_at(number, at, &RowWriter::of(columns));
+        }
+        let each = encoded_bytes(FIXED_BYTES_MAX);
+        self.check_room(columns.len() * each + OVERHEAD_BYTES)?;
+        self.count_change(number);
+        let savepoint = self.savepoint();
+        for (column, value) in columns {
+            if let Err(error) = self.set_column_at(number, at, *column, *value) {
+                self.roll_back_to(savepoint);
+                return Err(error);
+            }
+        }
+        self.touch(at);
+        Ok(())
+    }
+
+    /// Sets a column that [stands alone](TableState::has_alone).
+    #[inline]
+    fn set_column_at(
+        &mut self,
+        number: u16,
+        at: Address,
+        column: usize,
+        value: ValueRef<'_>,
+    ) -> Result<(), TableError> {
+        let (kind, offset) = {
+            let column = &self.state(number).schema.columns[column];
+            (column.kind, column.offset)
+        };
+        let place = Address(at.0 + offset as u64);
+        if kind.is_variable() {
+            let bytes = variable_bytes(kind, value);
+            let bytes = bytes.map_err(|unfit| self.unfit(number, column, value, unfit))?;
+            let before = Reference::at(self.space.store.bytes(), place.0 as usize);
+            let after = self.replace_value(number, before, bytes)?;
+            self.check_room(encoded_bytes(after.0.len()) + OVERHEAD_BYTES)?;
+            if after != before {
+                self.write_differences(place, &after.0);
+            }
+            return Ok(());
+        }
+        let mut encoded = [0; FIXED_BYTES_MAX];
+        let encoded = &mut encoded[..kind.bytes()];
+        let fits = encode(kind, value, encoded);
+        fits.map_err(|unfit| self.unfit(number, column, value, unfit))?;
+        if self.space.store.bytes()[place.0 as usize..][..encoded.len()] != *encoded {
+            self.write(place, encoded);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unfit(&self, number: u16, column: usize, value: ValueRef<'_>, unfit: Unfit) -> TableError {
+        let state = self.state(number);
+        let column = &state.schema.columns[column];
+        unfit.of(&state.name, column, value).into()
+    }
+}
+
+impl TableState {
+    /// True if changing columns of a row that are in no key changes nothing else: nothing is declared of the table's
+    /// columns or depends on its rows, and each row has a place for them.
+    #[inline]
+    pub(super) fn changes_alone(&self) -> bool {
+        !(self.is_checked || self.is_referenced || self.is_declared)
+            && self.feed.is_none()
+            && self.has_one_shape()
+    }
+
+    /// True if a value that is not null can be set where the column stands: it is short, never null, and in no key.
+    #[inline]
+    fn has_alone(&self, number: usize, value: ValueRef<'_>) -> bool {
+        let Some(column) = self.schema.columns.get(number) else {
+            return false;
+        };
+        let is_plain = !column.dropped && column.null.is_none() && value != ValueRef::Null;
+        is_plain && column.kind.bytes() <= FIXED_BYTES_MAX && !self.has_in_key(number)
+    }
+
+    /// True if a column is in the primary key, or in an index's.
+    #[inline]
+    pub(super) fn has_in_key(&self, column: usize) -> bool {
+        let mut secondary = self.secondary.iter();
+        self.schema
+            .primary
+            .key
+            .iter()
+            .any(|part| part.column == column)
+            || secondary.any(|index| {
+                let mut key = index.what.definition.key.iter();
+                key.any(|part| part.column == column)
+            })
+    }
+}
