@@ -240,6 +240,8 @@ pub mod low_level {
     pub use crate::tables::{Begun, Committed, Reached, Turn, is_to_run_again};
     pub use sardonyx_rows::constraints::{Due, HeldReference};
     pub use sardonyx_rows::{RecordColumn, RecordKey, RowForm};
+    #[doc(hidden)]
+    pub use sardonyx_storage::log::writer::Gathering;
     pub use sardonyx_storage::page::Address;
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
