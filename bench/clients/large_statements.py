@@ -17,6 +17,7 @@ import argparse
 import json
 import multiprocessing
 import pathlib
+import queue
 import shutil
 import sys
 import tempfile
@@ -147,7 +148,13 @@ def measure(at, name, writer, rows, every):
         raise
     # Writes due before the end are sent, however late: a wait at the end counts, too.
     ends.value = end
-    found, again_of_writer = waits.get()
+    while True:
+        try:
+            found, again_of_writer = waits.get(timeout=1)
+            break
+        except queue.Empty:
+            if not process.is_alive():
+                raise SystemExit(f"{name}: the writer to {table} failed") from None
     process.join()
     found = [(wait, served) for due, wait, served in found if begin <= due + wait and due <= end]
     during, served = sorted(wait for wait, _ in found), sorted(served for _, served in found)
@@ -190,6 +197,7 @@ def main():
                 for name in arguments.only.split(","):
                     for writer in arguments.writer.split(","):
                         if writer == "same" and name in OTHER_ONLY:
+                            print(f"{name}: no writer to the same table, which is dropped", file=sys.stderr)
                             continue
                         result = measure(at, name, writer, arguments.rows, arguments.every / 1000)
                         result = {"engine": engine, **result}

@@ -246,7 +246,7 @@ pub mod low_level {
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
     pub use sardonyx_table::{
-        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow,
+        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow, Redefined,
     };
     /// The derives of plain data; [`record!`](crate::record!) writes them.
     pub use zerocopy;

@@ -27,6 +27,7 @@ mod procedure;
 mod reference;
 mod rename;
 mod retype;
+mod rewritten;
 mod rule;
 mod schema;
 mod sequence;
@@ -41,6 +42,7 @@ use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{is_of_query, run as run_of_query};
+pub(crate) use rewritten::{NewRows, Rewritten};
 pub(crate) use rule::Rule;
 pub(crate) use schema::{check_name as check_schema_name, drop_schema};
 pub(crate) use view::drop_broken;
@@ -130,7 +132,7 @@ pub(crate) fn run(
             }
         }
         Statement::AlterView(alter) => alter_view::view(tx, alter, (user, &rights))?,
-        Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate, sequences, &rights)?,
         Statement::Drop {
             object_type,
             if_exists,

@@ -1,7 +1,7 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::{is_read_only, isolation};
-use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -87,7 +87,8 @@ fn act(
             Ok(Complete::of(Tag::plain("RESET")))
         }
         Statement::Discard { object_type } => {
-            if state.transaction.has_begun() && matches!(object_type, DiscardObject::ALL) {
+            let is_idle = matches!(state.transaction, TransactionState::Idle);
+            if !is_idle && matches!(object_type, DiscardObject::ALL) {
                 return Err(SqlError::new(
                     code::ACTIVE_TRANSACTION,
                     "DISCARD ALL cannot run inside a transaction block",
@@ -202,7 +203,7 @@ fn discard_temporary(state: &mut SessionState, database: &Database) -> Result<()
     if state.settings.path().temporary().is_none() {
         return Ok(());
     }
-    if state.transaction.has_begun() {
+    if !matches!(state.transaction, TransactionState::Idle) {
         return Err(SqlError::unsupported(
             "DISCARD TEMP in a transaction is not supported: drop the tables by their names",
         ));
@@ -337,7 +338,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 };
             }
             if let TransactionState::Open(open) = &mut state.transaction {
-                set_modes(open, is_read_only(modes, open.read_only))?;
+                open.set_read_only(is_read_only(modes, open.read_only))?;
                 if let Some(level) = isolation(modes) {
                     state.settings.isolate(level);
                 }
@@ -357,18 +358,6 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
         )),
         other => Err(SqlError::unsupported(format!("{other} is not supported"))),
     }
-}
-
-fn set_modes(open: &mut OpenTransaction, read_only: bool) -> Result<(), SqlError> {
-    let is_fresh = matches!(open.reading, Reading::Snapshot(None));
-    if !is_fresh && open.read_only && !read_only {
-        return Err(SqlError::new(
-            code::ACTIVE_TRANSACTION,
-            "transaction read-write mode must be set before any query",
-        ));
-    }
-    open.read_only = read_only;
-    Ok(())
 }
 
 fn value_text(value: &Expr) -> String {

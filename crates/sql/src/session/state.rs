@@ -1,9 +1,9 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
 use super::aside::{Kept, own_version};
+use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
-use crate::advisory::Locker;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
@@ -11,10 +11,12 @@ use crate::running::now;
 use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
 use crate::signals::{EffectsMark, Signals, SignalsMark};
+use crate::waits::Waits;
 use sardonyx::Snapshot;
 use sardonyx::rows::{Marked, OpenRows};
 use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
+use sqlparser::ast::TransactionMode;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +46,7 @@ pub(crate) struct SessionState {
     /// What a transaction signalled that has committed by reading only.
     pub due: Signals,
     /// Its way to advisory locks, while a statement runs that may wait for them.
-    pub locker: Option<Locker>,
+    pub waits: Option<Arc<Waits>>,
 }
 
 /// The transaction of a session.
@@ -215,7 +217,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
-            locker: None,
+            waits: None,
         }
     }
 
@@ -232,7 +234,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
-            locker: None,
+            waits: None,
         }
     }
 
@@ -296,6 +298,38 @@ impl SessionState {
         }
     }
 
+    /// `BEGIN` after statements that no client ended: they belong to the transaction. False if a client has begun it.
+    ///
+    /// # Errors
+    /// The modes come too late.
+    pub fn go_on_as_begun(&mut self, modes: &[TransactionMode]) -> Result<bool, SqlError> {
+        let TransactionState::Open(open) = &mut self.transaction else {
+            return Ok(false);
+        };
+        if !open.is_implicit {
+            return Ok(false);
+        }
+        open.set_read_only(is_read_only(modes, open.read_only))?;
+        open.is_implicit = false;
+        if let Some(level) = isolation(modes) {
+            self.settings.isolate(level);
+        }
+        Ok(true)
+    }
+
+    /// The transaction is lost: its state did not come back. An implicit one had these parameters before; they are as
+    /// they were then.
+    pub fn lost(&mut self, is_idle: bool, implicit: Option<Settings>) {
+        self.transaction = match is_idle || implicit.is_some() {
+            false => TransactionState::Failed(OpenTransaction::default()),
+            true => TransactionState::Idle,
+        };
+        if let Some(before) = implicit {
+            self.settings.return_to(before);
+            self.settings.end_transaction();
+        }
+    }
+
     /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
     /// until then.
     pub fn end_implicit(&mut self) {
@@ -332,8 +366,8 @@ impl TransactionState {
         }
     }
 
-    /// True if a transaction is open that a client began, or that ran a statement on data: parameters alone may have been
-    /// set.
+    /// True if a client began the transaction, or a statement of it read or wrote. An implicit transaction that has only
+    /// set parameters has not begun.
     pub fn has_begun(&self) -> bool {
         match self {
             TransactionState::Idle => false,
@@ -342,6 +376,23 @@ impl TransactionState {
                 !open.is_implicit || has_read || !open.history.is_empty()
             }
             TransactionState::Failed(_) => true,
+        }
+    }
+
+    /// The parameters before an implicit transaction, if one is open.
+    pub fn before_implicit(&self) -> Option<Settings> {
+        match self {
+            TransactionState::Open(open) if open.is_implicit => Some(open.settings_before.clone()),
+            _ => None,
+        }
+    }
+
+    /// True if no transaction is open, or an implicit one that has only set parameters, and statements may write.
+    pub fn may_begin_to_write(&self, usually_reads: bool) -> bool {
+        match self {
+            TransactionState::Idle => !usually_reads,
+            TransactionState::Open(open) => !self.has_begun() && !open.read_only,
+            TransactionState::Failed(_) => false,
         }
     }
 
@@ -358,6 +409,22 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
+    /// Says whether it only reads.
+    ///
+    /// # Errors
+    /// `25001` if it has read, and is to write from now on.
+    pub fn set_read_only(&mut self, read_only: bool) -> Result<(), SqlError> {
+        let is_fresh = matches!(self.reading, Reading::Snapshot(None));
+        if !is_fresh && self.read_only && !read_only {
+            return Err(SqlError::new(
+                code::ACTIVE_TRANSACTION,
+                "transaction read-write mode must be set before any query",
+            ));
+        }
+        self.read_only = read_only;
+        Ok(())
+    }
+
     /// Goes on in the stage: all that it did is run again there from now on.
     pub fn leave_aside(&mut self) {
         self.aside = None;

@@ -5,7 +5,6 @@ use sardonyx_sql::{
     Outcome, Prepared, Session, SqlError, SqlType, Step, TransactionStatus, Value, code,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn step(statement: &Arc<Prepared>, parameters: &[Value]) -> Step {
     Step::Execute {
@@ -463,84 +462,6 @@ fn a_long_read_before_a_flush_belongs_to_what_follows() {
     assert_eq!(told(&outcomes), ["SELECT 1"]);
     let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
     assert_eq!(told(&outcomes), ["UPDATE 1", "I"]);
-}
-
-/// Parameters that a text sets are as before if a later statement of it fails, and so is one that a block sets that is undone.
-#[test]
-fn parameters_are_as_before_if_a_statement_of_their_text_fails() {
-    let (_fresh, mut session) = table();
-    let shown = |session: &mut Session, name: &str| {
-        let shown = query(session, &format!("show {name}"));
-        shown.expect("shown").remove(0)
-    };
-    let width = |session: &mut Session| shown(session, "extra_float_digits");
-    for failing in [
-        "set extra_float_digits to 3; select 1 / 0",
-        "set extra_float_digits to 3; insert into t values (1, 1); select 1 / 0",
-        "set extra_float_digits to 3; reset all; select nothing from t",
-        "set extra_float_digits to 3; begin; rollback",
-        "set extra_float_digits to 3; begin; insert into t values (1, 1); rollback",
-        "set extra_float_digits to 3; set extra_float_digits to 77",
-        "set local extra_float_digits to 3; select 1",
-    ] {
-        let _ = run(&mut session, failing);
-        assert_eq!(session.status(), TransactionStatus::Idle, "{failing}");
-        assert_eq!(width(&mut session), "1", "{failing}");
-        let count = query(&mut session, "select count(*) from t").expect("read");
-        assert_eq!(count, ["0"], "{failing}");
-    }
-    // The text with it has ended, or the block that it is part of has committed.
-    for kept in [
-        "set extra_float_digits to 3; select 1",
-        "set extra_float_digits to 3; insert into t values (1, 1); delete from t",
-        "set extra_float_digits to 3; begin; insert into t values (1, 1); delete from t; commit; select 1 / 0",
-        "set extra_float_digits to 3; reset datestyle; discard temp",
-    ] {
-        let outcome = run(&mut session, kept).map(drop);
-        assert_eq!(session.status(), TransactionStatus::Idle, "{kept}");
-        assert_eq!(width(&mut session), "3", "{kept}: {outcome:?}");
-        run(&mut session, "reset extra_float_digits").expect("set back");
-    }
-    // Alone, it is not undone by a later text.
-    run(&mut session, "set extra_float_digits to 3").expect("set");
-    run(&mut session, "select 1 / 0").expect_err("it fails");
-    assert_eq!(width(&mut session), "3");
-}
-
-/// A statement behind `SET` in its text runs beside its table, as it does alone.
-#[test]
-fn a_large_statement_behind_set_runs_beside_its_table() {
-    let (fresh, mut session) = table();
-    run(
-        &mut session,
-        "insert into t select n, n from generate_series(1, 60) as n",
-    )
-    .expect("inserted");
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counted = calls.clone();
-    crate::large::with_limits(&fresh, 0, move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-    });
-    let before = "set extra_float_digits to 3; update t set x = 1 / (x - 30)";
-    let error = run(&mut session, before).expect_err("it divides by zero");
-    assert_eq!(error.code, "22012");
-    assert_eq!(
-        query(&mut session, "show extra_float_digits").expect("shown"),
-        ["1"]
-    );
-    assert_eq!(session.status(), TransactionStatus::Idle);
-    calls.store(0, Ordering::Relaxed);
-    let text = "set extra_float_digits to 3; update t set x = x + 1";
-    run(&mut session, text).expect("updated");
-    assert!(calls.load(Ordering::Relaxed) > 1, "in the stage");
-    assert_eq!(
-        query(&mut session, "show extra_float_digits").expect("shown"),
-        ["3"]
-    );
-    assert_eq!(
-        query(&mut session, "select sum(x) from t").expect("read"),
-        ["1890"]
-    );
 }
 
 /// Numbers that were drawn of a sequence that the transaction made remain drawn when it goes back to a savepoint.
