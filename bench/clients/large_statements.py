@@ -17,6 +17,7 @@ import argparse
 import json
 import multiprocessing
 import pathlib
+import queue
 import shutil
 import sys
 import tempfile
@@ -44,7 +45,19 @@ WORK = {
     "upsert": "INSERT INTO large SELECT id + 1, amount, filler FROM large WHERE id > 0 ON CONFLICT (id) DO UPDATE SET amount = 0",
     # More rows than one call changes, and few of the table's.
     "few": "UPDATE large SET amount = amount + 1 WHERE id BETWEEN 1 AND 5000",
+    # Definitions. Each row gets a value of its own, another type, or a place in an index that transactions check at their end.
+    "column": "ALTER TABLE large ADD COLUMN twice int GENERATED ALWAYS AS (amount * 2) STORED",
+    "type": "ALTER TABLE large ALTER COLUMN amount TYPE bigint",
+    "rename": "ALTER INDEX large_pkey RENAME TO large_key",
+    "deferrable": "ALTER TABLE large ADD CONSTRAINT large_once UNIQUE (id, amount) DEFERRABLE",
+    "reference": "ALTER TABLE empty ADD CONSTRAINT empty_large FOREIGN KEY (id) REFERENCES large (id)",
+    "check": "ALTER TABLE large ADD CONSTRAINT large_amounts CHECK (amount >= 0)",
+    "as": "CREATE TABLE made AS SELECT id, amount, filler FROM large",
+    "truncate": "TRUNCATE large",
+    "drop": "DROP TABLE large",
 }
+# Its table is dropped, so a writer to it would fail.
+OTHER_ONLY = {"drop"}
 WRITERS = 16
 # The writer is at its pace before the statement begins.
 SECONDS_BEFORE = 0.5
@@ -52,8 +65,9 @@ SECONDS_BEFORE = 0.5
 
 def make(at, rows):
     with psycopg.connect(at, autocommit=True) as client:
-        for name in ("large", "empty", "small"):
+        for name in ("made", "empty", "large", "small"):
             client.execute(f"DROP TABLE IF EXISTS {name}")
+        for name in ("large", "empty", "small"):
             client.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, amount int, filler varchar(40))")
         for first in range(1, rows + 1, 100_000):
             last = min(first + 99_999, rows)
@@ -127,10 +141,20 @@ def measure(at, name, writer, rows, every):
     process = multiprocessing.Process(target=write, args=(at, table, every, begins, ends, waits))
     process.start()
     begins.wait()
-    begin, end, again = large(at, name, rows)
+    try:
+        begin, end, again = large(at, name, rows)
+    except psycopg.Error:
+        process.kill()
+        raise
     # Writes due before the end are sent, however late: a wait at the end counts, too.
     ends.value = end
-    found, again_of_writer = waits.get()
+    while True:
+        try:
+            found, again_of_writer = waits.get(timeout=1)
+            break
+        except queue.Empty:
+            if not process.is_alive():
+                raise SystemExit(f"{name}: the writer to {table} failed") from None
     process.join()
     found = [(wait, served) for due, wait, served in found if begin <= due + wait and due <= end]
     during, served = sorted(wait for wait, _ in found), sorted(served for _, served in found)
@@ -172,6 +196,9 @@ def main():
             try:
                 for name in arguments.only.split(","):
                     for writer in arguments.writer.split(","):
+                        if writer == "same" and name in OTHER_ONLY:
+                            print(f"{name}: no writer to the same table, which is dropped", file=sys.stderr)
+                            continue
                         result = measure(at, name, writer, arguments.rows, arguments.every / 1000)
                         result = {"engine": engine, **result}
                         results.append(result)

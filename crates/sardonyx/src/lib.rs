@@ -244,11 +244,13 @@ pub mod low_level {
     pub use sardonyx_derive::ResidentOfPrograms as Resident;
     pub use sardonyx_rows::constraints::{Due, HeldReference};
     pub use sardonyx_rows::{RecordColumn, RecordKey, RowForm};
+    #[doc(hidden)]
+    pub use sardonyx_storage::log::writer::Gathering;
     pub use sardonyx_storage::page::Address;
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
     pub use sardonyx_table::{
-        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow,
+        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow, Redefined,
     };
 
     /// The path at which the derive of plain data finds the trait; [`record!`](crate::record!) writes the derive.

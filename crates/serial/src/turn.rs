@@ -11,6 +11,9 @@ use crate::error::SerialError;
 use crate::kernel::{Durability, Kernel, Release, frozen};
 use crate::procedure::{Procedure, Registered};
 use crate::ticket::{BatchTicket, Ticket};
+use sardonyx_storage::log::writer::Gathering;
+#[cfg(doc)]
+use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::pen::{Held, Waited};
 use sardonyx_table::{SpaceSnapshot, TableSpace, Transaction};
 use std::sync::Arc;
@@ -51,6 +54,11 @@ impl Kernel {
     /// The threads that have waited for a turn up to now.
     pub fn waited(&self) -> Waited<'_> {
         self.shared.pen.waited()
+    }
+
+    /// Has groups gather while the program's threads have work: see [`LogWriter::gather`].
+    pub fn gather(&self) -> Gathering {
+        self.shared.log().gather()
     }
 
     /// True if the calling thread has the stage, or is one of the engine's.

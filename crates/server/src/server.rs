@@ -22,12 +22,13 @@ use crate::scram::random;
 use crate::state::Observed;
 use crate::stream::Stream;
 use crate::{gate as flights, memory, postgres, redis, spans, tls};
+use sardonyx::low_level::Gathering;
 use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
@@ -44,6 +45,8 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 pub struct Server {
     shared: Arc<Shared>,
     runtime: Option<Runtime>,
+    /// Until the runtime has ended, whose threads report when they rest.
+    gathering: Option<Arc<Gathering>>,
     tasks: JoinSet<()>,
     addresses: Vec<(Protocol, Endpoint)>,
     stop: watch::Sender<bool>,
@@ -205,9 +208,17 @@ impl Server {
     ) -> Result<Server, ServerError> {
         Server::check(&database, &options)?;
         let (stop, stopped) = watch::channel(false);
+        let gathering = database.tables().map(|tables| Arc::new(tables.gather()));
+        let at_rest = gathering.as_ref().map(Arc::downgrade);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("sardonyx-server")
+            // Transactions of other tasks share a group until then.
+            .on_thread_park(move || {
+                if let Some(gathering) = at_rest.as_ref().and_then(Weak::upgrade) {
+                    gathering.rest();
+                }
+            })
             // A task that waits for the serial stage, or holds it for long, leaves its thread's place to another one.
             .on_thread_start(|| waiting::set_step_aside(|work| tokio::task::block_in_place(work)))
             .worker_threads(workers())
@@ -236,6 +247,7 @@ impl Server {
             tasks: JoinSet::new(),
             addresses: doors.addresses().to_vec(),
             runtime: None,
+            gathering,
             stop,
             doors: None,
         };
@@ -404,6 +416,7 @@ impl Server {
             tracing::warn!("connections that did not end in time are cut off");
         }
         runtime.shutdown_timeout(left());
+        self.gathering = None;
     }
 }
 

@@ -55,7 +55,7 @@ thread_local! {
         interrupt: Arc::default(),
         looked_at: Cell::new(0),
             inbox: None,
-            locker: None,
+            waits: None,
     };
 }
 

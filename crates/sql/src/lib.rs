@@ -100,6 +100,7 @@ mod values;
 mod views;
 mod violations;
 mod virtual_tables;
+mod waits;
 mod write_target;
 
 pub use binary::{as_text, decode_binary, encode_binary};

@@ -450,6 +450,14 @@ impl Prepared {
         self.statement.as_ref().is_some_and(is_signal)
     }
 
+    /// True if it sets parameters of the session, or sets them back.
+    pub(crate) fn sets(&self) -> bool {
+        matches!(
+            self.statement,
+            Some(Statement::Set(_) | Statement::Reset(_))
+        )
+    }
+
     /// True if it may notify sessions by a function.
     pub(crate) fn notifies(&self) -> bool {
         self.notifies

@@ -53,7 +53,7 @@ impl Effects {
 
     /// Forgets the effects after a mark.
     pub fn return_to(&mut self, mark: &EffectsMark) {
-        self.sequences = mark.sequences.clone();
+        self.sequences.return_to(&mark.sequences);
         self.signals.return_to(mark.signals);
     }
 }

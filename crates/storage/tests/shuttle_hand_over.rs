@@ -360,9 +360,16 @@ fn shuttle_i1_with_a_copy_elsewhere() {
 
 /// No client waits, and no other transaction has the group written: a logging thread does, when it is due. One of the
 /// clients hands the group of others on.
-fn put_off_and_not_waited_for(depth: usize, others: Parting) {
+fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: bool) {
     explore(move || {
         let stage = Stage::new(Scenario { depth, ..USUAL });
+        let gathering = gathers.then(|| Arc::new(stage.commit.gather()));
+        let rests = gathering.map(|gathering| {
+            stage.start(move |_| {
+                gathering.rest();
+                gathering.rest();
+            })
+        });
         let threads: Vec<_> = (0..depth)
             .map(|_| stage.start(|stage| stage.commit.run()))
             .chain([stage.start(|stage| stage.commit.room().run(&Consumer))])
@@ -382,7 +389,7 @@ fn put_off_and_not_waited_for(depth: usize, others: Parting) {
                 transactions += group.header().transactions;
             }
         }
-        for client in clients {
+        for client in clients.into_iter().chain(rests) {
             client.join().expect("a client ends well");
         }
         stage.commit.close();
@@ -397,8 +404,16 @@ fn put_off_and_not_waited_for(depth: usize, others: Parting) {
 fn shuttle_put_off_transactions_are_written_though_no_client_waits() {
     for depth in [1, 2] {
         for others in [Parting::PutOff, Parting::HandOn] {
-            put_off_and_not_waited_for(depth, others);
+            put_off_and_not_waited_for(depth, others, false);
         }
+    }
+}
+
+/// Groups gather while a thread rests, and while gathering ends.
+#[test]
+fn shuttle_groups_that_gather_are_written_though_no_client_waits() {
+    for depth in [1, 2] {
+        put_off_and_not_waited_for(depth, Parting::HandOn, true);
     }
 }
 

@@ -80,4 +80,4 @@ pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_piece
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
 pub use stored::StoredIndexes;
-pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Transaction, Walk};
+pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Redefined, Transaction, Walk};

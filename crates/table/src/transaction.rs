@@ -44,7 +44,7 @@ mod update;
 mod values;
 mod verbs;
 
-pub use beside::Beside;
+pub use beside::{Beside, Redefined};
 pub use index_beside::{IndexBeside, IndexChanges};
 pub(crate) use keeping::{Keeping, kept_numbers};
 pub use savepoint::Marked;

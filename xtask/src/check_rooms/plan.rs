@@ -34,6 +34,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "kept",
                     "locking",
                     "advisory",
+                    "waits",
                     "parse",
                     "column",
                     "copy::options",

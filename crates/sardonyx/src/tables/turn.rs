@@ -6,6 +6,7 @@ use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Snapshot};
 use sardonyx_base::waiting::{Interrupt, Reason, interruptible, let_others_run};
 use sardonyx_serial::{Durability, Procedure, Registered};
+use sardonyx_storage::log::writer::Gathering;
 use sardonyx_table::{Transaction, View};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,6 +99,13 @@ impl Tables {
             // A thread that was woken just now may need this processor.
             std::thread::sleep(BETWEEN_LOOKS);
         }
+    }
+
+    /// Has transactions whose tickets are awaited gather in groups while the program's threads have work. The caller reports
+    /// when one of these threads rests.
+    #[doc(hidden)]
+    pub fn gather(&self) -> Gathering {
+        self.kernel.gather()
     }
 
     /// Lets threads run that wait for this processor ([`sardonyx_base::waiting::let_others_run`]), unless the caller has a

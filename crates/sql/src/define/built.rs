@@ -4,6 +4,7 @@
 use super::constraint::{check_may_have, index_of_constraint};
 use super::create::constraint_of;
 use super::index::{IndexToMake, NewIndex, new_index};
+use super::rewritten::may_rewrite;
 use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -12,18 +13,21 @@ use crate::relation::Relation;
 use crate::search_path::SearchPath;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
-/// True if a statement builds an index, or checks all rows of a table.
+/// True if a statement builds an index, or checks or rewrites all rows of a table.
 pub(crate) fn works_on_rows(statement: &Statement) -> bool {
     match statement {
         Statement::CreateIndex(_) => true,
-        Statement::AlterTable(alter) => matches!(
-            &alter.operations[..],
-            [AlterTableOperation::AddConstraint { .. }
-                | AlterTableOperation::AlterColumn {
-                    op: AlterColumnOperation::SetNotNull,
-                    ..
-                }]
-        ),
+        Statement::AlterTable(alter) => {
+            let adds = matches!(
+                &alter.operations[..],
+                [AlterTableOperation::AddConstraint { .. }
+                    | AlterTableOperation::AlterColumn {
+                        op: AlterColumnOperation::SetNotNull,
+                        ..
+                    }]
+            );
+            adds || may_rewrite(alter)
+        }
         _ => false,
     }
 }

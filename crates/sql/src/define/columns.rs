@@ -1,6 +1,7 @@
 //! Declared columns: their types, defaults and constraints.
 
 use super::default::default_of;
+use super::generated::is_generated_option;
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
 use crate::names::{collation_of, name_of};
@@ -174,15 +175,7 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
     let nulls = count(|option| matches!(option, ColumnOption::Null));
     let not_nulls = count(|option| matches!(option, ColumnOption::NotNull));
     let defaults = count(|option| matches!(option, ColumnOption::Default(_))) + usize::from(draws);
-    let generated = count(|option| {
-        matches!(
-            option,
-            ColumnOption::Generated {
-                generation_expr: Some(_),
-                ..
-            }
-        )
-    });
+    let generated = count(is_generated_option);
     let identities = count(|option| matches!(option, ColumnOption::Generated { .. })) - generated;
     let wrong = [
         (

@@ -20,7 +20,7 @@ use crate::rights::{Access, Rights};
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::sequence_names::renamed;
-use crate::sequences::Sequence;
+use crate::sequences::{Sequence, SequenceChanges};
 use crate::source::Source;
 use crate::virtual_tables::relations;
 use sardonyx_rows::TableError;
@@ -313,6 +313,7 @@ fn leave_sequence(
 pub(super) fn truncate(
     tx: &mut dyn DefineTarget,
     truncate: &Truncate,
+    sequences: &mut SequenceChanges,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     let Truncate {
@@ -355,6 +356,7 @@ pub(super) fn truncate(
         let columns = relations.iter().flat_map(|relation| &relation.columns);
         for sequence in columns.flat_map(RelationColumn::sequences) {
             restart(tx, sequence)?;
+            sequences.begins_anew(sequence);
         }
     }
     Ok(Complete::of(Tag::plain("TRUNCATE TABLE")))

@@ -10,7 +10,7 @@ use crate::relation::Relation;
 use crate::user_types::TypeNames;
 use crate::values::zones::SessionZone;
 use sardonyx::schema::GeneratedColumn;
-use sqlparser::ast::Expr as Tree;
+use sqlparser::ast::{ColumnOption, Expr as Tree};
 
 /// Compiles a generated column for the engine. `is_generated` returns true for the table's columns that are generated,
 /// too.
@@ -67,6 +67,17 @@ pub(super) fn generated_column(
         modifier: column.spec.modifier,
         expression: check.to_text(),
     })
+}
+
+/// True for `GENERATED ALWAYS AS (…) STORED`.
+pub(super) fn is_generated_option(option: &ColumnOption) -> bool {
+    matches!(
+        option,
+        ColumnOption::Generated {
+            generation_expr: Some(_),
+            ..
+        }
+    )
 }
 
 /// The visible generated columns of a table that are computed from a column.

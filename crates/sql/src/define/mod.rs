@@ -28,6 +28,7 @@ mod procedure;
 mod reference;
 mod rename;
 mod retype;
+mod rewritten;
 mod rule;
 mod schema;
 mod sequence;
@@ -42,6 +43,7 @@ use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{computes_rows, run as run_with};
+pub(crate) use rewritten::{NewRows, Rewritten};
 pub(crate) use rule::Rule;
 pub(crate) use schema::{check_name as check_schema_name, drop_schema};
 pub(crate) use view::drop_broken;
@@ -132,7 +134,7 @@ pub(crate) fn run(
             }
         }
         Statement::AlterView(alter) => alter_view::view(tx, alter, (user, &rights))?,
-        Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate, sequences, &rights)?,
         Statement::Drop {
             object_type,
             if_exists,

@@ -5,7 +5,7 @@
 //! represents all old values by the same bytes, as a longer `varchar` does, only the declaration changes.
 
 use super::checks;
-use super::constraint::notes_of_column;
+use super::constraint::{contains_nulls, notes_of_column};
 use super::default::default_of;
 use super::generated::check_not_read;
 use super::index::{WrittenIndex, make};
@@ -24,7 +24,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use crate::values::cast::{Coercion, can_cast, stored};
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, IndexDefinition, Value};
+use sardonyx::schema::{ForeignKey, IndexDefinition, Schema, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::Expr as Tree;
 use std::collections::BTreeSet;
@@ -79,14 +79,11 @@ pub(super) fn retype_column(
     }
     let taken = take(tx, relation, column.number)?;
     let checks = checks::take(tx, relation, column.number)?;
+    let retyped = Retyped::new(relation, column, value, to);
     // Declared limits are those of the old type.
     let mut failed = None;
     let mut compute = |row: &[Value]| {
-        let computed = value_of_row(&value, row).and_then(|value| match stored(value, to)? {
-            Value::Null if column.not_null => Err(contains_nulls(relation, name)),
-            value => Ok(value),
-        });
-        computed.map_err(|error| {
+        retyped.of_row(row).map_err(|error| {
             failed = Some(error);
             TableError::UnknownHandle {
                 number: relation.number,
@@ -112,8 +109,85 @@ pub(super) fn retype_column(
     checks::put(tx, relation.number, checks)
 }
 
-fn contains_nulls(relation: &Relation, name: &str) -> SqlError {
-    super::constraint::contains_nulls(relation, name)
+/// The values that a column gets by a change of its type.
+#[derive(Clone, Debug)]
+pub(crate) struct Retyped {
+    /// The column's name.
+    name: String,
+    /// The column's number before.
+    number: usize,
+    value: Expr,
+    to: TypeSpec,
+    /// The error of a value that is null, if none may be.
+    nulls: Option<SqlError>,
+}
+
+impl PartialEq for Retyped {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.number == other.number
+            && self.value == other.value
+            && self.to == other.to
+            && self.nulls.is_some() == other.nulls.is_some()
+    }
+}
+
+impl Retyped {
+    fn new(relation: &Relation, column: &RelationColumn, value: Expr, to: TypeSpec) -> Self {
+        Retyped {
+            name: column.name.clone(),
+            number: column.number,
+            value,
+            to,
+            nulls: (column.not_null).then(|| contains_nulls(relation, &column.name)),
+        }
+    }
+
+    /// The values of a statement that changes a column's type. The relation is the table before.
+    ///
+    /// # Errors
+    /// Invalid SQL.
+    pub(super) fn of_statement(
+        relation: &Relation,
+        column: &RelationColumn,
+        (to, using): (TypeSpec, Option<&Tree>),
+        names: &TypeNames,
+    ) -> Result<Self, SqlError> {
+        let value = new_value(relation, column, (to, using), names)?;
+        Ok(Retyped::new(relation, column, value, to))
+    }
+
+    /// True if the values are computed from one that another change makes, or the change is of the same column.
+    pub(super) fn is_after(&self, other: &Retyped) -> bool {
+        self.number == other.number || self.reads(other.number)
+    }
+
+    /// The number of the column with these values in the schema that the statement makes. `None` if the change rewrites
+    /// no row.
+    pub(super) fn place_in(&self, schema: &Schema) -> Option<usize> {
+        let place = schema.column(&self.name)?;
+        (place != self.number).then_some(place)
+    }
+
+    fn reads(&self, number: usize) -> bool {
+        let mut reads = false;
+        self.value.walk(&mut |part| {
+            reads = reads || matches!(part, Expr::Column(read) if *read == number);
+        });
+        reads
+    }
+
+    /// The value for a row, given by its columns' numbers.
+    ///
+    /// # Errors
+    /// The value cannot be computed, or is null and may not be.
+    pub fn of_row(&self, row: &[Value]) -> Result<Value, SqlError> {
+        let value = value_of_row(&self.value, row)?;
+        match (stored(value, self.to)?, &self.nulls) {
+            (Value::Null, Some(error)) => Err(error.clone()),
+            (value, _) => Ok(value),
+        }
+    }
 }
 
 /// True if an index's expression or condition reads a column.

@@ -4,7 +4,6 @@ use super::Lists;
 use super::catalogue::Catalogue;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
-use crate::advisory::Locker;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::memory::Memory;
@@ -12,6 +11,7 @@ use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::values::zones::SessionZone;
+use crate::waits::Waits;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
@@ -45,7 +45,7 @@ pub(crate) struct StatementContext {
     /// The inbox of the session, if there is one.
     pub inbox: Option<Arc<Inbox>>,
     /// The locker of the session, for a statement that may wait for locks.
-    pub locker: Option<Locker>,
+    pub waits: Option<Arc<Waits>>,
 }
 
 impl StatementContext {

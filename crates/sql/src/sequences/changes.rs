@@ -29,8 +29,13 @@ pub(crate) struct SequenceChanges {
     pub dropped: BTreeSet<String>,
     /// Sequences made from others' sequences: until the commit they draw of those.
     continued: HashMap<String, Continued>,
-    /// The next numbers of stored sequences that are not made here yet.
-    next: HashMap<String, i128>,
+    /// The counters of those that are stored with another name or other options, and not yet made here: their next
+    /// numbers, and which they are if only their names are others.
+    next: HashMap<String, (i128, Option<u64>)>,
+    /// Sequences that begin again, where what is stored may be what it was.
+    anew: BTreeSet<String>,
+    /// The next numbers of the transaction's own counters, by the counters' numbers. No savepoint takes these back.
+    drawn: HashMap<u64, i128>,
 }
 
 /// A sequence with another name or other options, which continues after the numbers of the earlier one.
@@ -81,10 +86,15 @@ impl SequenceChanges {
         act: impl FnOnce(&mut Counter) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         if let Some(own) = self.made.get_mut(name) {
-            return match self.continued.get(name) {
+            let before = own.next;
+            let done = match self.continued.get(name) {
                 Some(continued) => continued.drawing(counters, own, act),
                 None => act(own),
             };
+            if own.next != before {
+                self.drawn.insert(own.number, own.next);
+            }
+            return done;
         }
         let mut counters = counters.lock();
         match counters.get_mut(name) {
@@ -105,8 +115,10 @@ impl SequenceChanges {
         name: &str,
         step: i128,
     ) -> Result<(), SqlError> {
-        let next = self.with_counter(counters, from, |counter| Ok(counter.next))?;
-        self.next.insert(name.to_string(), next + step);
+        let of = |counter: &mut Counter| Ok((counter.next, counter.number));
+        let (next, number) = self.with_counter(counters, from, of)?;
+        let number = (from != name && self.made.contains_key(from)).then_some(number);
+        self.next.insert(name.to_string(), (next + step, number));
         let (of, before) = match self.continued.remove(from) {
             Some(before) => (before.of, before.step),
             // The transaction made it: no other transaction draws of it.
@@ -123,6 +135,7 @@ impl SequenceChanges {
     pub fn begins_anew(&mut self, name: &str) {
         self.continued.remove(name);
         self.next.remove(name);
+        self.anew.insert(name.to_string());
     }
 
     /// Notes the stored sequences that the transaction made or dropped, which others see in another state.
@@ -135,6 +148,7 @@ impl SequenceChanges {
         source: &dyn Source,
     ) -> Result<(), SqlError> {
         let stored = objects(source, kind::SEQUENCE)?;
+        let anew = std::mem::take(&mut self.anew);
         let names: BTreeSet<&String> = stored.iter().map(|(name, _)| name).collect();
         let is_stored = |name: &String| names.contains(name);
         self.made.retain(|name, _| is_stored(name));
@@ -155,11 +169,14 @@ impl SequenceChanges {
                 Some(own) => is_it(own),
                 None => !self.dropped.contains(name) && counters.get(name).is_some_and(is_it),
             };
-            if !is_known {
+            if !is_known || anew.contains(name) {
                 self.raised.remove(name);
                 self.dropped.insert(name.clone());
                 let mut counter = Counter::of(sequence);
-                counter.next = self.next.remove(name).unwrap_or(counter.next);
+                if let Some((next, number)) = self.next.remove(name) {
+                    counter.next = next;
+                    counter.number = number.unwrap_or(counter.number);
+                }
                 self.made.insert(name.clone(), counter);
             }
         }
@@ -224,6 +241,18 @@ impl SequenceChanges {
         set.map_err(Error::from)?;
         self.raised.insert(name.to_string(), usable_to);
         Ok(())
+    }
+
+    /// The changes since a mark are undone. A number that was drawn is not drawn again, also if the sequence was dropped,
+    /// renamed or begun again since.
+    pub fn return_to(&mut self, mark: &SequenceChanges) {
+        let since = std::mem::replace(self, mark.clone());
+        self.drawn = since.drawn;
+        for counter in self.made.values_mut() {
+            if let Some(next) = self.drawn.get(&counter.number) {
+                counter.next = *next;
+            }
+        }
     }
 
     /// True if it changed none.

@@ -64,19 +64,14 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
     let outcome = match statement.statement()? {
         Statement::StartTransaction { modes, begin, .. } => {
             let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
-            match state.transaction {
-                TransactionState::Idle => {
-                    let read_only = is_read_only(modes, state.usually_reads());
-                    state.begin(read_only);
-                    if let Some(level) = isolation(modes) {
-                        state.settings.isolate(level);
-                    }
-                    done(word, None)
-                }
+            if state.transaction.is_implicit_and_writes() {
                 // The unit that continues it makes it an explicit one.
-                TransactionState::Open(ref open) if open.is_implicit => return None,
-                _ => done(word, Some(already_open())),
+                return None;
             }
+            if let TransactionState::Idle = state.transaction {
+                state.begin_implicit();
+            }
+            begun(state, word, modes)
         }
         Statement::Commit { chain: true, .. } | Statement::Rollback { chain: true, .. } => {
             Outcome::Failed(SqlError::unsupported("AND CHAIN is not supported"))
@@ -91,8 +86,9 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                 if matches!(open.reading, Reading::Live) && !open.history.is_empty() {
                     return None;
                 }
+                let notice = unbegun(state);
                 state.end(true);
-                done("COMMIT", None)
+                done("COMMIT", notice)
             }
         },
         Statement::Rollback {
@@ -100,8 +96,9 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
         } => match &state.transaction {
             TransactionState::Idle => done("ROLLBACK", no_transaction()),
             _ => {
+                let notice = unbegun(state);
                 state.end(false);
-                done("ROLLBACK", None)
+                done("ROLLBACK", notice)
             }
         },
         Statement::Rollback {
@@ -125,7 +122,27 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
     Some(outcome)
 }
 
-pub(super) fn already_open() -> Notice {
+/// `BEGIN` in an open transaction.
+pub(super) fn begun(
+    state: &mut SessionState,
+    word: &'static str,
+    modes: &[TransactionMode],
+) -> Outcome {
+    match state.go_on_as_begun(modes) {
+        Ok(is_begun) => done(word, (!is_begun).then(already_open)),
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+/// The warning at the end of a transaction that no client began.
+pub(super) fn unbegun(state: &SessionState) -> Option<Notice> {
+    match state.transaction.is_implicit() {
+        true => no_transaction(),
+        false => None,
+    }
+}
+
+fn already_open() -> Notice {
     Notice::warning(
         code::ACTIVE_TRANSACTION,
         "there is already a transaction in progress",
@@ -138,7 +155,7 @@ fn in_open(
     act: impl FnOnce(&mut super::state::OpenTransaction) -> Result<(), SqlError>,
 ) -> Outcome {
     match &mut state.transaction {
-        TransactionState::Open(open) => match act(open) {
+        TransactionState::Open(open) if !open.is_implicit => match act(open) {
             Ok(()) => done(word, None),
             Err(error) => Outcome::Failed(error),
         },
@@ -154,6 +171,10 @@ fn in_open(
 
 /// Goes back to a savepoint: undoes the changes since.
 pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
+    if state.transaction.is_implicit() {
+        // It ends as one that failed.
+        state.fail();
+    }
     match std::mem::take(&mut state.transaction) {
         TransactionState::Idle => Outcome::Failed(SqlError::new(
             code::NO_TRANSACTION,

@@ -68,7 +68,7 @@ fn context_of(
         interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
         inbox: state.inbox.clone(),
-        locker: state.locker.clone(),
+        waits: state.waits.clone(),
     }
 }
 

@@ -5,8 +5,6 @@
 //! Invariant: no statement of such a session reaches a serial call.
 
 use super::Session;
-use super::control::already_open;
-use super::state::TransactionState;
 use crate::class::Class;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
@@ -14,19 +12,14 @@ use crate::result::{Complete, Outcome, Tag};
 use sqlparser::ast::{Set, Statement, TransactionAccessMode, TransactionMode};
 
 impl Session {
-    /// The outcome of a statement that does not only read, or that would begin a transaction without `BEGIN`. `None` if
-    /// it runs as anywhere.
+    /// The outcome of a statement that does not only read; `None` if it runs as anywhere.
     pub(super) fn handle_following(&mut self, statement: &Prepared) -> Option<Outcome> {
         match statement.class() {
             Class::Control | Class::Session => {
                 if asks_to_write(statement) {
                     return Some(self.refuse(SqlError::no_read_write()));
                 }
-                let begins = matches!(
-                    statement.statement(),
-                    Some(Statement::StartTransaction { .. })
-                );
-                begins.then(|| self.go_on_as_begun(statement)).flatten()
+                None
             }
             // `LISTEN` is not supported on a follower, so there is nothing to end.
             Class::Write if matches!(statement.statement(), Some(Statement::UNLISTEN { .. })) => {
@@ -44,21 +37,6 @@ impl Session {
     fn refuse(&mut self, error: SqlError) -> Outcome {
         self.state.fail();
         Outcome::Failed(error)
-    }
-
-    /// `BEGIN` after statements without an end: they belong to the transaction.
-    fn go_on_as_begun(&mut self, statement: &Prepared) -> Option<Outcome> {
-        let TransactionState::Open(open) = &mut self.state.transaction else {
-            return None;
-        };
-        let word = match statement.statement() {
-            Some(Statement::StartTransaction { begin: false, .. }) => "START TRANSACTION",
-            _ => "BEGIN",
-        };
-        let was_implicit = std::mem::replace(&mut open.is_implicit, false);
-        let notice = (!was_implicit).then(already_open);
-        let complete = Complete::of(Tag::plain(word)).with_notice(notice);
-        Some(self.state.without_unwanted(Outcome::Done(complete)))
     }
 }
 

@@ -29,10 +29,10 @@ impl Session {
                 }
             };
             let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
-            match taken {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Outcome::Failed(error.into()),
-                Err(error) => return Outcome::Failed(error),
+            let taken = taken.and_then(|taken| Ok(taken?));
+            if let Err(error) = taken {
+                self.state.fail();
+                return Outcome::Failed(error);
             }
         }
         Outcome::Done(Complete::of(Tag::plain(word)))

@@ -4,6 +4,7 @@
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: its description before it runs; [`telling`]: the digest of its answer;
 //! - [`block`]: the statements of `DO`;
+//! - [`handling`]: steps that need no serial call;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
@@ -27,6 +28,7 @@ mod describing;
 mod execute;
 mod following;
 mod given;
+mod handling;
 mod history;
 mod maintaining;
 mod on_node;
@@ -46,9 +48,8 @@ use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
-use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
+use crate::result::{Notice, Outcome, Step, TransactionStatus};
 use crate::rights::Rights;
-use crate::signals::Effects;
 use crate::text::decode_text_in;
 use crate::types::SqlType;
 use sardonyx::low_level::{Reached, Turn};
@@ -57,7 +58,7 @@ use sardonyx::{Durability, Error, Ticket};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt};
-use state::{OpenTransaction, Reading, SessionState, TransactionState};
+use state::{Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -506,100 +507,8 @@ impl Session {
         }
     }
 
-    /// Handles steps that need no serial call.
-    async fn handle(&mut self, step: &Step, steps: &VecDeque<Step>) -> Handled {
-        if let Step::Fail(error) = step {
-            self.state.fail();
-            return Handled::Done(Outcome::Failed(error.clone()));
-        }
-        let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
-            return Handled::Unit;
-        };
-        if let TransactionState::Failed(_) = self.state.transaction
-            && !statement.ends_failure()
-        {
-            return Handled::Done(Outcome::Failed(SqlError::in_failed_transaction()));
-        }
-        if self.database.followed().is_some()
-            && let Some(outcome) = self.handle_following(statement)
-        {
-            spans::ended(&spans::statement(statement), &outcome);
-            return Handled::Done(outcome);
-        }
-        if statement.waits() {
-            return Handled::Done(self.wait(step, steps));
-        }
-        match statement.class() {
-            Class::Control => match control::without_data(&mut self.state, statement) {
-                Some(outcome) => {
-                    spans::ended(&spans::statement(statement), &outcome);
-                    Handled::Done(outcome)
-                }
-                None => Handled::Unit,
-            },
-            Class::Empty => Handled::Done(Outcome::Done(Complete::of(Tag::plain("")))),
-            Class::Maintenance => {
-                let span = spans::statement(statement);
-                let outcome = self.maintain(statement).instrument(span.clone()).await;
-                spans::ended(&span, &outcome);
-                Handled::Done(outcome)
-            }
-            Class::Session => {
-                let span = spans::statement(statement);
-                let outcome =
-                    span.in_scope(|| parameters::run(&mut self.state, &self.database, statement));
-                spans::ended(&span, &outcome);
-                Handled::Done(outcome)
-            }
-            Class::Read | Class::Write
-                if self.signals_in_snapshot(statement)
-                    || statement.class() == Class::Read && self.reads_snapshot(steps) =>
-            {
-                if matches!(self.state.transaction, TransactionState::Idle)
-                    && !matches!(steps.get(1), Some(Step::Sync))
-                {
-                    // More statements of this flight follow.
-                    self.state.begin_implicit();
-                }
-                let span = spans::statement(statement);
-                let outcome = self.read_snapshot(step).instrument(span.clone()).await;
-                spans::ended(&span, &outcome);
-                if let Outcome::Failed(_) = outcome {
-                    self.state.fail();
-                }
-                Handled::Done(outcome)
-            }
-            Class::Write | Class::Define => match self.run_beside(steps).await {
-                Some(outcome) => Handled::Done(outcome),
-                None => Handled::Unit,
-            },
-            _ => Handled::Unit,
-        }
-    }
-
-    /// True if a statement notifies or listens in a transaction that only reads a snapshot, without a serial call.
-    fn signals_in_snapshot(&self, statement: &Prepared) -> bool {
-        statement.only_signals()
-            && self.database.node().is_none()
-            && matches!(&self.state.transaction, TransactionState::Open(open)
-                if open.read_only && !open.is_implicit && matches!(open.reading, Reading::Snapshot(_)))
-    }
-
-    /// Posts the signals of a transaction that has only read, at its end.
-    fn signal_due(&mut self) {
-        if !self.state.due.is_empty() {
-            let signals = std::mem::take(&mut self.state.due);
-            let effects = Effects {
-                signals,
-                ..Effects::default()
-            };
-            let posted = self.database.effects_committed(effects);
-            posted.into_iter().for_each(Posted::durable_alone);
-        }
-    }
-
-    /// Runs a unit, and takes back the session's state from it. None if it is a statement that only reads, and is to
-    /// read beside a long statement: the steps are unchanged then.
+    /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
+    /// statement: the steps are as they were.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
         match self.goes_aside(steps) {
             Ok(true) => return Some(self.run_aside(steps).await),
@@ -624,7 +533,8 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         };
-        // This part stays if the engine does not give the state back.
+        let implicit = self.state.transaction.before_implicit();
+        // It stays if the engine does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
@@ -645,11 +555,8 @@ impl Session {
                 *done
             }
             Err(error) => {
-                // The fate of the unit is unknown, or it did not run at all.
-                self.state.transaction = match is_idle {
-                    false => TransactionState::Failed(OpenTransaction::default()),
-                    true => TransactionState::Idle,
-                };
+                // What became of it is not known, or it did not run at all.
+                self.state.lost(is_idle, implicit);
                 UnitDone::refused(error.into(), count, self.status())
             }
         })

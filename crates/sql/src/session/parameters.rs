@@ -1,7 +1,7 @@
 //! Statements on the session itself: parameters, prepared statements.
 
 use super::control::{is_read_only, isolation};
-use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -87,9 +87,8 @@ fn act(
             Ok(Complete::of(Tag::plain("RESET")))
         }
         Statement::Discard { object_type } => {
-            if let TransactionState::Open(_) | TransactionState::Failed(_) = state.transaction
-                && matches!(object_type, DiscardObject::ALL)
-            {
+            let is_idle = matches!(state.transaction, TransactionState::Idle);
+            if !is_idle && matches!(object_type, DiscardObject::ALL) {
                 return Err(SqlError::new(
                     code::ACTIVE_TRANSACTION,
                     "DISCARD ALL cannot run inside a transaction block",
@@ -340,7 +339,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 };
             }
             if let TransactionState::Open(open) = &mut state.transaction {
-                set_modes(open, is_read_only(modes, open.read_only))?;
+                open.set_read_only(is_read_only(modes, open.read_only))?;
                 if let Some(level) = isolation(modes) {
                     state.settings.isolate(level);
                 }
@@ -360,18 +359,6 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
         )),
         other => Err(SqlError::unsupported(format!("{other} is not supported"))),
     }
-}
-
-fn set_modes(open: &mut OpenTransaction, read_only: bool) -> Result<(), SqlError> {
-    let is_fresh = matches!(open.reading, Reading::Snapshot(None));
-    if !is_fresh && open.read_only && !read_only {
-        return Err(SqlError::new(
-            code::ACTIVE_TRANSACTION,
-            "transaction read-write mode must be set before any query",
-        ));
-    }
-    open.read_only = read_only;
-    Ok(())
 }
 
 fn value_text(value: &Expr) -> String {

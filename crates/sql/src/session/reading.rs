@@ -105,7 +105,8 @@ impl Session {
         snapshot: Snapshot,
     ) -> Result<Complete, SqlError> {
         let kept = self.state.kept();
-        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        let implicit = self.state.transaction.before_implicit();
         let mut state = std::mem::replace(&mut self.state, kept);
         let database = self.database.clone();
         let read = self.database.readers().run(move || {
@@ -118,9 +119,7 @@ impl Session {
                 result
             }
             Err(lost) => {
-                if was_open {
-                    self.state.transaction = TransactionState::Failed(OpenTransaction::default());
-                }
+                self.state.lost(is_idle, implicit);
                 Err(lost)
             }
         }

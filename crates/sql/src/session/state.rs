@@ -1,9 +1,9 @@
 //! The state of a session: its parameters, its prepared statements, and the history of its open transaction.
 
 use super::aside::{Kept, own_version};
+use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
-use crate::advisory::Locker;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
@@ -11,10 +11,12 @@ use crate::running::now;
 use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
 use crate::signals::{EffectsMark, Signals, SignalsMark};
+use crate::waits::Waits;
 use sardonyx::Snapshot;
 use sardonyx::rows::{Marked, OpenRows};
 use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
+use sqlparser::ast::TransactionMode;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,8 +45,8 @@ pub(crate) struct SessionState {
     pub inbox: Option<Arc<Inbox>>,
     /// The signals of a committed transaction that has only read.
     pub due: Signals,
-    /// Its access to advisory locks, while a statement runs that may wait for them.
-    pub locker: Option<Locker>,
+    /// Its way to advisory locks, while a statement runs that may wait for them.
+    pub waits: Option<Arc<Waits>>,
 }
 
 /// The transaction of a session.
@@ -216,7 +218,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
-            locker: None,
+            waits: None,
         }
     }
 
@@ -233,7 +235,7 @@ impl SessionState {
             interrupt: self.interrupt.clone(),
             inbox: self.inbox.clone(),
             due: Signals::default(),
-            locker: None,
+            waits: None,
         }
     }
 
@@ -297,7 +299,40 @@ impl SessionState {
         }
     }
 
-    /// Ends a transaction without `BEGIN`, if one is open that has only read, and the settings for its time.
+    /// `BEGIN` after statements that no client ended: they belong to the transaction. False if a client has begun it.
+    ///
+    /// # Errors
+    /// The modes come too late.
+    pub fn go_on_as_begun(&mut self, modes: &[TransactionMode]) -> Result<bool, SqlError> {
+        let TransactionState::Open(open) = &mut self.transaction else {
+            return Ok(false);
+        };
+        if !open.is_implicit {
+            return Ok(false);
+        }
+        open.set_read_only(is_read_only(modes, open.read_only))?;
+        open.is_implicit = false;
+        if let Some(level) = isolation(modes) {
+            self.settings.isolate(level);
+        }
+        Ok(true)
+    }
+
+    /// The transaction is lost: its state did not come back. An implicit one had these parameters before; they are as
+    /// they were then.
+    pub fn lost(&mut self, is_idle: bool, implicit: Option<Settings>) {
+        self.transaction = match is_idle || implicit.is_some() {
+            false => TransactionState::Failed(OpenTransaction::default()),
+            true => TransactionState::Idle,
+        };
+        if let Some(before) = implicit {
+            self.settings.return_to(before);
+            self.settings.end_transaction();
+        }
+    }
+
+    /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
+    /// until then.
     pub fn end_implicit(&mut self) {
         if self.transaction.is_implicit() || matches!(self.transaction, TransactionState::Idle) {
             self.end(true);
@@ -332,6 +367,36 @@ impl TransactionState {
         }
     }
 
+    /// True if a client began the transaction, or a statement of it read or wrote. An implicit transaction that has only
+    /// set parameters has not begun.
+    pub fn has_begun(&self) -> bool {
+        match self {
+            TransactionState::Idle => false,
+            TransactionState::Open(open) => {
+                let has_read = !matches!(open.reading, Reading::Snapshot(None));
+                !open.is_implicit || has_read || !open.history.is_empty()
+            }
+            TransactionState::Failed(_) => true,
+        }
+    }
+
+    /// The parameters before an implicit transaction, if one is open.
+    pub fn before_implicit(&self) -> Option<Settings> {
+        match self {
+            TransactionState::Open(open) if open.is_implicit => Some(open.settings_before.clone()),
+            _ => None,
+        }
+    }
+
+    /// True if no transaction is open, or an implicit one that has only set parameters, and statements may write.
+    pub fn may_begin_to_write(&self, usually_reads: bool) -> bool {
+        match self {
+            TransactionState::Idle => !usually_reads,
+            TransactionState::Open(open) => !self.has_begun() && !open.read_only,
+            TransactionState::Failed(_) => false,
+        }
+    }
+
     /// True if an implicit transaction is open that did more than read one snapshot.
     pub fn is_implicit_and_writes(&self) -> bool {
         matches!(self, TransactionState::Open(open)
@@ -345,7 +410,23 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
-    /// Continues in the stage: the whole transaction is run again there from now on.
+    /// Says whether it only reads.
+    ///
+    /// # Errors
+    /// `25001` if it has read, and is to write from now on.
+    pub fn set_read_only(&mut self, read_only: bool) -> Result<(), SqlError> {
+        let is_fresh = matches!(self.reading, Reading::Snapshot(None));
+        if !is_fresh && self.read_only && !read_only {
+            return Err(SqlError::new(
+                code::ACTIVE_TRANSACTION,
+                "transaction read-write mode must be set before any query",
+            ));
+        }
+        self.read_only = read_only;
+        Ok(())
+    }
+
+    /// Goes on in the stage: all that it did is run again there from now on.
     pub fn leave_aside(&mut self) {
         self.aside = None;
         self.is_aside = false;

@@ -1,6 +1,7 @@
 //! A unit: the steps of a flight that run in one serial call. It begins with the replay of an open transaction. It ends
 //! where the transaction does, where a step fails, or with the flight.
 
+mod controlling;
 mod replay;
 mod turns;
 
@@ -290,7 +291,7 @@ impl Unit {
         // Steps between two ends without `BEGIN` are a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
-            self.state.begin(self.state.usually_reads());
+            self.state.begin_implicit();
         }
         if let TransactionState::Open(open) = &mut self.state.transaction {
             open.reading = Reading::Live;
@@ -442,74 +443,6 @@ impl Unit {
             self.defined |= temporary::at_commit(tx, &self.database, schema, sequences)?;
         }
         Ok(())
-    }
-
-    fn control(
-        &mut self,
-        tx: &mut dyn WriteTarget,
-        statement: &Prepared,
-        implicit: &mut bool,
-    ) -> Next {
-        match statement.statement() {
-            Some(Statement::StartTransaction { modes, begin, .. }) => {
-                let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
-                let mut complete = Complete::of(Tag::plain(word));
-                if *implicit {
-                    *implicit = false;
-                    let usual = self.state.usually_reads();
-                    if let TransactionState::Open(open) = &mut self.state.transaction {
-                        open.is_implicit = false;
-                        open.read_only = control::is_read_only(modes, usual);
-                    }
-                    if let Some(level) = control::isolation(modes) {
-                        self.state.settings.isolate(level);
-                    }
-                } else {
-                    complete = complete.with_notice(Some(control::already_open()));
-                }
-                self.done(complete)
-            }
-            Some(Statement::Commit { chain: false, .. }) => {
-                if let Err(error) = self.at_commit(tx) {
-                    return self.failed(error, true);
-                }
-                self.state.end(true);
-                self.done(Complete::of(Tag::plain("COMMIT")));
-                Next::End(End::Commit, false)
-            }
-            Some(Statement::Rollback {
-                chain: false,
-                savepoint: None,
-            }) => {
-                self.state.end(false);
-                self.done(Complete::of(Tag::plain("ROLLBACK")));
-                Next::End(End::Undo, false)
-            }
-            Some(Statement::Rollback {
-                savepoint: Some(_), ..
-            }) if !*implicit => {
-                // The changes since the savepoint are undone with all others; the next unit runs the rest again.
-                let outcome = control::without_data(&mut self.state, statement);
-                let failed = matches!(outcome, Some(Outcome::Failed(_)));
-                self.outcomes.extend(outcome);
-                Next::End(End::Undo, failed)
-            }
-            _ if *implicit => {
-                let error = SqlError::new(
-                    code::NO_TRANSACTION,
-                    "savepoints can only be used in transaction blocks",
-                );
-                self.failed(error, true)
-            }
-            _ => match control::without_data(&mut self.state, statement) {
-                Some(Outcome::Failed(error)) => self.failed(error, false),
-                Some(outcome) => {
-                    self.outcomes.push(outcome);
-                    Next::Go
-                }
-                None => Next::Go,
-            },
-        }
     }
 
     fn data(

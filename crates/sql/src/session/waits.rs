@@ -1,7 +1,7 @@
 //! Statements that wait: for advisory locks, and by `pg_sleep`.
 //!
-//! They run once, outside of the serial stage, and no transaction runs them again: so each lock is taken once. They
-//! read no tables. Locks of a transaction are released when it has ended, and its commit is durable.
+//! They run outside of the serial stage, and no transaction runs them again. While they wait they keep no snapshot
+//! ([`Waits`]). Locks of a transaction are given back when it has ended, and its commit is durable.
 
 use super::Session;
 use super::execute::{reading, table_numbers, with_context};
@@ -10,24 +10,23 @@ use super::spans;
 use super::state::TransactionState;
 use super::telling::attach;
 use crate::error::SqlError;
+use crate::expression::Environment;
 use crate::result::{Complete, Notice, Outcome, Step};
-use crate::running::{now, seed};
+use crate::running::{Read, now, seed};
 use crate::sequences::Draws;
+use crate::waits::Waits;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 impl Session {
     /// Runs a statement that may wait.
     pub(super) fn wait(&mut self, step: &Step, steps: &VecDeque<Step>) -> Outcome {
-        if matches!(self.state.transaction, TransactionState::Idle)
-            && !matches!(steps.get(1), Some(Step::Sync))
-        {
-            // More statements of this flight follow.
-            self.state.begin_implicit();
-        }
+        self.begin_if_more_follow(steps);
         self.has_locks = true;
-        self.state.locker = Some(self.locker.clone());
-        let ran = self.run_waiting(step);
-        self.state.locker = None;
+        let waits = Arc::new(Waits::of(self.locker.clone()));
+        self.state.waits = Some(waits.clone());
+        let ran = self.run_waiting(step, &waits);
+        self.state.waits = None;
         match ran {
             Ok(complete) => Outcome::Done(complete),
             Err(error) => {
@@ -37,7 +36,8 @@ impl Session {
         }
     }
 
-    fn run_waiting(&mut self, step: &Step) -> Result<Complete, SqlError> {
+    /// Evaluates the statement, and again after each wait: between two evaluations there is no snapshot.
+    fn run_waiting(&mut self, step: &Step, waits: &Waits) -> Result<Complete, SqlError> {
         let Step::Execute {
             statement,
             parameters,
@@ -53,7 +53,6 @@ impl Session {
                 "advisory locks and pg_sleep are not supported on nodes",
             ));
         }
-        let committed = database.committed(&self.state.interrupt)?;
         let now = now();
         let started = match &self.state.transaction {
             TransactionState::Open(open) => open.started,
@@ -69,22 +68,41 @@ impl Session {
             seed: seed(),
             digests: false,
         };
+        let interrupt = self.state.interrupt.clone();
+        let look = || match interrupt.take() {
+            None => Ok(()),
+            Some(reason) => Err(SqlError::interrupted(reason)),
+        };
+        loop {
+            let result = self.evaluate(&given);
+            if let Some(awaited) = waits.awaited() {
+                let waited = waits.wait_between(awaited, look);
+                waited.map_err(|error| statement.placed(error))?;
+                continue;
+            }
+            let ((mut complete, table), warnings) =
+                result.map_err(|error| statement.placed(error))?;
+            complete.notices.extend(warnings);
+            attach(&mut complete, table, *rows_max, statement);
+            return Ok(complete);
+        }
+    }
+
+    /// Evaluates the statement once. The notices are of locks that the session did not have.
+    fn evaluate(&mut self, given: &Given<'_>) -> Result<(Read, Vec<Notice>), SqlError> {
+        let database = self.database.clone();
+        let committed = database.committed(&self.state.interrupt)?;
         let source = &&**committed.snapshot.space();
-        let tables = table_numbers(statement, source);
+        let tables = table_numbers(given.statement, source);
         let draws = Draws::refused("a statement that waits draws no numbers from sequences");
-        let (result, draws) =
-            with_context(&database, &mut self.state, &given, tables, draws, |with| {
-                reading(&given, committed.version, source, with)
-            });
-        let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+        let read = |with: &Environment<'_>| reading(given, committed.version, source, with);
+        let (result, draws) = with_context(&database, &mut self.state, given, tables, draws, read);
         let warnings = draws.not_held.iter().map(|is_shared| {
             let mode = if *is_shared { "Share" } else { "Exclusive" };
             let text = format!("you don't own a lock of type {mode}Lock");
             Notice::warning("01000", &text)
         });
-        complete.notices.extend(warnings);
-        attach(&mut complete, table, *rows_max, statement);
-        Ok(complete)
+        Ok((result?, warnings.collect()))
     }
 
     /// Releases the locks of a transaction that has ended.

@@ -485,3 +485,29 @@ fn a_lock_that_is_not_held_is_given_back_with_a_warning() {
     let many = warned("select pg_advisory_unlock(generate_series(1, 1000))");
     assert_eq!(many.len(), 100);
 }
+
+/// Numbers that were drawn of a sequence that the transaction made remain drawn when it goes back to a savepoint.
+#[test]
+fn numbers_of_a_new_sequence_are_not_drawn_again_behind_a_savepoint() {
+    for aside_from in [0, usize::MAX] {
+        let (fresh, mut session) = table();
+        fresh.database.set_aside_from(aside_from);
+        let mut next = |text: &str| query(&mut session, text).expect("done");
+        next("begin");
+        next("create sequence s");
+        assert_eq!(next("select nextval('s')"), ["1"]);
+        next("savepoint p");
+        assert_eq!(next("select nextval('s')"), ["2"]);
+        next("insert into t values (nextval('s'), 0)");
+        next("rollback to p");
+        assert_eq!(next("select nextval('s')"), ["4"]);
+        next("savepoint q");
+        next("drop sequence s");
+        next("create sequence s start 100");
+        assert_eq!(next("select nextval('s')"), ["100"]);
+        next("rollback to q");
+        assert_eq!(next("select nextval('s')"), ["5"]);
+        next("commit");
+        assert_eq!(next("select nextval('s')"), ["6"]);
+    }
+}

@@ -229,7 +229,8 @@ fn i16_what_would_change_something_is_refused_by_name() {
     assert_eq!(code(&mut reader, "execute i"), "25006");
     // They are not refused, since they change nothing: a pool sends them to each connection that it takes back.
     run(&mut reader, "unlisten *").unwrap();
-    run(&mut reader, "reset all; discard all").unwrap();
+    run(&mut reader, "reset all").unwrap();
+    run(&mut reader, "discard all").unwrap();
     assert_eq!(query(&mut reader, "select count(*) from t").unwrap(), ["0"]);
     assert_eq!(
         query(&mut both.fresh.session(), "select count(*) from t").unwrap(),
@@ -269,11 +270,13 @@ fn a_session_says_that_it_only_reads_and_cannot_be_set_to_write() {
         run(&mut reader, "rollback").unwrap();
     }
     assert_eq!(code(&mut reader, "set in_hot_standby = off"), "55P02");
-    run(
-        &mut reader,
-        "reset all; discard all; reset default_transaction_read_only",
-    )
-    .unwrap();
+    for text in [
+        "reset all",
+        "discard all",
+        "reset default_transaction_read_only",
+    ] {
+        run(&mut reader, text).unwrap();
+    }
     run(
         &mut reader,
         "set default_transaction_read_only = on; begin read only",

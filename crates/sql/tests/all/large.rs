@@ -19,7 +19,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 55] = [
+const LARGE: [&str; 70] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
@@ -77,6 +77,21 @@ const LARGE: [&str; 55] = [
      when not matched then insert (id, a) values (s.id, v)",
     "insert into s select t.id + 100, f.n from t join f on f.t = t.id",
     "update t set c = t.c + 200 from f where f.t = t.id and f.n < 6",
+    "alter table t alter column a type bigint",
+    "alter table t alter a type bigint using a * 1000000000, alter c type bigint using c + 1",
+    "alter table t alter column c type text using 'n' || c",
+    "alter table t alter column b type varchar(21)",
+    "alter table t alter column a type int using b::int",
+    "alter table f alter column n type text using 'n' || n, add column g int generated always as (id + t) stored",
+    "alter table f alter column t type bigint",
+    "alter table p alter column v type numeric(9, 2)",
+    "alter table t add column g int generated always as (a * 2) stored check (g < 40), add column h int default 4",
+    "alter table t add column g int generated always as (100 / (a - 3)) stored",
+    "alter table t add column g bigint generated always as (c + id) stored unique",
+    "alter table t add column h int unique, add column k int default 7 check (k > 3)",
+    "alter table t add constraint t_ba unique (b, a) deferrable initially deferred",
+    "alter table t add constraint t_ad unique (a) deferrable",
+    "alter table s add column g int not null generated always as (nullif(v, 3)) stored",
 ];
 
 /// Two databases: in one of them large statements run aside.

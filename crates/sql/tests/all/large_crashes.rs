@@ -12,7 +12,7 @@ use sardonyx_storage::crashes::{End, History, Walk};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const LARGE: [&str; 13] = [
+const LARGE: [&str; 17] = [
     "update t set a = a + 1, b = b || '!', c = c + 100",
     "update t set id = -id where a <> 4",
     "delete from t where a % 3 <> 0",
@@ -26,6 +26,10 @@ const LARGE: [&str; 13] = [
     "delete from t where id in (select id from p where v % 3 <> 0) returning id",
     "insert into f select id + 100, id, id % 3 from p",
     "delete from p where v % 5 <> 0",
+    "alter table t add constraint t_bd unique (b) deferrable",
+    "alter table t alter column a type bigint using a + 1000",
+    "alter table f alter column n type text using 'n' || n",
+    "alter table t add column twice int generated always as (a * 2 + id * 100) stored unique",
 ];
 
 /// Another transaction, which is run between two calls of the statement, and the value that it gives.

@@ -7,7 +7,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
-const CASES: [[&str; 3]; 24] = [
+const CASES: [[&str; 3]; 33] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -128,6 +128,51 @@ const CASES: [[&str; 3]; 24] = [
         "create index t_new on t ((a * 2), lower(b))",
         "create index t_other on t (lower(b)); drop index t_up",
         "select id from t where a * 2 = 4 and lower(b) > 'a' order by lower(b)",
+    ],
+    [
+        "alter table t alter column a type bigint",
+        "insert into t values (900, 1, 'new', null); update t set a = a + 1 where id < 9; delete from t where id = 50",
+        "update t set a = 3000000000 where id = 5",
+    ],
+    [
+        "alter table t alter column c type text using 'n' || c",
+        "update t set c = c + 1000 where id = 7; insert into t values (900, 1, 'new', null)",
+        "insert into t values (901, 1, 'x', 'n1007')",
+    ],
+    [
+        "alter table f alter column n type text using 'n' || n",
+        "insert into f values (61, null, 1); update f set n = n + 10 where id < 5; delete from p where id = 12",
+        "update f set n = n || '!' where n = 'n3'",
+    ],
+    [
+        "alter table p alter column v type bigint",
+        "insert into f values (300, 60, 1); delete from p where id = 9",
+        "delete from p where id = 60",
+    ],
+    [
+        "alter table t add column twice int generated always as (a * 2) stored",
+        "insert into t values (900, 5, 'new', null); update t set a = 77 where id = 6; delete from t where id = 7",
+        "select id from t where twice = 154 or twice = 10",
+    ],
+    [
+        "alter table t alter column a type bigint, add column more int default 4 check (more < 5)",
+        "alter table t drop constraint t_c_key",
+        "insert into t (id, more) values (901, 5)",
+    ],
+    [
+        "alter table t add constraint t_new unique (b) deferrable",
+        "insert into t values (900, 1, 'a text that is long 7', null)",
+        "insert into t values (901, 1, 'a text that is long 7', null)",
+    ],
+    [
+        "alter table t add constraint t_new unique (b) deferrable initially deferred",
+        "update t set b = 'a text that is long 9' where id = 8; delete from t where id = 9",
+        "insert into t values (901, 1, 'a text that is long 9', null)",
+    ],
+    [
+        "alter table s alter column v type smallint",
+        "update s set v = 70000 where id = 3",
+        "update s set v = 70000 where id = 4",
     ],
 ];
 
@@ -286,7 +331,7 @@ fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_
 }
 
 /// A statement after which rows violate the next one, that one, and one after which they meet it again.
-const VIOLATED: [[&str; 3]; 6] = [
+const VIOLATED: [[&str; 3]; 8] = [
     [
         "update t set b = 'a text that is long 1' where id = 60",
         "create unique index t_new on t (b)",
@@ -316,6 +361,16 @@ const VIOLATED: [[&str; 3]; 6] = [
         "update s set v = 77 where id = 30",
         "alter table s add foreign key (v) references s",
         "update s set v = 7 where id = 30",
+    ],
+    [
+        "update s set v = 70000 where id = 30",
+        "alter table s alter column v type smallint",
+        "update s set v = 7 where id = 30",
+    ],
+    [
+        "update t set b = 'no number' where id = 60",
+        "alter table t alter column c type int using case b when 'no number' then b::int else c end",
+        "delete from t where id = 60",
     ],
 ];
 

@@ -524,4 +524,23 @@ fn a_long_transaction_commits_its_tables_and_changes_none_of_others() {
     run(&mut session, "rollback").expect("ended");
     let error = query(&mut session, "select b from two").expect_err("undone");
     assert_eq!(error.code, code::UNKNOWN_COLUMN);
+    // Behind a savepoint it has changed none of others, also if more of the text follows.
+    for text in [
+        "begin",
+        "create table four (id int, a int)",
+        "savepoint s",
+        "alter table two add column b int",
+    ] {
+        run(&mut session, text).expect("defined");
+    }
+    inserted(&mut session, "four").expect("it is too long");
+    for text in [
+        "rollback to s; insert into four values (-1, -1)",
+        "alter table two add column c int; rollback to s; insert into four values (-2, -2)",
+        "commit",
+    ] {
+        run(&mut session, text).expect(text);
+    }
+    let left = query(&mut session, "select id from four");
+    assert_eq!(left.expect("rows"), ["-2"]);
 }

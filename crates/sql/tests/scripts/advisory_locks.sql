@@ -70,3 +70,15 @@ SELECT pg_try_advisory_lock(generate_series) FROM generate_series(1, 3)
 
 statement error 0A000
 CREATE TABLE locked AS SELECT pg_try_advisory_lock(11) AS l
+
+# A statement that waits is evaluated again after its wait: each of its calls is made once.
+session waiting
+query
+SELECT pg_try_advisory_lock(20), pg_sleep(0.001), pg_try_advisory_lock(20), pg_sleep(0.001), pg_advisory_unlock(20)
+----
+t||t||t
+
+query
+SELECT pg_advisory_unlock(20), pg_advisory_unlock(20)
+----
+t|f

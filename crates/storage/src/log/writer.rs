@@ -25,11 +25,13 @@
 //! Source: TPK paper, section 2, "Logging".
 
 mod behind;
+mod gathering;
 mod remote;
 mod sealing;
 mod thread;
 mod writing;
 
+pub use gathering::Gathering;
 pub use remote::RemoteCopy;
 
 use super::durable::DurablePrefix;
@@ -111,6 +113,8 @@ struct Watched {
     wanted_below: AtomicU64,
     /// A step could not seal the open group, since the pen was taken.
     turned_away: AtomicBool,
+    /// So many programs report when their threads rest: [`Gathering`].
+    gathering: AtomicUsize,
 }
 
 /// The events that the logging thread waits for.
@@ -332,7 +336,7 @@ impl LogWriter {
             return Poll::Ready(Ok(()));
         }
         self.waiting.register(number, waker);
-        if self.want_group(number) {
+        if !self.gathers() && self.want_group(number) {
             self.work.signal();
         }
         // It may have become durable, or the log poisoned, just before the waker was there.

@@ -113,10 +113,19 @@ impl<'p, A> Held<'p, A> {
         }
     }
 
-    /// Releases the pen; the appended records are written as soon as the disk is free. Without threads of the engine,
-    /// they are written when they are many, or when a caller waits.
+    /// Releases the pen; the appended records are written as soon as the disk is free, or when a thread of the program
+    /// rests, if that is [reported](LogWriter::gather). Without threads of the engine, they are written when they are many,
+    /// or when a caller waits.
     #[inline]
-    pub fn hand_on(mut self) {
+    pub fn hand_on(self) {
+        match self.hand.log.gathers() {
+            true => self.put_off(),
+            false => self.hand_on_now(),
+        }
+    }
+
+    #[inline]
+    fn hand_on_now(mut self) {
         let log = self.hand.log;
         let sealed = log.seal_to_hand_on(&mut self.open);
         let pen = self.let_go();
@@ -135,7 +144,7 @@ impl<'p, A> Held<'p, A> {
     pub fn put_off(mut self) {
         let log = self.hand.log;
         match log.put_off(&mut self.open) {
-            None => self.hand_on(),
+            None => self.hand_on_now(),
             Some(is_first) => {
                 drop(self);
                 if is_first {

@@ -199,6 +199,79 @@ fn what_is_put_off_is_written_by_a_logging_thread_when_it_is_due() {
     assert_eq!(groups_after_a_crash(&disk), 3);
 }
 
+/// Hands a transaction on. Returns its group.
+fn hand_on(pen: &Pen<()>) -> u64 {
+    let mut held = pen.take().expect("free");
+    let group = append(&mut held);
+    held.hand_on();
+    group
+}
+
+#[test]
+fn what_is_handed_on_gathers_until_a_thread_rests() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let gathering = pen.log().gather();
+    for n in [1, 3] {
+        let steps = disk.steps();
+        assert_eq!(hand_on(&pen), n);
+        // A task that waits leaves the group open.
+        assert!(pen.log().poll(n, Waker::noop()).is_pending());
+        assert_eq!(hand_on(&pen), n);
+        assert_eq!(hand_on(&pen), n, "they share a group");
+        assert_eq!(disk.steps(), steps, "the caller does not write");
+        gathering.rest();
+        assert_eq!(hand_on(&pen), n + 1, "it is sealed");
+        assert!(pen.log().step());
+        assert!(pen.log().is_durable(n));
+        assert_eq!(disk.steps(), steps + 1, "one durable write");
+        pen.wait(n + 1).expect("durable");
+    }
+}
+
+#[test]
+fn what_gathers_is_written_when_a_caller_waits_when_it_is_due_or_when_gathering_ends() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let gathering = pen.log().gather();
+    let group = hand_on(&pen);
+    pen.wait(group).expect("durable");
+    let group = hand_on(&pen);
+    while !pen.log().step() {
+        std::hint::spin_loop();
+    }
+    assert!(pen.log().is_durable(group));
+    // Another program on the same log reports on.
+    let other = pen.log().gather();
+    let group = hand_on(&pen);
+    drop(other);
+    assert!(pen.log().step(), "sealed");
+    let open = hand_on(&pen);
+    assert_eq!(hand_on(&pen), open);
+    drop(gathering);
+    assert_eq!(hand_on(&pen), open + 1, "sealed");
+    while pen.log().step() {}
+    assert!(pen.log().is_durable(group));
+    assert_eq!(groups_after_a_crash(&disk), open + 1);
+}
+
+#[test]
+fn groups_of_counts_and_of_callers_do_not_gather() {
+    let fixed = GroupPolicy::Fixed {
+        transactions: 2,
+        time: Duration::from_secs(3600),
+    };
+    for (drive, policy) in [
+        (Drive::Threads, fixed),
+        (Drive::Callers, GroupPolicy::Adaptive),
+    ] {
+        let (pen, disk) = pen(drive, policy);
+        let _gathering = pen.log().gather();
+        let group = hand_on(&pen);
+        assert_eq!(hand_on(&pen), group);
+        assert!(pen.log().step());
+        assert_eq!(groups_after_a_crash(&disk), group);
+    }
+}
+
 #[test]
 fn what_is_put_off_without_threads_is_left_as_what_is_handed_on() {
     let (pen, disk) = pen(Drive::Callers, GroupPolicy::Adaptive);

@@ -4,6 +4,10 @@
 //! The catalogue has the new content as a table of the engine's own without rows. Its pages name the future table, and
 //! a life that this does not have yet. If the process ends before the switch, the content is an empty table. It is
 //! dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
+//!
+//! The content may be of another schema than the table, if a definition is to rewrite the rows. [`Redefined`] has that
+//! schema, from a trial of the definition on the emptied table. The transaction that switches runs the definition again on
+//! the emptied table. So the rows of the content are the only rows that the definition ever meets.
 
 use super::Transaction;
 use crate::View;
@@ -27,7 +31,26 @@ pub struct Beside {
     lives: [u32; 2],
     /// The table's schema when this began.
     schema: Arc<Schema>,
+    /// The content's schema, if a definition makes another one.
+    next: Option<Arc<Schema>>,
     owner: Arc<()>,
+}
+
+/// A table without rows as a definition leaves it.
+#[derive(Debug)]
+pub struct Redefined {
+    table: u16,
+    /// The table's schema before.
+    before: Arc<Schema>,
+    state: TableState,
+}
+
+impl Redefined {
+    /// The schema after the definition.
+    #[inline]
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.state.schema
+    }
 }
 
 impl Beside {
@@ -68,12 +91,77 @@ impl Transaction<'_> {
     #[doc(hidden)]
     #[inline]
     pub fn begin_beside(&mut self, table: u16) -> Result<Beside, Error> {
-        Ok(self.whole(|tx| tx.try_begin_beside(table))?)
+        Ok(self.whole(|tx| tx.try_begin_beside(table, None))?)
+    }
+
+    /// The same for rows of another schema.
+    ///
+    /// # Errors
+    /// [`Transaction::begin_beside`]; [`Error::Conflict`] if the table's schema has changed since the trial.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin_redefined(&mut self, redefined: &Redefined) -> Result<Beside, Error> {
+        let begin = |tx: &mut Self| tx.try_begin_beside(redefined.table, Some(redefined));
+        Ok(self.whole(begin)?)
+    }
+
+    /// Tries a definition on a table without its rows, and undoes it. Returns how it leaves the table.
+    ///
+    /// # Errors
+    /// The definition's error, the errors of [`Transaction::truncate`]. Nothing has changed in any case.
+    #[doc(hidden)]
+    #[inline]
+    pub fn try_redefine<E: From<Error>>(
+        &mut self,
+        table: u16,
+        define: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<Redefined, E> {
+        let before = Arc::clone(&self.row_state(table).map_err(Error::from)?.schema);
+        let savepoint = self.savepoint();
+        let tried = self.redefine_empty(table, define);
+        let state = tried.and_then(|()| Ok(self.described_empty(table).map_err(Error::from)?));
+        self.roll_back_to(savepoint);
+        Ok(Redefined {
+            table,
+            before,
+            state: state?,
+        })
+    }
+
+    /// Runs a definition on a table without its rows.
+    #[inline]
+    fn redefine_empty<T, E: From<Error>>(
+        &mut self,
+        table: u16,
+        define: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.empty(table)?;
+        let done = define(self)?;
+        // It may have dropped the table.
+        self.row_state(table).map_err(Error::from)?;
+        Ok(done)
+    }
+
+    /// A state without pages that is described as a table is.
+    #[inline]
+    fn described_empty(&self, table: u16) -> Result<TableState, TableError> {
+        let of = self.row_state(table)?;
+        let definition = &self.space.catalogue.definitions[usize::from(table)];
+        let state = TableState::new(definition, self.space.hash)?;
+        let state = state.ok_or(TableError::UnknownHandle { number: table })?;
+        Ok(state.described_as(of))
     }
 
     #[inline]
-    fn try_begin_beside(&mut self, table: u16) -> Result<Beside, TableError> {
+    fn try_begin_beside(
+        &mut self,
+        table: u16,
+        redefined: Option<&Redefined>,
+    ) -> Result<Beside, TableError> {
         let state = self.row_state(table)?;
+        if redefined.is_some_and(|redefined| !Arc::ptr_eq(&redefined.before, &state.schema)) {
+            return Err(self.beside_conflict(table));
+        }
         if state.feed.is_some() {
             // Each row that changes is to be kept: in the transactions that change it.
             return Err(self.beside_conflict(table));
@@ -97,20 +185,25 @@ impl Transaction<'_> {
         self.note(number, Was::Named { name, fingerprint }, catalogue);
         self.write_catalogue(&writes);
         let owner = Arc::new(());
-        let of = self.state(table);
-        let definition = &self.space.catalogue.definitions[usize::from(table)];
-        let mut state = TableState::new(definition, self.space.hash)?
-            .ok_or(TableError::UnknownHandle { number: table })?
-            .in_life(life)
-            .described_as(of);
-        let schema = Arc::clone(&of.schema);
-        if !schema.foreign_keys.is_empty() {
-            let mut own = (*schema).clone();
+        let schema = Arc::clone(&self.state(table).schema);
+        let mut state = match redefined {
+            None => self.described_empty(table)?,
+            Some(redefined) => {
+                let definition = &self.space.catalogue.definitions[usize::from(table)];
+                let state = TableState::new(definition, self.space.hash)?;
+                let state = state.ok_or(TableError::UnknownHandle { number: table })?;
+                state.described_as(&redefined.state)
+            }
+        }
+        .in_life(life);
+        let own = Arc::clone(&state.schema);
+        if !own.foreign_keys.is_empty() {
+            let mut own = (*own).clone();
             own.foreign_keys.clear();
             state.take_schema(Arc::new(own), true);
         }
-        let mut indexes = schema.indexes.iter();
-        state.is_checked = !schema.checks.is_empty() || indexes.any(|index| index.deferrable);
+        let mut indexes = own.indexes.iter();
+        state.is_checked = !own.checks.is_empty() || indexes.any(|index| index.deferrable);
         state.is_referenced = false;
         state.beside = Some(MadeBeside {
             of: table,
@@ -126,6 +219,7 @@ impl Transaction<'_> {
             number,
             lives: [life_before, life],
             schema,
+            next: redefined.map(|redefined| Arc::clone(redefined.schema())),
             owner,
         })
     }
@@ -174,11 +268,44 @@ impl Transaction<'_> {
     #[inline]
     pub fn take_over(&mut self, beside: Beside) -> Result<(), Error> {
         self.check_beside(&beside)?;
+        let schema = Arc::clone(&beside.schema);
+        if beside.next.is_some() {
+            return Err(self.beside_conflict(beside.table).into());
+        }
+        self.switch(beside, schema)
+    }
+
+    /// Runs a definition on a table without its rows, and has the table take over a content of the schema that this
+    /// makes. The transaction must be undone after an error.
+    ///
+    /// # Errors
+    /// [`Transaction::take_over`]; the definition's error; [`Error::Conflict`] if it makes another schema than in its trial.
+    #[doc(hidden)]
+    #[inline]
+    pub fn take_over_redefined<T, E: From<Error>>(
+        &mut self,
+        beside: Beside,
+        define: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.check_beside(&beside).map_err(Error::from)?;
+        let table = beside.table;
+        let done = self.redefine_empty(table, define)?;
+        let now = self.row_state(table).map_err(Error::from)?;
+        let schema = Arc::clone(&now.schema);
+        if now.feed.is_some() || beside.next.as_deref() != Some(&*schema) {
+            return Err(Error::from(self.beside_conflict(table)).into());
+        }
+        self.switch(beside, schema)?;
+        Ok(done)
+    }
+
+    /// A content becomes that of its table, which has this schema.
+    #[inline]
+    fn switch(&mut self, beside: Beside, schema: Arc<Schema>) -> Result<(), Error> {
         let Beside {
             table,
             number,
             lives,
-            schema,
             ..
         } = beside;
         let before = self.space.catalogue.clone();

@@ -56,6 +56,12 @@ impl Transaction<'_> {
     pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
+        self.empty(number)
+    }
+
+    /// The same, though rows of other tables may refer to the table's.
+    #[inline]
+    pub(super) fn empty(&mut self, number: u16) -> Result<(), Error> {
         let mut catalogue = self.space.catalogue.clone();
         let writes = catalogue.truncate_table(number).map_err(TableError::from)?;
         self.check_room_for(&writes)?;

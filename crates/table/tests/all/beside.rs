@@ -4,6 +4,7 @@
 use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
 use sardonyx_base::error::Error;
 use sardonyx_base::random::Random;
+use sardonyx_rows::define::DefineRows;
 use sardonyx_rows::read::{ReadRow, ReadRows};
 use sardonyx_rows::schema::{IntoSchema, Schema, Type, Value, ValueRef};
 use sardonyx_rows::{RowWriter, Rows, TableError};
@@ -207,6 +208,133 @@ fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before(
         check(&world.space, table, &Content::new());
         check(&after_crash(&world), table, &Content::new());
     }
+}
+
+/// A definition that no row of the table meets as it is.
+fn define(tx: &mut Transaction<'_>, table: u16) -> Result<(), Error> {
+    DefineRows::add_column(tx, ITEMS, "more", Type::I64, true, Value::Int(7))?;
+    DefineRows::add_check(tx, table, "more_is_high", "more > 1000")
+}
+
+fn row_with_more(id: i64, amount: i64, name: &str) -> RowWriter<'_> {
+    let mut row = RowWriter::new(4);
+    row.set(0, ValueRef::Int(id.into()));
+    row.set(1, ValueRef::Int(amount.into()));
+    row.set(2, ValueRef::Text(name));
+    row.set(3, ValueRef::Int((id + 2000).into()));
+    row
+}
+
+fn check_more(space: &TableSpace, table: u16, content: &Content) {
+    check(space, table, content);
+    for row in Rows::numbered(space.view(), table).expect("there").scan() {
+        let row = row.expect("a row");
+        let (id, more) = (
+            row.value_at(0).expect("read"),
+            row.value_at(3).expect("read"),
+        );
+        let (ValueRef::Int(id), ValueRef::Int(more)) = (id, more) else {
+            panic!("numbers: {id:?}, {more:?}");
+        };
+        assert_eq!(more, id + 2000);
+    }
+}
+
+#[test]
+fn a_content_of_another_schema_is_taken_over_with_its_definition_or_not_at_all() {
+    for is_ordered in [false, true] {
+        let (mut world, table, before) = stock(is_ordered);
+        let next = next_of(&before);
+        // With its rows, the table cannot be defined so.
+        world.commit(|tx| assert!(define(tx, table).is_err()));
+        let begin = |world: &mut World| {
+            world.commit(|tx| {
+                let tried = tx.try_redefine(table, |tx| define(tx, table));
+                let redefined = tried.expect("without its rows it can");
+                assert_eq!(redefined.schema().columns.len(), 4);
+                tx.begin_redefined(&redefined).expect("begun")
+            })
+        };
+        let put = |world: &mut World, beside: &Beside| {
+            for (id, (amount, name)) in &next {
+                world.commit(|tx| {
+                    let row = row_with_more(*id, *amount, name);
+                    tx.insert_beside(beside, row).expect("inserted");
+                });
+                check(&world.space, table, &before);
+            }
+            check(&after_crash(world), table, &before);
+        };
+        let snapshot = world.space.snapshot().expect("a snapshot");
+        // Undone after the table has taken it over, or since the definition fails: the table is as before.
+        for fails in [false, true] {
+            let beside = begin(&mut world);
+            put(&mut world, &beside);
+            let mut tx = world.space.begin(&mut world.log);
+            let taken = tx.take_over_redefined(beside, |tx| match fails {
+                false => define(tx, table),
+                true => define(tx, table).and(Err(Error::Refused("it fails".into()))),
+            });
+            assert_eq!(taken.is_err(), fails);
+            tx.abort();
+            check(&world.space, table, &before);
+            let columns = world
+                .space
+                .view()
+                .schema(table)
+                .expect("there")
+                .columns
+                .len();
+            assert_eq!(columns, 3);
+            world.reopen(1);
+            check(&world.space, table, &before);
+        }
+        // Another definition than the one that was tried.
+        let beside = begin(&mut world);
+        let mut tx = world.space.begin(&mut world.log);
+        let taken = tx.take_over_redefined(beside, |tx| {
+            DefineRows::add_column(tx, ITEMS, "less", Type::I64, true, Value::Null)
+        });
+        assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
+        tx.abort();
+        // A content of another schema is not taken over without its definition.
+        let beside = begin(&mut world);
+        let mut tx = world.space.begin(&mut world.log);
+        assert!(is_conflict(tx.take_over(beside)));
+        tx.abort();
+        let beside = begin(&mut world);
+        put(&mut world, &beside);
+        world.commit(|tx| {
+            let taken = tx.take_over_redefined(beside, |tx| define(tx, table));
+            taken.expect("taken over");
+        });
+        check_more(&world.space, table, &next);
+        check_more(&after_crash(&world), table, &next);
+        drop(snapshot);
+        world.reopen(2);
+        check_more(&world.space, table, &next);
+        // The new condition holds.
+        world.commit(|tx| {
+            let mut rows = Rows::numbered(&mut *tx, table).expect("it is there");
+            assert!(rows.insert_row(&row(-1, 1, "with the default")).is_err());
+            rows.insert_row(&row_with_more(-1, 1, "with its own"))
+                .expect("inserted");
+        });
+    }
+}
+
+#[test]
+fn a_table_that_is_defined_anew_meanwhile_keeps_that() {
+    let (mut world, table, before) = stock(true);
+    let redefined = world.commit(|tx| {
+        let tried = tx.try_redefine(table, |tx| define(tx, table));
+        tried.expect("tried")
+    });
+    world
+        .commit(|tx| DefineRows::add_column(tx, ITEMS, "less", Type::I64, true, Value::Null))
+        .expect("added");
+    world.commit(|tx| assert!(is_conflict(tx.begin_redefined(&redefined))));
+    check(&world.space, table, &before);
 }
 
 #[test]

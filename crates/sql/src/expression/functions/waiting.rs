@@ -4,9 +4,9 @@ use super::definition::*;
 use crate::advisory::{Key, Locker, Mode};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::waits::{Awaited, Called};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_base::waiting::{BETWEEN_LOOKS, aside};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest sleep, in seconds: a year.
 const SLEEP_SECONDS_MAX: f64 = 366.0 * 86_400.0;
@@ -63,61 +63,67 @@ fn key(a: Arguments<'_>) -> Key {
     }
 }
 
-fn locker<'e>(with: &'e Environment<'_>) -> Result<&'e Locker, SqlError> {
-    with.context.locker.as_ref().ok_or_else(|| {
+/// Makes a call in a statement of its own.
+fn call(with: &Environment<'_>, call: impl FnOnce(&Locker) -> Result<Called, SqlError>) -> Answer {
+    let waits = with.context.waits.as_ref().ok_or_else(|| {
         SqlError::unsupported("advisory locks and pg_sleep are for statements of their own")
             .hint("Send SELECT of the function alone, without FROM, and not behind other statements of one text.")
-    })
+    })?;
+    waits.call(call, || with.context.check_interrupted())
 }
 
 fn take(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
-    Ok(Value::Bool(locker(with)?.try_take(key(a), mode)?))
+    call(with, |locker| {
+        let is_taken = locker.try_take(key(a), mode)?;
+        Ok(Called::Done(Value::Bool(is_taken)))
+    })
 }
 
 fn wait(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
-    let locker = locker(with)?;
-    if !locker.try_take(key(a), mode)? {
-        let look = || with.context.check_interrupted();
-        aside(|| locker.take(key(a), mode, look))?;
-    }
-    text("")
+    call(with, |locker| {
+        Ok(match locker.try_take(key(a), mode)? {
+            true => Called::Done(text("")?),
+            false => Called::Waits(Awaited::Lock(key(a), mode)),
+        })
+    })
 }
 
 fn release(a: Arguments<'_>, with: &Environment<'_>, is_shared: bool) -> Answer {
-    let has = locker(with)?.release(key(a), is_shared);
+    let released = call(with, |locker| {
+        let is_released = locker.release(key(a), is_shared);
+        Ok(Called::Done(Value::Bool(is_released)))
+    })?;
+    // Noted by each evaluation: the answer of the last one is the client's.
     let not_held = &mut with.context.draws.borrow_mut().not_held;
-    if !has && not_held.len() < WARNINGS_MAX {
+    if released == Value::Bool(false) && not_held.len() < WARNINGS_MAX {
         not_held.push(is_shared);
     }
-    Ok(Value::Bool(has))
+    Ok(released)
 }
 
 fn unlock_all(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    locker(with)?.release_session();
-    text("")
+    call(with, |locker| {
+        locker.release_session();
+        Ok(Called::Done(text("")?))
+    })
 }
 
 fn sleep(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    locker(with)?;
-    let ValueRef::Float(seconds) = a.value(0) else {
-        return text("");
-    };
-    let seconds = seconds.clamp(0.0, SLEEP_SECONDS_MAX);
-    if seconds.is_nan() {
-        return Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            "a sleep has a number of seconds",
-        ));
-    }
-    let until = Instant::now() + Duration::from_secs_f64(seconds);
-    aside(|| {
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return text("");
-            }
-            std::thread::sleep(left.min(BETWEEN_LOOKS));
-            with.context.check_interrupted()?;
+    call(with, |_| {
+        let ValueRef::Float(seconds) = a.value(0) else {
+            return Ok(Called::Done(text("")?));
+        };
+        let seconds = seconds.clamp(0.0, SLEEP_SECONDS_MAX);
+        if seconds.is_nan() {
+            return Err(SqlError::new(
+                code::INVALID_PARAMETER_VALUE,
+                "a sleep has a number of seconds",
+            ));
         }
+        let time = Duration::from_secs_f64(seconds);
+        Ok(match time.is_zero() {
+            true => Called::Done(text("")?),
+            false => Called::Waits(Awaited::Time(time)),
+        })
     })
 }

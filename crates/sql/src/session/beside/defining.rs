@@ -3,6 +3,7 @@
 
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;
+use super::redefining::redefine;
 use super::whole::{Stop, Whole};
 use crate::database::{BesideLimits, Database};
 use crate::define::{self, RowsWork, Rule};
@@ -26,7 +27,7 @@ pub(super) fn define(
 ) -> Result<Came<Ran<Read>>, SqlError> {
     let limits = database.beside();
     let Some((whole, work)) = Whole::defining((database, &limits), given, with)? else {
-        return Ok(Came::InStage);
+        return redefine((database, &limits), given, with);
     };
     let generated = work.index.iter().flat_map(|index| &index.columns);
     let generated: Vec<_> = generated.cloned().collect();
@@ -191,7 +192,7 @@ impl<'w> Whole<'w> {
 }
 
 /// The stage gives the error of a statement.
-fn of_stage<T, U>(came: Came<U>) -> Came<T> {
+pub(super) fn of_stage<T, U>(came: Came<U>) -> Came<T> {
     match came {
         Came::Again => Came::Again,
         _ => Came::InStage,

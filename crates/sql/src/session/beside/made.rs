@@ -1,6 +1,7 @@
 //! A table's next content while it is made: the next form of each row.
 
 use crate::database::BesideLimits;
+use crate::define::NewRows;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::memory::{Memory, bytes_of};
@@ -118,6 +119,16 @@ pub(super) enum Made<'m> {
         schema: Arc<Schema>,
         rows: &'m OpenRows,
     },
+    /// It is of another schema.
+    Redefined {
+        /// The table.
+        table: u16,
+        /// Its columns before.
+        schema: Arc<Schema>,
+        /// Its columns after.
+        next: Arc<Schema>,
+        rows: &'m NewRows<'m>,
+    },
 }
 
 impl Made<'_> {
@@ -125,7 +136,17 @@ impl Made<'_> {
     pub fn table(&self) -> u16 {
         match self {
             Made::Rewritten(rewriting) => rewriting.table(),
-            Made::Kept { table, .. } | Made::Open { table, .. } => *table,
+            Made::Kept { table, .. } | Made::Open { table, .. } | Made::Redefined { table, .. } => {
+                *table
+            }
+        }
+    }
+
+    /// The schema of the content, if it is another than the table's.
+    pub fn next_schema(&self) -> Option<&Arc<Schema>> {
+        match self {
+            Made::Redefined { next, .. } => Some(next),
+            _ => None,
         }
     }
 
@@ -138,6 +159,10 @@ impl Made<'_> {
         match self {
             Made::Rewritten(rewriting) => rewriting.rewritten(row, with),
             Made::Kept { schema, .. } => Ok((Some(whole_row(row, schema.columns.len())?), false)),
+            Made::Redefined { schema, rows, .. } => {
+                let row = whole_row(row, schema.columns.len())?;
+                Ok((Some(rows.of(row)?), false))
+            }
             Made::Open { schema, .. } => {
                 let width = schema.columns.len();
                 let row = match self.own(row)? {
@@ -179,7 +204,9 @@ impl Made<'_> {
     fn key_of(&self, row: &[Value]) -> Vec<Value> {
         match self {
             Made::Rewritten(rewriting) => rewriting.key_of_whole(row),
-            Made::Kept { schema, .. } | Made::Open { schema, .. } => {
+            Made::Kept { schema, .. }
+            | Made::Open { schema, .. }
+            | Made::Redefined { schema, .. } => {
                 let key = schema.primary.key.iter();
                 key.map(|part| row.get(part.column).cloned().unwrap_or_default())
                     .collect()

@@ -8,7 +8,7 @@
 //! In both cases, the call that commits looks again at rows that others changed since the snapshot. So the statement
 //! behaves as if it had run there. Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into
 //! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
-//! table's rows in snapshots ([`checking`]). All other statements that change rows run as an open transaction
+//! table's rows in snapshots ([`checking`]). If they rewrite all rows, the next content is of the new schema ([`redefining`]). All other statements that change rows run as an open transaction
 //! ([`open`]). So does a statement with a row that cannot be stored: its error is the usual one.
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
@@ -25,13 +25,13 @@ mod insert;
 mod made;
 mod open;
 mod pace;
+mod redefining;
 mod rewrite;
 mod whole;
 
 use super::aside::Committing;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
-use super::state::TransactionState;
 use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
@@ -68,7 +68,7 @@ fn may_run_beside(statement: &Prepared) -> bool {
 }
 
 impl Session {
-    /// Runs the next step aside, if it is such a statement, alone in its transaction. `None` if it has to run in the
+    /// Runs the next step aside, if it is such a statement, and the last of its transaction: before it, only parameters were set. `None` if it has to run in the
     /// stage.
     pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
         let (statement, parameters, data, rows_max) = match steps.front()? {
@@ -87,9 +87,25 @@ impl Session {
         }
         // Only tables in main memory have next contents.
         self.database.tables()?;
-        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        let usually_reads = self.state.usually_reads();
         let ends_tables = self.state.settings.ending_at_commit().is_some();
-        if !is_idle || ends_tables || !may_run_beside(statement) || self.state.usually_reads() {
+        if !self.state.transaction.may_begin_to_write(usually_reads) || ends_tables {
+            return None;
+        }
+        if statement.class() == Class::Write
+            && !(statement.is_copy_in() || statement.sets_session() || statement.notifies())
+            && statement.is_to_be_compiled()
+            && statement.last_plan().is_none()
+        {
+            // One of several statements of a text. If it has no plan, the stage says why.
+            match self.describe(statement) {
+                Err(error) if error.is_interruption() => {
+                    return Some(Outcome::Failed(statement.placed(error)));
+                }
+                _ => {}
+            }
+        }
+        if !may_run_beside(statement) {
             return None;
         }
         let started = now();

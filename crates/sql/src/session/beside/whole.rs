@@ -141,11 +141,23 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Begins a next content. If the table changes from here on, it takes nothing over.
+    /// The schema of the content.
+    pub fn next_schema(&self) -> &Schema {
+        self.made.next_schema().unwrap_or(&self.schema)
+    }
+
+    /// Begins. The table is what it was from here on, or it takes nothing over.
     pub fn begin(&self) -> Result<Beside, Stop> {
         let table = self.made.table();
-        let turn = self.turn()?;
-        let begun = turn.run(Durability::Deferred, |tx| tx.begin_beside(table));
+        self.begin_with(|tx| tx.begin_beside(table))
+    }
+
+    /// The same of a content that is begun so.
+    pub fn begin_with(
+        &self,
+        begin: impl FnOnce(&mut Transaction<'_>) -> Result<Beside, Error>,
+    ) -> Result<Beside, Stop> {
+        let begun = self.turn()?.run(Durability::Deferred, begin);
         begun.map_err(|error| match error {
             // Another statement makes one: this one comes after it, in the stage.
             Error::Conflict(error) => Stop::Engine(Error::Refused(error)),
@@ -350,7 +362,7 @@ impl<'w> Whole<'w> {
             let turn = self.turn()?;
             let (done, durable) = turn.run_later(|tx| {
                 let goes_on = || !tables.has_waiting();
-                take_out_and_put(tx, (&self.schema, beside), (gone, come), goes_on)
+                take_out_and_put(tx, (self.next_schema(), beside), (gone, come), goes_on)
             })?;
             match gone.is_empty() {
                 false => all_gone = &all_gone[done..],
@@ -379,13 +391,22 @@ pub(super) fn take_over_with(
     (schema, beside): (&Schema, Beside),
     changes: &Changes<'_>,
 ) -> Result<(), Error> {
-    let rows = (&changes.gone[..], &changes.come[..]);
-    take_out_and_put(tx, (schema, &beside), rows, || true)?;
+    put_last(tx, (schema, &beside), changes)?;
     tx.take_over(beside)
 }
 
-/// Takes rows out before it puts others in, which may have their keys. After some rows it ends before all are done,
-/// unless it `goes_on`. Returns the number of rows done.
+/// Makes the last changes of a content, in the call in which the table takes it over.
+pub(super) fn put_last(
+    tx: &mut Transaction<'_>,
+    of: (&Schema, &Beside),
+    changes: &Changes<'_>,
+) -> Result<(), Error> {
+    let rows = (&changes.gone[..], &changes.come[..]);
+    take_out_and_put(tx, of, rows, || true).map(drop)
+}
+
+/// Rows go before others come, which may have their keys. After some rows it ends before all are done, unless it `goes_on`.
+/// Returns how many are done.
 fn take_out_and_put(
     tx: &mut Transaction<'_>,
     (schema, beside): (&Schema, &Beside),

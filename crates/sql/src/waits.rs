@@ -1,0 +1,185 @@
+//! Waits of a statement, for advisory locks and by `pg_sleep`. A statement keeps no snapshot while it waits, since that would
+//! cost memory, and at the bound end other readers.
+//!
+//! So a call that would wait ends the evaluation. The session waits, and evaluates the statement again over a new snapshot.
+//! The results of the calls before are recorded, so that each takes or releases its lock once.
+//!
+//! Invariant: a statement is evaluated at most [`RECORDED_MAX`] times. Calls beyond that wait within the evaluation.
+
+use crate::advisory::{Key, Locker, Mode};
+use crate::error::{SqlError, code};
+use sardonyx::schema::Value;
+use sardonyx_base::waiting::{BETWEEN_LOOKS, aside};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most calls of a statement whose results are recorded.
+const RECORDED_MAX: usize = 100;
+
+/// The condition that a call waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Awaited {
+    Lock(Key, Mode),
+    Time(Duration),
+}
+
+/// The outcome of a call.
+#[derive(Debug)]
+pub(crate) enum Called {
+    Done(Value),
+    /// Its result is an empty text, once it has waited.
+    Waits(Awaited),
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    results: Vec<Value>,
+    /// The number of the next call in this evaluation.
+    next: usize,
+    awaited: Option<Awaited>,
+}
+
+/// The waits of a statement.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    locker: Locker,
+    record: Mutex<Record>,
+}
+
+impl Waits {
+    /// Of a statement of the session.
+    pub fn of(locker: Locker) -> Waits {
+        Waits {
+            locker,
+            record: Mutex::default(),
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a call of a function, or returns the result that it had in an evaluation before.
+    ///
+    /// # Errors
+    /// The error of `call`; one of no meaning if it is to wait: [`Waits::awaited`]; that of `look`.
+    pub fn call(
+        &self,
+        call: impl FnOnce(&Locker) -> Result<Called, SqlError>,
+        look: impl Fn() -> Result<(), SqlError>,
+    ) -> Result<Value, SqlError> {
+        let mut record = self.record();
+        let number = record.next;
+        record.next += 1;
+        if let Some(result) = record.results.get(number) {
+            return Ok(result.clone());
+        }
+        match call(&self.locker)? {
+            Called::Done(value) => {
+                if number < RECORDED_MAX {
+                    record.results.push(value.clone());
+                }
+                Ok(value)
+            }
+            Called::Waits(awaited) if number < RECORDED_MAX => {
+                record.awaited = Some(awaited);
+                Err(SqlError::new(code::INTERNAL, "the statement waits"))
+            }
+            Called::Waits(awaited) => {
+                drop(record);
+                self.wait(awaited, look)
+            }
+        }
+    }
+
+    /// The condition for which an evaluation ended: the session waits for it, and evaluates the statement again.
+    pub fn awaited(&self) -> Option<Awaited> {
+        self.record().awaited.take()
+    }
+
+    /// Waits without a snapshot, and records that.
+    ///
+    /// # Errors
+    /// `40P01`, `53200`; that of `look`.
+    pub fn wait_between(
+        &self,
+        awaited: Awaited,
+        look: impl Fn() -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let result = self.wait(awaited, look)?;
+        let mut record = self.record();
+        record.results.push(result);
+        record.next = 0;
+        Ok(())
+    }
+
+    fn wait(
+        &self,
+        awaited: Awaited,
+        look: impl Fn() -> Result<(), SqlError>,
+    ) -> Result<Value, SqlError> {
+        aside(|| match awaited {
+            Awaited::Lock(key, mode) => self.locker.take(key, mode, look),
+            Awaited::Time(time) => sleep(time, look),
+        })?;
+        Ok(Value::Text(String::new()))
+    }
+}
+
+fn sleep(time: Duration, look: impl Fn() -> Result<(), SqlError>) -> Result<(), SqlError> {
+    let until = Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(BETWEEN_LOOKS));
+        look()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Awaited, Called, RECORDED_MAX, Waits};
+    use crate::advisory::AdvisoryLocks;
+    use sardonyx::schema::Value;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn each_call_is_made_once_and_evaluations_are_bounded() {
+        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter());
+        let (mut evaluations, mut made) = (0, 0);
+        let calls = 2 * RECORDED_MAX;
+        loop {
+            evaluations += 1;
+            let mut results = Vec::new();
+            for number in 0..calls {
+                let call = |_: &_| {
+                    made += 1;
+                    Ok(match number % 2 {
+                        0 => Called::Done(Value::Int(number as i128)),
+                        _ => Called::Waits(Awaited::Time(Duration::ZERO)),
+                    })
+                };
+                match waits.call(call, || Ok(())) {
+                    Ok(value) => results.push(value),
+                    Err(_) => break,
+                }
+            }
+            match waits.awaited() {
+                Some(awaited) => waits
+                    .wait_between(awaited, || Ok(()))
+                    .expect("it has waited"),
+                None => {
+                    let texts = results
+                        .iter()
+                        .filter(|value| matches!(value, Value::Text(_)));
+                    assert_eq!((results.len(), texts.count()), (calls, RECORDED_MAX));
+                    break;
+                }
+            }
+        }
+        assert_eq!((made, evaluations), (calls, RECORDED_MAX / 2 + 1));
+    }
+}
