@@ -442,12 +442,14 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     // The waiting command has read already: a missing key is no event.
     data.only_reads = false;
     // Commands of waiting clients change no database as a whole.
-    for database in data.filled.take_whole() {
-        for key in shared.blocked.keys_of(database) {
-            data.filled.add(database, &key);
+    if let Some(listed) = data.effects.there() {
+        for database in listed.filled.take_whole() {
+            for key in shared.blocked.keys_of(database) {
+                listed.filled.add(database, &key);
+            }
         }
     }
-    while let Some(key) = data.filled.take() {
+    while let Some(key) = data.effects.there().and_then(|listed| listed.filled.take()) {
         data.select(key.0);
         // Groups that have delivered all of the stream: their other readers would find nothing, either.
         let (mut from, mut barren) = (0, Vec::new());
@@ -465,7 +467,7 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
             };
             from = behind;
             match run(data, &key.1, &claim)? {
-                Some(served) => data.served.push((claim, served)),
+                Some(served) => data.effects.listed().served.push((claim, served)),
                 None => barren.extend(claim.call.group.clone()),
             }
         }

@@ -8,7 +8,28 @@ pub(crate) const INTEGER_BYTES_MAX: usize = 20;
 /// An integer's text.
 #[inline]
 pub(crate) fn integer_text(number: i64, buffer: &mut [u8; INTEGER_BYTES_MAX]) -> &[u8] {
-    let mut at = INTEGER_BYTES_MAX;
+    let at = put_integer(number, buffer);
+    &buffer[at..]
+}
+
+/// The same with a byte before it, as a line.
+#[inline]
+pub(crate) fn integer_line(
+    first: u8,
+    number: i64,
+    buffer: &mut [u8; INTEGER_BYTES_MAX + 3],
+) -> &[u8] {
+    let end = INTEGER_BYTES_MAX + 1;
+    buffer[end..].copy_from_slice(b"\r\n");
+    let at = put_integer(number, &mut buffer[1..end]);
+    buffer[at] = first;
+    &buffer[at..]
+}
+
+/// Writes an integer's text at the buffer's end, which has room for it. Returns its place.
+#[inline]
+fn put_integer(number: i64, buffer: &mut [u8]) -> usize {
+    let mut at = buffer.len();
     let mut rest = number.unsigned_abs();
     loop {
         at -= 1;
@@ -22,7 +43,7 @@ pub(crate) fn integer_text(number: i64, buffer: &mut [u8; INTEGER_BYTES_MAX]) ->
         at -= 1;
         buffer[at] = b'-';
     }
-    &buffer[at..]
+    at
 }
 
 /// An integer in its one spelling: no plus, no leading zero, no space.

@@ -240,10 +240,8 @@ fn bulk(output: &mut BytesMut, bytes: &[u8]) {
 
 #[inline]
 fn head(output: &mut BytesMut, kind: u8, number: i64) {
-    output.put_u8(kind);
-    let mut text = [0; crate::number::INTEGER_BYTES_MAX];
-    output.put_slice(crate::number::integer_text(number, &mut text));
-    output.put_slice(b"\r\n");
+    let mut line = [0; crate::number::INTEGER_BYTES_MAX + 3];
+    output.extend_from_slice(crate::number::integer_line(kind, number, &mut line));
 }
 
 #[cfg(test)]

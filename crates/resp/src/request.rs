@@ -265,30 +265,34 @@ impl Commands {
             What::All(steps, watched, _) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         };
-        if !data.slow.is_empty() {
-            request.pending.keep_slow(std::mem::take(&mut data.slow));
+        if let Some(listed) = data.effects.there()
+            && !listed.slow.is_empty()
+        {
+            request.pending.keep_slow(std::mem::take(&mut listed.slow));
         }
         let reply = ran?;
-        let (waits, behind) = (data.waits.take(), data.database);
-        if !data.filled.is_empty() {
+        let (mut listed, behind) = (data.effects.there(), data.database);
+        let waits = listed.as_mut().and_then(|listed| listed.waits.take());
+        if listed.is_some_and(|listed| !listed.filled.is_empty()) {
             let new = || request.pending.counted_room(request.answer_bytes_max);
             S::serve(&mut data, room_of_served.get_or_init(new))?;
         }
         let Data {
-            committed,
+            mut effects,
             mut messages,
-            served,
             ..
         } = data;
         drop(room);
         // If there is no memory for the answer, the request is undone.
         request.pending.take(reply.bytes())?;
-        committed.into_iter().for_each(|act| act());
+        if let Some(listed) = effects.take() {
+            listed.committed.into_iter().for_each(|act| act());
+            for (claim, served) in listed.served {
+                claim.answer(served, &mut messages);
+            }
+        }
         if let (What::All(_, _, Some(after)), Reply::Array(_)) = (&request.what, &reply) {
             after.store(behind, Ordering::Relaxed);
-        }
-        for (claim, served) in served {
-            claim.answer(served, &mut messages);
         }
         if let (What::One(call), Some(place)) = (&request.what, &request.place)
             && matches!(reply, Reply::Null | Reply::NullArray)
@@ -432,7 +436,10 @@ impl Call {
         let reply = self.run_now(data);
         let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
         if micros >= slower_than {
-            data.slow.push((self.line.clone().by_itself(), micros));
+            data.effects
+                .listed()
+                .slow
+                .push((self.line.clone().by_itself(), micros));
         }
         reply
     }

@@ -85,7 +85,9 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
     };
     let called = called.ok_or(NOT_FOUND)?;
     take_room(data.room, &called.reply);
-    data.committed.extend(called.committed);
+    if called.committed.is_some() {
+        data.effects.listed().committed.extend(called.committed);
+    }
     Ok(called.reply)
 }
 

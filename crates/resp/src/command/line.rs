@@ -10,6 +10,7 @@
 //!
 //! Source: the Redis serialization protocol specification; limits and texts of errors as Redis 7 has them.
 
+use super::whole;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -73,11 +74,14 @@ fn shown(byte: u8) -> String {
     }
 }
 
+/// The places of a command's parts in its bytes.
+pub(super) type Parts = SmallVec<[Range<u32>; 6]>;
+
 /// A command's parts: its name, and its arguments.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Line {
     bytes: Bytes,
-    parts: SmallVec<[Range<u32>; 6]>,
+    parts: Parts,
 }
 
 impl Line {
@@ -135,7 +139,7 @@ impl Line {
 #[derive(Default)]
 pub(crate) struct Gathered {
     bytes: BytesMut,
-    parts: SmallVec<[Range<u32>; 6]>,
+    parts: Parts,
 }
 
 impl Gathered {
@@ -166,7 +170,7 @@ impl std::fmt::Debug for Line {
 /// Takes commands from the received bytes, and remembers its progress in the next one.
 #[derive(Debug)]
 pub(crate) struct Decoder {
-    parts: SmallVec<[Range<u32>; 6]>,
+    parts: Parts,
     /// Parts that are still to come, once their number is known.
     missing: Option<usize>,
     /// Length of the part that is coming, once it is known.
@@ -203,6 +207,15 @@ impl Decoder {
 
     /// The next command, if it is whole. Empty ones are skipped.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<Option<Line>, ProtocolError> {
+        if self.missing.is_none()
+            && let Some((parts, end)) = whole::parts(input)
+            && end <= self.command_bytes_max
+        {
+            // An inline command may have been looked for before.
+            self.searched = 0;
+            let bytes = input.split_to(end).freeze();
+            return Ok(Some(Line { bytes, parts }));
+        }
         loop {
             let missing = match self.missing {
                 Some(missing) => missing,

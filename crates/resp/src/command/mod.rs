@@ -34,6 +34,7 @@ mod sorting;
 pub(crate) mod streams;
 mod strings;
 pub(crate) mod subcommands;
+mod whole;
 pub(crate) mod words;
 
 use crate::data::{Data, Live};
@@ -42,6 +43,7 @@ use crate::reply::Reply;
 use line::Line;
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::hash::{Fnv1a, IntegerMap};
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// Runs a command on data.
@@ -189,7 +191,25 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
 }
 
 /// The command with this name, ignoring case.
+#[inline]
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
+    thread_local! {
+        /// The command found last: clients send the same one again and again.
+        static LAST: Cell<Option<&'static Command>> = const { Cell::new(None) };
+    }
+    if let Some(last) = LAST.get()
+        && last.name.as_bytes().eq_ignore_ascii_case(name)
+    {
+        return Some(last);
+    }
+    let found = search(name);
+    if found.is_some() {
+        LAST.set(found);
+    }
+    found
+}
+
+fn search(name: &[u8]) -> Option<&'static Command> {
     // By a short hash of the name: it is looked for several times for each command. No two names have the same.
     static BY_NAME: OnceLock<IntegerMap<u64, &'static Command>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| {

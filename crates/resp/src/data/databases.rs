@@ -284,7 +284,7 @@ impl Live<'_, '_> {
     /// Notes that all keys of a database may have been added or deleted for which clients wait.
     fn note_all_filled(&mut self, database: u8) {
         if !self.shared.blocked.is_empty() {
-            self.filled.add_all(database);
+            self.effects.listed().filled.add_all(database);
         }
     }
 }

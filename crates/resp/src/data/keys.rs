@@ -343,7 +343,7 @@ impl Live<'_, '_> {
     /// A key came for which clients may wait, or a stream went.
     pub fn note_filled(&mut self, key: &[u8]) {
         if !self.shared.blocked.is_empty() {
-            self.filled.add(self.database, key);
+            self.effects.listed().filled.add(self.database, key);
         }
     }
 

@@ -8,6 +8,7 @@
 //! changes its place.
 
 pub(crate) mod databases;
+mod effects;
 mod elements;
 mod filled;
 mod keys;
@@ -22,6 +23,7 @@ pub(crate) mod tables;
 mod values;
 mod watching;
 
+pub(crate) use effects::Effects;
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use filled::Filled;
 pub(crate) use keys::{Entry, Expiry};
@@ -34,9 +36,7 @@ pub(crate) use streams::{EntryId, Fields, Group, Pending, Stream};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
-use crate::blocking::{Claim, Served};
 use crate::channels::Messages;
-use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
@@ -129,18 +129,10 @@ pub(crate) struct Data<'t, S> {
     pub only_reads: bool,
     /// The committed state that is read beside a long transaction.
     pub beside: Option<&'t Committed>,
-    /// Actions to run once the transaction commits.
-    pub committed: Vec<Box<dyn FnOnce()>>,
-    /// Messages to post then.
+    /// Messages to post once the transaction commits.
     pub messages: Messages,
-    /// Commands that took long, with how many microseconds.
-    pub slow: Vec<(Line, i64)>,
-    /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some.
-    pub filled: Filled,
-    /// The command that waits, if it is not the one that was sent.
-    pub waits: Option<Line>,
-    /// The clients that were served of them, with their answers.
-    pub served: Vec<(Claim, Served)>,
+    /// Further effects.
+    pub effects: Effects,
 }
 
 impl<'t, S: State> Data<'t, S> {
@@ -165,12 +157,8 @@ impl<'t, S: State> Data<'t, S> {
             caller: None,
             only_reads: false,
             beside: None,
-            committed: Vec::new(),
             messages: Messages::default(),
-            slow: Vec::new(),
-            filled: Filled::default(),
-            waits: None,
-            served: Vec::new(),
+            effects: Effects::default(),
         }
     }
 }

@@ -234,7 +234,7 @@ pub(super) fn xread<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Rep
     }
     if reading.block.is_some() {
         let ids = after.iter().map(|(_, id)| id.to_string().into_bytes());
-        data.waits = Some(reading.waiting(&ids.collect::<Vec<_>>()));
+        data.effects.listed().waits = Some(reading.waiting(&ids.collect::<Vec<_>>()));
     }
     Ok(Reply::NullArray)
 }
@@ -302,7 +302,7 @@ pub(super) fn xreadgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
     }
     if reading.block.is_some() {
         let ids = vec![b">".to_vec(); reading.keys];
-        data.waits = Some(reading.waiting(&ids));
+        data.effects.listed().waits = Some(reading.waiting(&ids));
     }
     Ok(Reply::NullArray)
 }
