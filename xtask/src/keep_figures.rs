@@ -4,7 +4,7 @@
 //! A command may print several values, such as one for each of five runs. They are kept as a list; or, with `--median`,
 //! as one value, in which each number is the median of its own.
 
-use crate::check_docs::figures::KEPT;
+use crate::check_docs::KEPT;
 use crate::package::output_of;
 use anyhow::{Context, ensure};
 use clap::Args;

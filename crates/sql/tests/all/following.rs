@@ -492,8 +492,8 @@ fn a_read_that_would_be_older_than_allowed_is_refused_and_says_how_old() {
 const NAMED: [&str; 3] = [
     "select indexname, indexdef from pg_indexes where schemaname = 'public' order by 1",
     "select conname, contype, pg_get_constraintdef(oid) from pg_constraint order by 1",
-    "select relname, relkind from pg_class where relkind in ('r', 'i', 'S', 'v') \
-     and relnamespace = 'public'::regnamespace order by 1, 2",
+    "select relname, relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+     where relkind in ('r', 'i', 'S', 'v') and nspname = 'public' order by 1, 2",
 ];
 
 #[test]
