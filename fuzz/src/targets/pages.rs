@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
 };
+use sardonyx_storage::checkpoint::Checkpoints;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -146,6 +147,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let manifest = Manifest::read(&*disk).expect("a manifest");
     let options = RecoveryOptions {
         memory_max_bytes: seeds::MEMORY_BYTES,
+        checkpoints: Checkpoints::FromCopy,
         workers: 1,
         dry_run: true,
         beside_writer: false,
