@@ -83,7 +83,13 @@ impl Redefining<'_> {
         self.database.catalogue_changed();
         let mut sequences = SequenceChanges::default();
         let statement = self.given.statement;
-        define::run(tx, self.database, statement, &mut sequences, self.user)
+        define::run(
+            tx,
+            self.database,
+            statement,
+            &mut sequences,
+            (self.user, None),
+        )
     }
 
     /// Makes the content, and has the table take it over.
