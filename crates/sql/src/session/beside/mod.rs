@@ -8,8 +8,9 @@
 //! In both cases, the call that commits looks again at rows that others changed since the snapshot. So the statement
 //! behaves as if it had run there. Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into
 //! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
-//! table's rows in snapshots ([`checking`]). If they rewrite all rows, the next content is of the new schema ([`redefining`]). All other statements that change rows run as an open transaction
-//! ([`open`]). So does a statement with a row that cannot be stored: its error is the usual one.
+//! table's rows in snapshots ([`checking`]). If they rewrite all rows, the next content is of the new schema
+//! ([`redefining`]). All other statements that change rows run as an open transaction ([`open`]). So does a statement
+//! with a row that cannot be stored: its error is the usual one.
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
 //! in the stage after its last attempt ([`ATTEMPTS`]). It also does if there is no room for a second content, or if a
@@ -68,8 +69,8 @@ fn may_run_beside(statement: &Prepared) -> bool {
 }
 
 impl Session {
-    /// Runs the next step aside, if it is such a statement, and the last of its transaction: before it, only parameters were set. `None` if it has to run in the
-    /// stage.
+    /// Runs the next step aside, if it is such a statement, and the last of its transaction: before it, only parameters
+    /// were set. `None` if it has to run in the stage.
     pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
         let (statement, parameters, data, rows_max) = match steps.front()? {
             Step::Execute {
