@@ -19,7 +19,7 @@ impl FreezesPages for Shared {
     ) -> Result<Freezing, CheckpointError> {
         self.log().check()?;
         let Some(mut stage) = self.pen.take_inside_within(PATIENCE)? else {
-            return Ok(Freezing::Later);
+            return Ok(Freezing::Busy);
         };
         let (space, mut appending) = stage.split();
         // Beginning undoes a transaction that was leaked.

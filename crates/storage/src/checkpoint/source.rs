@@ -63,7 +63,9 @@ pub struct FrozenPages {
 /// The result of an attempt to freeze the pages.
 #[derive(Debug)]
 pub enum Freezing {
-    /// The pen, or a buffer for the next group, was not to be had soon.
+    /// The pen was not to be had, although the caller has waited for it for a moment.
+    Busy,
+    /// There is no buffer for the next group; or the database is being closed.
     Later,
     /// The live pages were enough.
     Done,

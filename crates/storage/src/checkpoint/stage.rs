@@ -71,7 +71,7 @@ struct Stripe {
     writeout_began: Option<Instant>,
     /// The last attempt to write found no room; the next one is due then.
     try_again_at: Option<Instant>,
-    /// Without DB': the pages were not to be had at the last attempt.
+    /// Without DB': the pages were not to be had at the last attempt, and are tried again after a pause.
     put_off: bool,
 }
 

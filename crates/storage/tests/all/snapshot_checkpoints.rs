@@ -73,7 +73,7 @@ impl FreezesPages for Pages {
             return Ok(Freezing::Later);
         }
         let Some(mut held) = self.pen.take_inside_within(Duration::from_millis(1))? else {
-            return Ok(Freezing::Later);
+            return Ok(Freezing::Busy);
         };
         let Some(position) = held.try_hand_over_group() else {
             return Ok(Freezing::Later);

@@ -1,8 +1,8 @@
 //! The stage's work without DB': it has the blocks copied from the live pages ([`source`](super::super::source)). A thread
 //! that has the pen, and waits for the room that a checkpoint makes, lends its pages.
 //!
-//! A copy may be put off, since the pen, a buffer or memory is not to be had. Then the stripe goes on with its groups, and
-//! tries again after a pause.
+//! A copy may be put off, since the pen, a buffer or memory is not to be had. Then the stripe takes its waiting groups, and
+//! tries again; if it has not waited for the pen, after a pause.
 
 use super::super::source::{FreezesPages, Freezing, FrozenPages};
 use super::{CheckpointError, CheckpointStage, Stripe};
@@ -47,11 +47,12 @@ impl CheckpointStage {
             pages = Some((live.len() / PAGE_SIZE) as u64);
             true
         })?;
-        if let Freezing::Frozen(frozen) = frozen {
-            pages = Some(frozen.pages.pages());
+        match frozen {
+            Freezing::Frozen(frozen) => pages = Some(frozen.pages.pages()),
+            Freezing::Later => state.put_off = true,
+            Freezing::Busy | Freezing::Done | Freezing::Refused(_) => {}
         }
         let seen = pages.map(|pages| state.checkpointer.see(pages));
-        state.put_off = seen.is_none();
         Ok(seen.is_some())
     }
 
@@ -67,7 +68,11 @@ impl CheckpointStage {
                 under_pen && checkpointer.copy_live(pages, position)
             })?;
             let copied = match frozen {
-                Freezing::Later => false,
+                Freezing::Busy => false,
+                Freezing::Later => {
+                    state.put_off = true;
+                    false
+                }
                 Freezing::Done => true,
                 Freezing::Frozen(frozen) => checkpointer.copy_block(&frozen),
                 Freezing::Refused(error) => {
@@ -76,7 +81,6 @@ impl CheckpointStage {
                     false
                 }
             };
-            state.put_off = !copied;
             if !copied {
                 return Ok(false);
             }
