@@ -102,10 +102,10 @@ impl Rewritten {
         let mut retyped: Vec<Retyped> = Vec::new();
         for operation in &alter.operations {
             match operation {
-                AlterTableOperation::AddColumn { column_def, .. } => {
-                    if !has_constants(column_def, &names)? {
-                        return Ok(None);
-                    }
+                AlterTableOperation::AddColumn { column_def, .. }
+                    if !has_constants(column_def, &names)? =>
+                {
+                    return Ok(None);
                 }
                 AlterTableOperation::AlterColumn {
                     column_name,

@@ -79,7 +79,7 @@ const LARGE: [&str; 70] = [
     "update t set c = t.c + 200 from f where f.t = t.id and f.n < 6",
     "alter table t alter column a type bigint",
     "alter table t alter a type bigint using a * 1000000000, alter c type bigint using c + 1",
-    "alter table t alter column c type text using 'n' || c",
+    "alter table t alter column c type bigint using -c",
     "alter table t alter column b type varchar(21)",
     "alter table t alter column a type int using b::int",
     "alter table f alter column n type text using 'n' || n, add column g int generated always as (id + t) stored",

@@ -73,6 +73,7 @@ CREATE TABLE locked AS SELECT pg_try_advisory_lock(11) AS l
 
 # A statement that waits is evaluated again after its wait: each of its calls is made once.
 session waiting
+
 query
 SELECT pg_try_advisory_lock(20), pg_sleep(0.001), pg_try_advisory_lock(20), pg_sleep(0.001), pg_advisory_unlock(20)
 ----

@@ -246,7 +246,9 @@ fn a_content_of_another_schema_is_taken_over_with_its_definition_or_not_at_all()
         let (mut world, table, before) = stock(is_ordered);
         let next = next_of(&before);
         // With its rows, the table cannot be defined so.
-        world.commit(|tx| assert!(define(tx, table).is_err()));
+        let mut tx = world.space.begin(&mut world.log);
+        assert!(define(&mut tx, table).is_err());
+        tx.abort();
         let begin = |world: &mut World| {
             world.commit(|tx| {
                 let tried = tx.try_redefine(table, |tx| define(tx, table));
