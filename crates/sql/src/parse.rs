@@ -12,6 +12,7 @@ mod identities;
 mod intervals;
 mod limits;
 mod locks;
+mod merges;
 mod procedure;
 mod quantifiers;
 mod sequence_command;
@@ -30,6 +31,7 @@ pub(crate) use fetch::Fetch;
 pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
+pub(crate) use merges::DEFAULT_VALUES;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
@@ -53,6 +55,7 @@ use intervals::with_digits;
 pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 use locks::with_locks;
+use merges::with_merged_defaults;
 use procedure::{is_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
 use sequence_command::{is_sequence_command, parse_sequence_command};
@@ -298,7 +301,10 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
-    let tokens = with_conflict_targets(text, with_limits(with_digits(with_quantifiers(tokens))));
+    let tokens = with_conflict_targets(
+        text,
+        with_limits(with_digits(with_quantifiers(with_merged_defaults(tokens)))),
+    );
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
 }

@@ -13,7 +13,6 @@ use sqlparser::ast::{
     FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr,
     TableFactor,
 };
-use std::borrow::Cow;
 
 /// The element, in the query over the elements.
 const ELEMENT: &str = "?element";
@@ -31,7 +30,7 @@ fn template(is_all: bool) -> String {
 }
 
 /// The array of `ANY` or `ALL`, as the parser's text has it behind such operators, and true for `ALL`.
-pub(super) fn quantified(tree: &Tree) -> Option<(Cow<'_, Tree>, bool)> {
+pub(super) fn quantified(tree: &Tree) -> Option<(&Tree, bool)> {
     let Tree::Function(function) = tree else {
         return None;
     };
@@ -45,15 +44,10 @@ pub(super) fn quantified(tree: &Tree) -> Option<(Cow<'_, Tree>, bool)> {
     };
     match &function.args {
         FunctionArguments::List(list) => match &list.args[..] {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] => {
-                Some((Cow::Borrowed(array), is_all))
-            }
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] => Some((array, is_all)),
             _ => None,
         },
-        FunctionArguments::Subquery(query) => {
-            Some((Cow::Owned(Tree::Subquery(query.clone())), is_all))
-        }
-        FunctionArguments::None => None,
+        _ => None,
     }
 }
 

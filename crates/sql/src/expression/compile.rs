@@ -289,7 +289,7 @@ impl<'a> Compiler<'a> {
             Tree::CompoundIdentifier(names) => self.compound(names),
             Tree::Value(value) => self.value(&value.value),
             Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
-                self.quantified(left, op, &array, is_all)
+                self.quantified(left, op, array, is_all)
             }
             Tree::BinaryOp { left, op, right } => self.binary(tree, left, op, right),
             Tree::UnaryOp { op, expr } => self.unary(*op, expr),
@@ -333,7 +333,7 @@ impl<'a> Compiler<'a> {
                 pattern,
                 escape_char,
             } if let Some((array, is_all)) = quantified(pattern) => {
-                self.each_of_array(expr, &array, is_all, &|expr, pattern| Tree::Like {
+                self.each_of_array(expr, array, is_all, &|expr, pattern| Tree::Like {
                     negated: *negated,
                     any: false,
                     expr: Box::new(expr),
@@ -355,7 +355,7 @@ impl<'a> Compiler<'a> {
                 pattern,
                 escape_char,
             } if let Some((array, is_all)) = quantified(pattern) => {
-                self.each_of_array(expr, &array, is_all, &|expr, pattern| Tree::ILike {
+                self.each_of_array(expr, array, is_all, &|expr, pattern| Tree::ILike {
                     negated: *negated,
                     any: false,
                     expr: Box::new(expr),

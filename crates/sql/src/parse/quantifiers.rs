@@ -1,9 +1,10 @@
 //! `ANY` and `ALL` of an array behind operators with which the parser does not know them, such as `@>` and `LIKE`, as
 //! functions [`ANY`] and [`ALL`].
 
-use super::words::is_word;
+use super::words::{is_one_of, is_word};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use std::collections::BTreeSet;
 
 /// The names of such functions.
 pub(crate) const ANY: &str = "sql.any";
@@ -12,6 +13,7 @@ pub(crate) const ALL: &str = "sql.all";
 /// Writes them so.
 pub(super) fn with_quantifiers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut before: Option<usize> = None;
+    let mut doubled = BTreeSet::new();
     for at in 0..tokens.len() {
         let token = &tokens[at];
         if matches!(token.token, Token::Whitespace(_)) {
@@ -28,10 +30,47 @@ pub(super) fn with_quantifiers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithS
                 keyword: Keyword::NoKeyword,
             };
             tokens[at].token = Token::Word(word);
+            doubled.extend(query_behind(&tokens, at).into_iter().flatten());
         }
         before = Some(at);
     }
-    tokens
+    if doubled.is_empty() {
+        return tokens;
+    }
+    let mut written = Vec::with_capacity(tokens.len() + doubled.len());
+    for (at, token) in tokens.into_iter().enumerate() {
+        if doubled.contains(&at) {
+            written.push(token.clone());
+        }
+        written.push(token);
+    }
+    written
+}
+
+/// The places of the parentheses around a query behind a place. A function takes a query in parentheses of its own.
+fn query_behind(tokens: &[TokenWithSpan], at: usize) -> Option<[usize; 2]> {
+    let rest = tokens.iter().enumerate().skip(at + 1);
+    let mut rest = rest.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let (open, first) = rest.next()?;
+    if first.token != Token::LParen {
+        return None;
+    }
+    let (_, word) = rest.next()?;
+    if !is_one_of(word, &["select", "with", "values", "table"]) {
+        return None;
+    }
+    let mut depth = 1;
+    for (at, token) in rest {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some([open, at]);
+        }
+    }
+    None
 }
 
 /// True for an operator behind which the parser knows neither.

@@ -14,7 +14,7 @@ use crate::expression::{Expr, Function, Scope};
 use crate::index_names::seen_key;
 use crate::indexed::{ColumnValue, Indexed};
 use crate::names::{name_of, parts_of as name_parts, qualified};
-use crate::parse::{parse_expression, written_expression};
+use crate::parse::{DEFAULT_VALUES, parse_expression, written_expression};
 use crate::relation::{DefaultValue, Relation, RelationColumn, StoredColumn};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast};
@@ -233,11 +233,20 @@ pub(crate) fn plan_merged_row(
 ) -> Result<InsertPlan, SqlError> {
     let targets = targets(relation, names)?;
     let of = (relation, &targets[..], !names.is_empty());
-    let rows = value_rows(planning, scope, of, values, None)?;
+    let rows = match is_of_defaults(values) {
+        true => vec![vec![None; relation.columns.len()]],
+        false => value_rows(planning, scope, of, values, None)?,
+    };
     if rows.len() != 1 {
         return Err(SqlError::syntax("MERGE inserts one row of VALUES"));
     }
     insert_into(planning, relation, InsertRows::Values(rows), None, None)
+}
+
+/// True for `INSERT DEFAULT VALUES` of `MERGE`.
+fn is_of_defaults(values: &ast::Values) -> bool {
+    let mut trees = values.rows.iter().flat_map(|row| row.iter());
+    matches!(trees.next(), Some(Tree::Identifier(word)) if word.value == DEFAULT_VALUES)
 }
 
 /// The positions of the named columns, or of all columns.

@@ -98,7 +98,13 @@ impl Parts for Planned {
 fn plan_parts(planning: &mut Planning<'_>, query: &ast::Query) -> Result<Plan, SqlError> {
     let planned = Planned::default();
     planning.queries.parts = Some(Box::new(planned.clone()));
+    let recurs = query.with.as_ref().is_some_and(|with| with.recursive);
     let main = match change_behind_with(query) {
+        Some(Statement::Merge(_)) if recurs => {
+            return Err(SqlError::syntax(
+                "WITH RECURSIVE is not supported for MERGE statement",
+            ));
+        }
         Some(change) => with_named(planning, query.with.as_ref(), |planning| {
             begin_main(planning);
             Plan::of(planning, change)

@@ -184,6 +184,21 @@ SELECT * FROM l ORDER BY a
 10|NULL
 20|NULL
 
+# DEFAULT VALUES.
+statement ok
+CREATE TABLE dv (id int DEFAULT 7, n text DEFAULT 'dv')
+
+statement MERGE 1
+MERGE INTO dv USING (SELECT 1 AS x) q ON dv.id = q.x WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND x = 1 THEN INSERT DEFAULT VALUES WHEN NOT MATCHED THEN insert /* of */ default values
+
+query
+SELECT * FROM dv
+----
+7|dv
+
+statement error 42601
+WITH RECURSIVE r AS (SELECT 1 AS x) MERGE INTO dv USING r ON dv.id = r.x WHEN NOT MATCHED THEN INSERT DEFAULT VALUES
+
 # Prepared.
 statement ok
 PREPARE p AS MERGE INTO t USING (SELECT $1::int AS id, $2::int AS n) q ON t.id = q.id WHEN MATCHED THEN UPDATE SET n = q.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (q.id, q.n)

@@ -32,6 +32,8 @@ const NEW_SHARE: u64 = 4;
 const CHANGED_SHARE: u64 = 16;
 /// The same for more than `CALL_ROWS` rows.
 const MANY_SHARE: u64 = 64;
+/// The most parts that write of a statement that counts as small.
+const PARTS_MAX: usize = 16;
 /// The bytes of a slice, which ends with the row that reaches them.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
@@ -52,6 +54,8 @@ impl BesideLimits {
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
+            // Each may make the changes of those before it once more.
+            Plan::Parts(plan) if plan.parts().len() > PARTS_MAX => return false,
             _ => None,
         };
         let mut read = planned
