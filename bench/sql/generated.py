@@ -144,7 +144,9 @@ def difference(ours, theirs, is_ordered, is_exact):
         if not is_exact and all(is_of_class(code, "", "22", "23") for code in (ours.code, theirs.code)):
             return "another error, or none", both
         return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
-    if ours.columns != theirs.columns:
+    # pg_typeof gives a text here (docs/sql.md).
+    named = [(name, "text" if kind == "regtype" else kind) for name, kind in theirs.columns]
+    if ours.columns != named:
         return "columns", f"{ours.columns} / {theirs.columns}"
     if ours.tag != theirs.tag:
         return "tag", f"{ours.tag} / {theirs.tag}"
