@@ -1,7 +1,6 @@
 //! A word in the text of a `tsvector` or a `tsquery`: as it is, or in quotes, with a backslash before what is taken as it is.
 
-use crate::error::{SqlError, code};
-use crate::text::shortened;
+use crate::error::{SqlError, code, shortened};
 
 /// The most bytes of a word.
 const BYTES_MAX: usize = 2046;
