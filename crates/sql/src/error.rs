@@ -564,6 +564,16 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
     })
 }
 
+/// The beginning of a text of a client, for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 100;
+    let mut short: String = text.chars().take(CHARACTERS_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 /// A text of a client.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ pub(crate) mod datetime;
 mod moments;
 pub(crate) mod templates;
 
+pub(crate) use crate::error::shortened;
 use crate::error::{SqlError, code};
 use crate::types::{FREE_SCALE, SqlType};
 use crate::values::arithmetic::without_zeros;
@@ -305,15 +306,6 @@ pub(crate) fn out_of_range(kind: SqlType, text: &str) -> SqlError {
             kind.name()
         ),
     )
-}
-
-pub(crate) fn shortened(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 100;
-    let mut short: String = text.chars().take(CHARACTERS_MAX).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 /// The same as [`decode_text`], in a session's time zone, which is UTC if there is none.

@@ -8,8 +8,7 @@
 
 use super::word::{Reader, check_word, push_quoted};
 use super::{WEIGHTS, damaged, weight_of};
-use crate::error::{SqlError, as_text, code};
-use crate::text::shortened;
+use crate::error::{SqlError, as_text, code, shortened};
 use sardonyx::schema::Value;
 
 /// The most words and operators of a question.

@@ -2,8 +2,7 @@
 
 use super::word::{Reader, check_word, is_blank, push_quoted};
 use super::{WEIGHTS, damaged, weight_of};
-use crate::error::{SqlError, as_text, code};
-use crate::text::shortened;
+use crate::error::{SqlError, as_text, code, shortened};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 

@@ -1,8 +1,7 @@
 //! A word in the text of a `tsvector` or a `tsquery`: plain, or in quotes, with a backslash before each escaped
 //! character.
 
-use crate::error::{SqlError, code};
-use crate::text::shortened;
+use crate::error::{SqlError, code, shortened};
 
 /// The most bytes of a word.
 const BYTES_MAX: usize = 2046;
