@@ -78,7 +78,7 @@ mod tests {
             balance: -5,
             ..Record::new(9)
         };
-        assert_eq!(Record::read_from_bytes(record.as_bytes()), Ok(record));
+        assert_eq!(Record::read_from_bytes(record.as_bytes()), Some(record));
         assert_eq!(&record.as_bytes()[..8], &9u64.to_le_bytes());
         assert_ne!(record.filler, Record::new(10).filler);
     }
