@@ -3,6 +3,7 @@
 use super::{World, first};
 use crate::node::layout::Common;
 use crate::node::tables::tests::rows::check_rows_in;
+use crate::protocol::Protocol;
 use sardonyx_storage::disk::{Disk, Faults};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::Arc;
