@@ -19,9 +19,7 @@ fn as_tables(disk: &SimulatedDisk) -> Result<TableSpace, TableError> {
         memory_max_bytes: 64 << 20,
         workers: 1,
         dry_run: true,
-        beside_writer: false,
-        sparse: false,
-        known_end: None,
+        ..RecoveryOptions::default()
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).map(|(space, _)| space)

@@ -129,9 +129,7 @@ pub fn as_tables(disk: &SimulatedDisk) -> TableSpace {
         memory_max_bytes: 64 << 20,
         workers: 1,
         dry_run: true,
-        beside_writer: false,
-        sparse: false,
-        known_end: None,
+        ..RecoveryOptions::default()
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).unwrap().0
