@@ -147,43 +147,11 @@ impl Shared {
 }
 
 /// The outcome of a batch of requests.
-#[derive(Debug)]
-pub(crate) enum Asked {
+enum Asked {
     /// They ran, or will; the ticket reports when that is durable.
     Submitted(BatchTicket<Answer, Failure>),
     /// They have read; the ticket reports when the data read is durable.
     Read(Outcomes, Ticket<()>),
-    /// They have read what is durable.
-    Answered(Outcomes),
-}
-
-impl Asked {
-    /// True if they wait for the log.
-    pub fn waits(&self) -> bool {
-        match self {
-            Asked::Submitted(ticket) => !ticket.is_done(),
-            Asked::Read(_, durable) => !durable.is_done(),
-            Asked::Answered(_) => false,
-        }
-    }
-
-    /// The answers, when all of it is durable.
-    ///
-    /// # Errors
-    /// The engine's: it is not known whether they are durable.
-    pub async fn answers(self) -> Result<Outcomes, Error> {
-        let (outcomes, give_out): (_, fn(Sending)) = match self {
-            Asked::Submitted(ticket) => (ticket.await?, Sending::durable),
-            Asked::Read(outcomes, durable) => {
-                durable.await?;
-                (outcomes, Sending::durable_alone)
-            }
-            Asked::Answered(outcomes) => return Ok(outcomes),
-        };
-        let given_out = |answer: Answer| answer.given_out(give_out);
-        let outcomes = outcomes.into_iter();
-        Ok(outcomes.map(|outcome| outcome.map(given_out)).collect())
-    }
 }
 
 impl Keyspace {
@@ -322,16 +290,31 @@ impl Keyspace {
         }
     }
 
-    /// Runs requests, or has them run. Those that only read wait for no long transaction.
+    /// Answers requests, when all of it is durable. Those that only read wait for no long transaction.
     ///
     /// # Errors
-    /// The engine's: the wait for their turn was interrupted, and they have not run.
-    pub(crate) fn ask(&self, requests: Vec<Request>, lane: u64) -> Result<Asked, Error> {
-        match &self.store {
-            Store::Own(own) => own.ask(requests, lane),
+    /// The engine's: it is not known whether they are durable, or, if the wait for their turn was interrupted, they have
+    /// not run.
+    pub(crate) async fn answer(
+        &self,
+        requests: Vec<Request>,
+        lane: u64,
+    ) -> Result<Outcomes, Error> {
+        let own = match &self.store {
+            Store::Own(own) => own,
             // Rows that are not to be seen do not change there.
-            Store::Followed(keys) => Ok(Asked::Answered(keys.answer(&requests))),
-        }
+            Store::Followed(keys) => return Ok(keys.answer(&requests)),
+        };
+        let (outcomes, give_out): (_, fn(Sending)) = match own.ask(requests, lane)? {
+            Asked::Submitted(ticket) => (ticket.await?, Sending::durable),
+            Asked::Read(outcomes, durable) => {
+                durable.await?;
+                (outcomes, Sending::durable_alone)
+            }
+        };
+        let given_out = |answer: Answer| answer.given_out(give_out);
+        let outcomes = outcomes.into_iter();
+        Ok(outcomes.map(|outcome| outcome.map(given_out)).collect())
     }
 
     /// A place for a session among those that listen to channels.
@@ -405,7 +388,7 @@ impl Own {
         }
         let submitted = self
             .tables
-            .submit_batch_of_task(&self.commands, requests, lane as usize);
+            .submit_batch(&self.commands, requests, lane as usize);
         Ok(Asked::Submitted(submitted))
     }
 

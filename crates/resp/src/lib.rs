@@ -69,7 +69,7 @@ pub use functions::{Called, FunctionCall, Functions, Listed, Within};
 pub use keyspace::{Body, Keyspace};
 pub use reply::{Reply, Version};
 pub use session::{
-    Authenticate, Authenticated, Clock, Continue, Flight, Permission, Ran, Session, SessionOptions,
+    Authenticate, Authenticated, Clock, Continue, Flight, Permission, Session, SessionOptions,
     SystemClock,
 };
 

@@ -296,19 +296,6 @@ impl Tables {
         Ticket::of_value(self.kernel.submit_batch(procedure, arguments, lane))
     }
 
-    /// As [`Tables::submit_batch`], for a task that awaits the ticket when other tasks have had their turn: the batch is
-    /// written with theirs. In shapes without threads of the input stage, it is written when its ticket is polled,
-    /// waited for or dropped, unless others have it written.
-    #[inline]
-    pub fn submit_batch_of_task<P: Procedure>(
-        &self,
-        procedure: &Registered<P>,
-        arguments: Vec<P::Arguments>,
-        lane: usize,
-    ) -> BatchTicket<P::Output, P::Error> {
-        Ticket::of_value(self.kernel.submit_batch_of_task(procedure, arguments, lane))
-    }
-
     /// Submits an exchange with a client. Threads of the input stage receive and decode its requests; threads of the
     /// output stage answer them, when they are on stable storage. In shapes without such threads, it is received and
     /// executed here, and the caller owes the answer, also on another thread. `lane` as in [`Tables::submit_batch`]: with

@@ -59,15 +59,6 @@ pub(crate) enum Release {
     PutOff,
 }
 
-/// The ways to release the stage for a ticket.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum For {
-    /// It may be asked for late or never.
-    Anyone,
-    /// A task awaits it when other tasks have had their turn.
-    Task,
-}
-
 impl Release {
     #[inline]
     pub fn of(durability: Durability) -> Self {
@@ -148,7 +139,7 @@ impl Shared {
         held: Held<'_, TableSpace>,
         job: &mut J,
     ) -> Result<u64, SerialError> {
-        self.execute_then(held, job, || {}, For::Anyone)
+        self.execute_then(held, job, || {})
     }
 
     /// The same; `ended` is called before others have the stage.
@@ -158,15 +149,10 @@ impl Shared {
         mut held: Held<'_, TableSpace>,
         job: &mut J,
         ended: impl FnOnce(),
-        whose: For,
     ) -> Result<u64, SerialError> {
         let group = job.execute(&mut Execution::of(&mut held));
         ended();
-        let held = held.still_ours()?;
-        match whose {
-            For::Anyone => held.hand_on(),
-            For::Task => held.leave(),
-        }
+        held.still_ours()?.hand_on();
         Ok(group)
     }
 }
@@ -367,33 +353,8 @@ impl Kernel {
         lane: usize,
     ) -> BatchTicket<P::Output, P::Error> {
         if self.lanes.input.is_empty() {
-            return self.execute_batch(procedure, arguments, || self.take(), || {}, For::Anyone);
+            return self.execute_batch(procedure, arguments, || self.take(), || {});
         }
-        self.enqueue_batch(procedure, arguments, lane)
-    }
-
-    /// As [`Kernel::submit_batch`], for a task that awaits the ticket when other tasks have had their turn. Their batches
-    /// and this one are written together. If the stages have no threads, the batch is written when its ticket is polled,
-    /// waited for or dropped, unless others have it written.
-    #[inline]
-    pub fn submit_batch_of_task<P: Procedure>(
-        &self,
-        procedure: &Registered<P>,
-        arguments: Vec<P::Arguments>,
-        lane: usize,
-    ) -> BatchTicket<P::Output, P::Error> {
-        if self.lanes.input.is_empty() {
-            return self.execute_batch(procedure, arguments, || self.take(), || {}, For::Task);
-        }
-        self.enqueue_batch(procedure, arguments, lane)
-    }
-
-    fn enqueue_batch<P: Procedure>(
-        &self,
-        procedure: &Registered<P>,
-        arguments: Vec<P::Arguments>,
-        lane: usize,
-    ) -> BatchTicket<P::Output, P::Error> {
         if let Err(error) = self.shared.log().check_caller() {
             return self.refused(error.into());
         }
@@ -421,7 +382,7 @@ impl Kernel {
             self.enqueue(Box::new(job), lane);
             return None;
         }
-        match self.execute_timed(&mut job, || self.take(), || {}, For::Anyone) {
+        match self.execute_timed(&mut job, || self.take(), || {}) {
             Ok(group) => Some(Owed::new(job, group, &self.shared)),
             Err(error) => {
                 job.deliver(Err(error));
@@ -438,17 +399,11 @@ impl Kernel {
         arguments: Vec<P::Arguments>,
         take: impl FnOnce() -> Result<Held<'k, TableSpace>, SerialError>,
         ended: impl FnOnce(),
-        whose: For,
     ) -> BatchTicket<P::Output, P::Error> {
         let mut batch = Batch::new(procedure.clone(), arguments, None);
-        let (executed, log) = (
-            self.execute_timed(&mut batch, take, ended, whose),
-            self.shared.log(),
-        );
-        match (executed, whose) {
-            (Ok(group), For::Anyone) => Ticket::executed(Ok(batch.into_outcomes()), group, log),
-            (Ok(group), For::Task) => Ticket::left(Ok(batch.into_outcomes()), group, log),
-            (Err(error), _) => self.refused(error),
+        match self.execute_timed(&mut batch, take, ended) {
+            Ok(group) => Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.log()),
+            Err(error) => self.refused(error),
         }
     }
 
@@ -459,13 +414,12 @@ impl Kernel {
         job: &mut impl Job,
         take: impl FnOnce() -> Result<Held<'k, TableSpace>, SerialError>,
         ended: impl FnOnce(),
-        whose: For,
     ) -> Result<u64, SerialError> {
         let started = Instant::now();
         job.prepare();
         self.shared.input_time.add_since(started);
         let started = Instant::now();
-        let group = self.shared.execute_then(take()?, job, ended, whose)?;
+        let group = self.shared.execute_then(take()?, job, ended)?;
         self.shared.execution_time.add_since(started);
         Ok(group)
     }

@@ -172,31 +172,9 @@ enum Source<T> {
     Executed {
         outcome: Option<Result<T, SerialError>>,
         claim: Claim<LogWriter>,
-        left: Left,
     },
     /// On its way through the pipeline.
     Piped(Receiver<T>, Arc<LogWriter>),
-}
-
-/// Records that were [left](sardonyx_storage::pen::Held::leave) for the ticket, if any. Asking for durability has them
-/// written. A ticket that never asked, or was refused, has them written when it is dropped.
-struct Left(Option<Arc<LogWriter>>);
-
-impl Left {
-    /// The ticket asks the log.
-    #[inline]
-    fn asks(&mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Left {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(log) = self.0.take() {
-            log.hand_on();
-        }
-    }
 }
 
 /// The result of one transaction, once it is durable.
@@ -214,17 +192,6 @@ impl<T> Ticket<T> {
         Ticket(Source::Executed {
             outcome: Some(outcome),
             claim: Claim::new(log.clone(), Some(group)),
-            left: Left(None),
-        })
-    }
-
-    /// Executed, and its records were [left](sardonyx_storage::pen::Held::leave) for this ticket.
-    pub(crate) fn left(outcome: Result<T, SerialError>, group: u64, log: &Arc<LogWriter>) -> Self {
-        let claim = Claim::new(log.clone(), Some(group));
-        Ticket(Source::Executed {
-            outcome: Some(outcome),
-            left: Left((!claim.is_settled()).then(|| log.clone())),
-            claim,
         })
     }
 
@@ -233,7 +200,6 @@ impl<T> Ticket<T> {
         Ticket(Source::Executed {
             outcome: Some(Err(error)),
             claim: Claim::new(log.clone(), None),
-            left: Left(None),
         })
     }
 
@@ -254,13 +220,8 @@ impl<T> Ticket<T> {
     /// child [`SerialError::Forked`], whatever the parent gets.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
-            Source::Executed {
-                mut outcome,
-                claim,
-                mut left,
-            } => {
+            Source::Executed { mut outcome, claim } => {
                 claim.wait()?;
-                left.asks();
                 outcome.take().expect("a ticket is used once")
             }
             Source::Piped(receiver, log) => receiver.wait(&log),
@@ -280,25 +241,15 @@ impl<T> Future for Ticket<T> {
     /// If polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            Source::Executed {
-                outcome,
-                claim,
-                left,
-            } => {
-                let polled = claim.poll(context.waker());
-                if !matches!(polled, Poll::Ready(Err(_))) {
-                    left.asks();
-                }
-                match polled {
-                    Poll::Pending => Poll::Pending,
-                    Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
-                    Poll::Ready(Ok(())) => Poll::Ready(
-                        outcome
-                            .take()
-                            .expect("a ticket is not polled after it was ready"),
-                    ),
-                }
-            }
+            Source::Executed { outcome, claim } => match claim.poll(context.waker()) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+                Poll::Ready(Ok(())) => Poll::Ready(
+                    outcome
+                        .take()
+                        .expect("a ticket is not polled after it was ready"),
+                ),
+            },
             Source::Piped(receiver, log) => receiver.poll(log, context.waker()),
         }
     }

@@ -8,7 +8,7 @@
 
 use crate::batch::Single;
 use crate::error::SerialError;
-use crate::kernel::{Durability, For, Kernel, Release, frozen};
+use crate::kernel::{Durability, Kernel, Release, frozen};
 use crate::procedure::{Procedure, Registered};
 use crate::ticket::{BatchTicket, Ticket};
 use sardonyx_storage::log::writer::Gathering;
@@ -159,8 +159,8 @@ impl<'k> Turn<'k> {
     }
 
     /// Runs a batch of a procedure's requests; the ticket tells when all of it is durable: see
-    /// [`Kernel::submit_batch_of_task`]. It runs here and now in every shape. `ended` is called when it has run, before
-    /// others have the stage.
+    /// [`Kernel::submit_batch`]. It runs here and now in every shape. `ended` is called when it has run, before others
+    /// have the stage.
     #[inline]
     pub fn submit_batch<P: Procedure>(
         self,
@@ -169,6 +169,6 @@ impl<'k> Turn<'k> {
         ended: impl FnOnce(),
     ) -> BatchTicket<P::Output, P::Error> {
         let Turn { kernel, held } = self;
-        kernel.execute_batch(procedure, arguments, || Ok(held), ended, For::Task)
+        kernel.execute_batch(procedure, arguments, || Ok(held), ended)
     }
 }

@@ -132,12 +132,7 @@ pub async fn serve(
             let (goes_on, took) = {
                 // In its place: it is large, and handed on several times.
                 let answered = pin!(async {
-                    let ran = session.execute(flight).await;
-                    if ran.waits() {
-                        // Flights that have arrived run first: the log has all of them in one group.
-                        tokio::task::yield_now().await;
-                    }
-                    let goes_on = session.finish(ran, &mut output).await;
+                    let goes_on = session.run(flight, &mut output).await;
                     let took = started.elapsed();
                     outgoing.send(&mut output).await?;
                     session.sent();

@@ -5,7 +5,6 @@
 //! ```text
 //!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       without a waiter
 //!                                      ├ put_off    it is written within a millisecond, or with others
-//!                                      ├ leave      it is written when its task asks, or with others
 //!                                      ├ hand_on    it is written as soon as the disk is free
 //!                                      └ force      it is written now, and waited for
 //! ```
@@ -194,7 +193,8 @@ impl<A> Pen<A> {
     /// Has the open group written as soon as the disk is free, although no caller waits for it: as [`Held::hand_on`],
     /// for a thread that has released the pen already.
     pub fn hand_on(&self) {
-        self.log.hand_on();
+        self.log.end_putting_off();
+        self.log.look_for_group();
         checkpoint_step(&self.log, &self.checkpoint);
     }
 

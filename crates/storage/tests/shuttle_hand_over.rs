@@ -42,11 +42,10 @@ struct Stage {
 }
 
 /// The way in which a transaction's thread releases the pen.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Parting {
     PutAway,
     PutOff,
-    Leave,
     HandOn,
     Force,
 }
@@ -169,7 +168,6 @@ impl Stage {
         match parting {
             Parting::PutAway => drop(held),
             Parting::PutOff => held.put_off(),
-            Parting::Leave => held.leave(),
             Parting::HandOn => held.hand_on(),
             Parting::Force => held.force(group)?,
         }
@@ -309,7 +307,7 @@ fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 fn clients_and_a_reader(scenario: Scenario) {
-    let put_off = [Parting::PutAway, Parting::PutOff, Parting::Leave];
+    let put_off = [Parting::PutAway, Parting::PutOff];
     for parting in put_off.into_iter().chain([Parting::HandOn, Parting::Force]) {
         clients_that_let_go_and_a_reader(scenario, parting);
     }
@@ -380,10 +378,6 @@ fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: bool) {
             stage.start(move |stage| {
                 for _ in 0..2 {
                     stage.execute(0, parting).expect("room");
-                    if parting == Parting::Leave {
-                        // Its task gives up.
-                        stage.commit.hand_on();
-                    }
                 }
             })
         });
@@ -409,7 +403,7 @@ fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: bool) {
 #[test]
 fn shuttle_put_off_transactions_are_written_though_no_client_waits() {
     for depth in [1, 2] {
-        for others in [Parting::PutOff, Parting::HandOn, Parting::Leave] {
+        for others in [Parting::PutOff, Parting::HandOn] {
             put_off_and_not_waited_for(depth, others, false);
         }
     }

@@ -39,7 +39,7 @@ pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions
 use crate::clients::{Client, Monitoring};
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, CALLS, Command, popping};
-use crate::keyspace::{Asked, Keyspace};
+use crate::keyspace::Keyspace;
 use crate::pending::Pending;
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Outcomes, Request, Selected, Watched, What};
@@ -106,24 +106,7 @@ pub struct Session {
     end: Continue,
 }
 
-/// A flight that has run, until it is answered.
-#[derive(Debug)]
-#[must_use = "its client waits for the answers"]
-pub struct Ran {
-    planned: Vec<(Planned, Option<Version>)>,
-    asked: Result<Asked, sardonyx::Error>,
-    now: i64,
-}
-
-impl Ran {
-    /// True if its answers wait for the log.
-    pub fn waits(&self) -> bool {
-        self.asked.as_ref().is_ok_and(Asked::waits)
-    }
-}
-
 /// The plan of a command that is not refused.
-#[derive(Debug)]
 enum Planned {
     Answered(Reply),
     /// By the next outcome of the batch.
@@ -334,13 +317,6 @@ impl Session {
 
     /// Runs a flight and appends the answers, in order, when all of it is durable. Send them, and take again.
     pub async fn run(&mut self, flight: Flight, output: &mut BytesMut) -> Continue {
-        let ran = self.execute(flight).await;
-        self.finish(ran, output).await
-    }
-
-    /// Runs a flight, which [`Session::finish`] answers. In between, a task lets others run their flights if the
-    /// answers [wait for the log](Ran::waits): all of them are written together.
-    pub async fn execute(&mut self, flight: Flight) -> Ran {
         // The earlier answers are sent.
         self.pending.release();
         self.executed = None;
@@ -392,27 +368,9 @@ impl Session {
         {
             self.note(command, &line, now);
         }
-        let asked = match requests.is_empty() {
-            true => Ok(Asked::Answered(Vec::new())),
-            false => self.keyspace.ask(requests, self.id),
-        };
-        Ran {
-            planned,
-            asked,
-            now,
-        }
-    }
-
-    /// Appends the answers of a flight, in order, when all of it is durable. Send them, and take again.
-    pub async fn finish(&mut self, ran: Ran, output: &mut BytesMut) -> Continue {
-        let Ran {
-            planned,
-            asked,
-            now,
-        } = ran;
-        let mut outcomes = match asked {
-            Ok(asked) => asked.answers().await,
-            Err(error) => Err(error),
+        let mut outcomes = match requests.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.keyspace.answer(requests, self.id).await,
         };
         if !self.deferred.is_empty() {
             self.answer_deferred(&mut outcomes, now).await;

@@ -182,8 +182,8 @@ impl Turn<'_> {
         Ticket::of_value(self.turn.submit(body))
     }
 
-    /// Runs a batch of a procedure's requests, and returns its ticket: as [`Tables::submit_batch_of_task`]. It runs here
-    /// and now in every shape; `begun` is of a turn that has [set out](Turn::set_out).
+    /// Runs a batch of a procedure's requests, and returns its ticket: as [`Tables::submit_batch`]. It runs here and now
+    /// in every shape; `begun` is of a turn that has [set out](Turn::set_out).
     #[inline]
     pub fn submit_batch<P: Procedure>(
         self,

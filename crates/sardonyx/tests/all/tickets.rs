@@ -1,10 +1,9 @@
 //! Tickets: waited for by a thread, awaited by a task, asked, dropped, and kept beyond the
 //! database; and calls that choose to return before their transaction is durable (I1).
 
-use crate::common::{Item, Opened, block_on, in_every_shape, options};
+use crate::common::{Opened, block_on, in_every_shape, options};
 use sardonyx::disk::GroupPolicy;
-use sardonyx::procedures::{Procedure, TableSpace};
-use sardonyx::{Durability, Error, Shape, Table, Ticket, Transaction};
+use sardonyx::{Durability, Error, Shape, Ticket};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::future::Future;
 use std::pin::Pin;
@@ -190,54 +189,6 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
         }
         opened.put(1, 1).expect("durable");
         assert_eq!(after_a_crash(&disk, shape), 20);
-    });
-}
-
-/// Sets item 0.
-struct Set(Table<Item>);
-
-impl Procedure for Set {
-    type Arguments = u64;
-    type Output = ();
-    type Error = String;
-    type Located = ();
-
-    fn name(&self) -> &str {
-        "set"
-    }
-
-    fn locate(&self, _: &u64, _: &TableSpace) {}
-
-    fn execute(&self, value: &u64, (): (), tx: &mut Transaction<'_>) -> Result<(), String> {
-        let changed = tx.update(self.0, 0, |item| item.value = *value);
-        changed.map(drop).map_err(|error| error.to_string())
-    }
-}
-
-#[test]
-fn i1_batches_of_tasks_are_written_when_one_of_them_is_awaited_or_dropped() {
-    in_every_shape(|shape| {
-        for way in 0..3 {
-            let (disk, opened) = opened(shape);
-            let tables = &opened.database;
-            let set = tables.register(Set(opened.items)).expect("registers");
-            let submit = |value| tables.submit_batch_of_task(&set, vec![value], 0);
-            let (one, other) = (submit(1), submit(2));
-            match way {
-                0 => drop(one),
-                1 => assert_eq!(block_on(one).expect("durable").len(), 1),
-                _ => assert_eq!(one.wait().expect("durable").len(), 1),
-            }
-            if way == 0 && shape.is_threaded() {
-                // The other ticket has not asked. Without threads, no dropped ticket is written either.
-                while !other.is_done() {
-                    std::thread::yield_now();
-                }
-                assert_eq!(after_a_crash(&disk, shape), 2, "{shape:?}");
-            }
-            other.wait().expect("durable");
-            assert_eq!(after_a_crash(&disk, shape), 2, "{shape:?}, way {way}");
-        }
     });
 }
 

@@ -154,22 +154,6 @@ impl<'p, A> Held<'p, A> {
         }
     }
 
-    /// Releases the pen for a task that asks for durability when other tasks have had their turn. The appended records
-    /// are written then, with theirs: on few processors, every group costs as much as some dozens of transactions.
-    /// Without threads of the engine, and with the TPK paper's parameters, it is [`Held::hand_on`].
-    ///
-    /// The caller polls or waits for the group ([`Pen::wait`], [`DurableLog::poll_durable`]), or calls
-    /// [`LogWriter::hand_on`]. Until then it stays unwritten, unless others have it written.
-    ///
-    /// [`DurableLog::poll_durable`]: crate::ticket::DurableLog::poll_durable
-    #[inline]
-    pub fn leave(mut self) {
-        let log = self.hand.log;
-        if log.put_off(&mut self.open).is_none() {
-            self.hand_on();
-        }
-    }
-
     /// Has the appended records written, and keeps the pen: for a caller that will hold it so long that others must
     /// not wait.
     pub fn hand_over_group(&mut self) {

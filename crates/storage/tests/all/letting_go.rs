@@ -1,6 +1,6 @@
 //! Each way of releasing the pen has its effect even if no other thread takes a step. Forced groups are on stable
 //! storage when the call returns (I1). Handed-on groups are sealed if the disk is free. Transactions that are put away
-//! stay in the open group, those that are put off until they are due, and those that are left until a task asks.
+//! stay in the open group, and those that are put off until they are due.
 
 use crate::common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -269,69 +269,6 @@ fn groups_of_counts_and_of_callers_do_not_gather() {
         assert_eq!(hand_on(&pen), group);
         assert!(pen.log().step());
         assert_eq!(groups_after_a_crash(&disk), group);
-    }
-}
-
-#[test]
-fn what_is_left_is_written_when_one_of_its_tasks_polls_or_gives_up() {
-    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
-    for polls in [true, false] {
-        let steps = disk.steps();
-        let mut groups = Vec::new();
-        for _ in 0..3 {
-            let mut held = pen.take().expect("free");
-            groups.push(append(&mut held));
-            held.leave();
-            assert!(!pen.log().step(), "no task has asked");
-        }
-        assert_eq!(groups, [groups[0]; 3], "they share a group");
-        match polls {
-            true => assert!(pen.log().poll(groups[0], Waker::noop()).is_pending()),
-            false => pen.log().hand_on(),
-        }
-        assert!(pen.log().step(), "it is not left any more");
-        assert!(pen.log().is_durable(groups[0]));
-        assert_eq!(disk.steps(), steps + 1, "one durable write");
-    }
-    assert_eq!(groups_after_a_crash(&disk), 2);
-}
-
-#[test]
-fn what_was_handed_on_is_not_left_by_a_later_transaction() {
-    let (pen, _) = pen(Drive::Threads, GroupPolicy::Adaptive);
-    let mut group = 0;
-    while pen.log().wants_group() || group == 0 {
-        let mut held = pen.take().expect("free");
-        group = append(&mut held);
-        held.hand_on();
-    }
-    let mut held = pen.take().expect("free");
-    let open = append(&mut held);
-    held.hand_on();
-    let mut held = pen.take().expect("free");
-    assert_eq!(append(&mut held), open);
-    held.leave();
-    while !pen.log().is_durable(open) {
-        assert!(pen.log().step(), "it waits for no task");
-    }
-}
-
-#[test]
-fn what_is_left_without_threads_or_with_the_papers_parameters_is_handed_on() {
-    let fixed = GroupPolicy::Fixed {
-        transactions: 1,
-        time: Duration::from_secs(1),
-    };
-    for (drive, policy) in [
-        (Drive::Callers, GroupPolicy::Adaptive),
-        (Drive::Threads, fixed),
-    ] {
-        let (pen, disk) = pen(drive, policy);
-        let mut held = pen.take().expect("free");
-        let group = append(&mut held);
-        held.leave();
-        assert!(pen.log().step(), "{drive:?}");
-        assert_eq!(groups_after_a_crash(&disk), group, "{drive:?}");
     }
 }
 

@@ -215,13 +215,6 @@ impl LogWriter {
         }
     }
 
-    /// Has the open group written as soon as the disk is free, for a thread that has released the pen.
-    #[inline]
-    pub fn hand_on(&self) {
-        self.end_putting_off();
-        self.look_for_group();
-    }
-
     /// Looks, after releasing the pen, if the disk became free meanwhile.
     #[inline]
     pub(crate) fn look_for_group(&self) {
