@@ -81,6 +81,23 @@ fn rewrites(operation: &AlterTableOperation) -> bool {
     }
 }
 
+/// True if a column may be null from here on that gets another type, too: its new values are not checked by what it was.
+fn frees_retyped(operation: &AlterTableOperation, alter: &AlterTable) -> bool {
+    let AlterTableOperation::AlterColumn {
+        column_name: freed,
+        op: AlterColumnOperation::DropNotNull,
+    } = operation
+    else {
+        return false;
+    };
+    alter.operations.iter().any(|other| {
+        matches!(other, AlterTableOperation::AlterColumn {
+            column_name,
+            op: AlterColumnOperation::SetDataType { .. },
+        } if name_of(column_name) == name_of(freed))
+    })
+}
+
 impl Rewritten {
     /// The rows after a statement; `None` if they are not made beside the table.
     ///
@@ -95,6 +112,9 @@ impl Rewritten {
             return Ok(None);
         };
         if !may_rewrite(alter) {
+            return Ok(None);
+        }
+        if alter.operations.iter().any(|one| frees_retyped(one, alter)) {
             return Ok(None);
         }
         let relation = Relation::named(tx.view(), &path.find(tx.view(), &alter.name)?)?;

@@ -54,13 +54,23 @@ impl Compiler<'_> {
         }
     }
 
+    /// True if an operator that PostgreSQL finds ambiguous is refused. Expressions that tables keep (defaults, conditions,
+    /// generated columns, indexes) have no subqueries, and were accepted in earlier versions: rows are written by them.
+    fn refuses_ambiguity(&self) -> bool {
+        self.nested.is_some()
+    }
+
     /// A prefix operator before a value.
     pub(super) fn prefixed(
         &mut self,
         operator: UnaryOperator,
-        typed: Typed,
+        mut typed: Typed,
     ) -> Result<Typed, SqlError> {
         let is_unknown = typed.kind() == SqlType::Unknown;
+        if is_unknown && operator == UnaryOperator::Minus && !self.refuses_ambiguity() {
+            typed = self.as_type(typed, SqlType::Float8)?;
+        }
+        let is_unknown = is_unknown && typed.kind() == SqlType::Unknown;
         match operator {
             UnaryOperator::BitwiseNot | UnaryOperator::Minus if is_unknown => {
                 Err(ambiguous_prefix_operator(operator))
@@ -313,11 +323,18 @@ impl Compiler<'_> {
                 return Err(not_unique(operator));
             }
             // Days are added to numbers, intervals and times.
-            (Unknown, Date) | (Date, Unknown) if operation != Arithmetic::Subtract => {
+            (Unknown, Date) | (Date, Unknown)
+                if operation != Arithmetic::Subtract && self.refuses_ambiguity() =>
+            {
                 return Err(ambiguous(operator, left.kind(), right.kind()));
             }
+            (Date, Unknown) if operation != Arithmetic::Subtract => {
+                right = self.as_type(right, Int4)?;
+            }
             // `jsonb` and `hstore` without a text.
-            (Unknown, SqlType::Text) if operation == Arithmetic::Subtract => {
+            (Unknown, SqlType::Text)
+                if operation == Arithmetic::Subtract && self.refuses_ambiguity() =>
+            {
                 return Err(ambiguous(operator, left.kind(), right.kind()));
             }
             (Unknown, known) if known.is_number() || known == Date => {

@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 
 /// The most bytes of a compiled pattern.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
+const PATTERN_BYTES_MAX: usize = 8 << 20;
 /// The most compiled patterns that a statement keeps.
 const KEPT_MAX: usize = 16;
 

@@ -55,12 +55,7 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
         .strip_prefix("^(?:")
         .filter(|rest| rest.contains("){1,1}?("));
     let mut writer = Writer {
-        rest: least
-            .unwrap_or(rest)
-            .chars()
-            .collect::<Vec<_>>()
-            .into_iter()
-            .peekable(),
+        rest: least.unwrap_or(rest).chars().peekable(),
         out: String::with_capacity(rest.len() + 8),
         is_expanded: options.is_expanded,
         of_lines: options.of_lines,
@@ -88,8 +83,9 @@ enum Before {
     Quantifier,
 }
 
-struct Writer {
-    rest: std::iter::Peekable<std::vec::IntoIter<char>>,
+struct Writer<'p> {
+    /// Copied at each bracket and each of its members: a copy is two pointers.
+    rest: std::iter::Peekable<std::str::Chars<'p>>,
     out: String,
     is_expanded: bool,
     of_lines: bool,
@@ -97,7 +93,7 @@ struct Writer {
     before: Before,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn takes(&mut self, wanted: char) -> bool {
         self.rest.next_if_eq(&wanted).is_some()
     }
@@ -229,6 +225,11 @@ impl Writer {
                 let class = class_of_letter(letter);
                 self.atom(&format!("[{class}]"));
             }
+            // PostgreSQL has no such class. Databases that were made before have it in conditions and indexes.
+            'p' | 'P' => {
+                let class = self.unicode_class(letter)?;
+                self.atom(&class);
+            }
             '1'..='9' => {
                 return Err(SqlError::unsupported(
                     "references back are not supported in regular expressions",
@@ -240,6 +241,25 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// A class of Unicode behind its letter: `\pL`, or `\p{Letter}`.
+    fn unicode_class(&mut self, letter: char) -> Result<String, SqlError> {
+        let invalid = || wrong("invalid escape \\ sequence");
+        let mut class = format!("\\{letter}");
+        match self.rest.next() {
+            Some('{') => {
+                class.push('{');
+                while let Some(one) = self.rest.next_if(|one| *one != '}') {
+                    class.push(one);
+                }
+                self.rest.next_if_eq(&'}').ok_or_else(invalid)?;
+                class.push('}');
+            }
+            Some(one) if one.is_ascii_alphabetic() => class.push(one),
+            _ => return Err(invalid()),
+        }
+        Ok(class)
     }
 
     /// The character of an escape, behind its first letter.
@@ -341,6 +361,10 @@ impl Writer {
                 match letter {
                     'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
                         let _ = write!(set, "[{}]", class_of_letter(letter));
+                        Ok(None)
+                    }
+                    'p' | 'P' => {
+                        set.push_str(&self.unicode_class(letter)?);
                         Ok(None)
                     }
                     letter => self.escaped(letter).map(Some),

@@ -231,7 +231,7 @@ fn type_name(oid: u32, modifier: i32, with: &Environment<'_>) -> Result<String, 
 /// A number of bytes, in units of `10^-scale`, with the unit from which on it is not long. Bytes alone have a fraction.
 fn size_pretty(units: i128, scale: u8) -> Answer {
     let one = 10_i128.pow(u32::from(scale));
-    if units.unsigned_abs() < 10 * 1024 * one.unsigned_abs() {
+    if (units / one).unsigned_abs() < 10 * 1024 {
         let shown = text_of(SqlType::Numeric, ValueRef::Decimal(units, scale));
         return text(format!("{} bytes", shown.unwrap_or_default()));
     }
