@@ -19,7 +19,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 71] = [
+const LARGE: [&str; 70] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
@@ -78,7 +78,6 @@ const LARGE: [&str; 71] = [
     "insert into s select t.id + 100, f.n from t join f on f.t = t.id",
     "update t set c = t.c + 200 from f where f.t = t.id and f.n < 6",
     "alter table t alter column a type bigint",
-    "alter table s alter v drop not null, alter v type text using nullif(v::text, '3')",
     "alter table t alter a type bigint using a * 1000000000, alter c type bigint using c + 1",
     "alter table t alter column c type bigint using -c",
     "alter table t alter column b type varchar(21)",

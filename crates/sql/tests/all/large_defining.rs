@@ -465,3 +465,23 @@ fn rows_of_before_a_column_was_added_are_rewritten_first() {
         assert_eq!(content(&both.aside.database), now, "{large}");
     }
 }
+
+#[test]
+fn a_column_that_loses_its_condition_and_its_type_may_have_nulls() {
+    let both = Both::new();
+    both.aside.database.set_beside(BesideLimits {
+        from: 1,
+        few: 0,
+        slice: 5,
+        ..BesideLimits::default()
+    });
+    for fresh in [&both.aside, &both.plain] {
+        let mut session = fresh.session();
+        run(&mut session, "alter table p alter v set not null").expect("no value is null");
+        let both =
+            "alter table p alter v drop not null, alter v type text using nullif(v::text, '3')";
+        run(&mut session, both).expect("nulls are allowed first");
+        let nulls = query(&mut session, "select id from p where v is null").expect("rows");
+        assert_eq!(nulls, ["3"]);
+    }
+}
