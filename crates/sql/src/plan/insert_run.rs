@@ -124,9 +124,12 @@ impl InsertPlan {
         inserting.before = Some(touched);
         inserting.effects = Some(Vec::new());
         let mark = tx.mark();
-        let done = before
-            .iter()
-            .try_for_each(|effect| effect.apply(tx, alone))
+        let mut effects = before.iter();
+        let done = effects
+            .try_for_each(|effect| {
+                inserting.touch(&*tx, effect)?;
+                effect.apply(tx, alone)
+            })
             .and_then(|()| {
                 let mut rows = rows.into_iter();
                 rows.try_for_each(|row| inserting.insert(tx, row))
@@ -378,6 +381,32 @@ impl<'p, 'e> Inserting<'p, 'e> {
         Ok(())
     }
 
+    /// Notes the rows that another part inserts into the same table, before they are stored.
+    fn touch(&mut self, tx: &dyn WriteTarget, effect: &Effect<'_>) -> Result<(), SqlError> {
+        let Effect::Insert(of, rows) = effect else {
+            return Ok(());
+        };
+        let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
+        if of.number != self.plan.number || changes != Some(true) {
+            return Ok(());
+        }
+        self.next_row = None;
+        for row in rows {
+            let mut row = row.clone();
+            self.number(tx, &mut row)?;
+            self.touch_row(&row)?;
+        }
+        self.next_row = None;
+        Ok(())
+    }
+
+    fn touch_row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let key = self.key_of(row);
+        self.memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
+        self.touched.insert(key);
+        Ok(())
+    }
+
     /// Notes that a row was inserted.
     fn note_inserted(&mut self, row: Vec<Value>) -> Result<(), SqlError> {
         if let Some(effects) = &mut self.effects {
@@ -402,9 +431,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
         self.count += 1;
         let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
         if changes == Some(true) {
-            let key = self.key_of(row);
-            self.memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
-            self.touched.insert(key);
+            self.touch_row(row)?;
         }
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();

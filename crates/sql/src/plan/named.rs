@@ -102,7 +102,10 @@ fn named_query(
 ) -> Result<Planned, SqlError> {
     let (table, columns) = match &named.kind {
         NamedKind::Shared(shared) => {
-            planning.queries.read_parts.insert(shared.number);
+            let queries = &mut planning.queries;
+            queries.read_parts.insert(shared.number);
+            let read = queries.reads.get(&shared.number).into_iter();
+            queries.read_parts.extend(read.flatten());
             let columns = shared.columns.iter();
             let columns = columns.map(|column| (column.name.clone(), column.spec));
             (FromTable::Shared(shared.clone()), columns.collect())

@@ -26,7 +26,7 @@ use crate::rows::Table;
 use crate::write_target::WriteTarget;
 use sqlparser::ast::{self, Statement};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,8 +49,6 @@ pub(crate) struct Part {
     number: usize,
     pub name: String,
     pub plan: Plan,
-    /// The numbers of the queries that it reads.
-    reads: BTreeSet<usize>,
 }
 
 /// The parts that are planned, in the order of the text.
@@ -67,12 +65,9 @@ impl Parts for Planned {
         if matches!(change, Statement::Merge(_)) {
             return Err(SqlError::unsupported("MERGE not supported in WITH query"));
         }
-        let around = std::mem::take(&mut planning.queries.read_parts);
         let plan = with_named(planning, named.query.with.as_ref(), |planning| {
             Plan::of(planning, change)
-        });
-        let reads = std::mem::replace(&mut planning.queries.read_parts, around);
-        let plan = plan?;
+        })?;
         let number = planning.queries.next_number();
         let name = name_of(&named.alias.name);
         let kind = match plan.columns() {
@@ -84,12 +79,7 @@ impl Parts for Planned {
                 plan: None,
             })),
         };
-        self.0.borrow_mut().push(Part {
-            number,
-            name,
-            plan,
-            reads,
-        });
+        self.0.borrow_mut().push(Part { number, name, plan });
         Ok(kind)
     }
 }
@@ -123,13 +113,7 @@ fn plan_parts(planning: &mut Planning<'_>, query: &ast::Query) -> Result<Plan, S
     if parts.is_empty() {
         return Ok(main);
     }
-    let mut read = std::mem::take(&mut planning.queries.read_parts);
-    // A part names only those before it.
-    for part in parts.iter().rev() {
-        if read.contains(&part.number) {
-            read.extend(&part.reads);
-        }
-    }
+    let read = std::mem::take(&mut planning.queries.read_parts);
     let (mut ordered, later): (Vec<Part>, Vec<Part>) = parts
         .into_iter()
         .partition(|part| read.contains(&part.number));
@@ -187,14 +171,15 @@ impl PartsPlan {
         for part in before {
             let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
             effects.extend(done.effects);
-            let mut tables = kept.tables.borrow_mut();
-            tables.insert(part.number, Rc::new(done.table));
+            kept.keep_part(part.number, done.table);
         }
         let main = gather(&self.main, tx, reading, &effects, &mut touched)?;
         effects.extend(main.effects);
         for part in after {
             let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
             effects.extend(done.effects);
+            // A later one may read its rows.
+            kept.keep_part(part.number, done.table);
         }
         for effect in &effects {
             effect.apply(tx, with)?;

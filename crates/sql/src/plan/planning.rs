@@ -56,8 +56,10 @@ pub(crate) struct Queries {
     pub naming: usize,
     /// The recursive queries whose last rounds were named, one entry for each reference.
     pub last_rounds: Vec<usize>,
-    /// The numbers of the queries that were named and whose rows are kept.
+    /// The numbers of the queries that were named and whose rows are kept, with those that they read.
     pub read_parts: BTreeSet<usize>,
+    /// The numbers of the queries that each query reads whose rows are kept.
+    pub reads: BTreeMap<usize, BTreeSet<usize>>,
     /// Plans the parts of the statement that write; `None` where they are not allowed.
     pub(super) parts: Option<Box<dyn Parts>>,
     /// The number of subqueries so far.

@@ -215,10 +215,22 @@ fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), Sql
         let name = name_of(&named.alias.name);
         let own = std::mem::take(&mut planning.queries.around.asked);
         planning.queries.naming += 1;
+        // The queries that name it read the same.
+        let around = std::mem::take(&mut planning.queries.read_parts);
         let kind = match change_behind_with(&named.query) {
             Some(change) => part_of(planning, named, change),
-            None => kind_of(planning, named, with.recursive),
+            None => {
+                // A query in it is below the top of the statement.
+                let parts = planning.queries.parts.take();
+                let kind = kind_of(planning, named, with.recursive);
+                planning.queries.parts = parts;
+                kind
+            }
         };
+        let reads = std::mem::replace(&mut planning.queries.read_parts, around);
+        if let Ok(NamedKind::Shared(shared)) = &kind {
+            planning.queries.reads.insert(shared.number, reads);
+        }
         planning.queries.naming -= 1;
         planning.queries.around.asked = own;
         let kind = kind?;

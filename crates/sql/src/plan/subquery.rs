@@ -407,6 +407,11 @@ impl Kept {
         crate::memory::check_bytes(bytes)
     }
 
+    /// Keeps the rows of a part that writes, for those that read them.
+    pub fn keep_part(&self, number: usize, rows: Table) {
+        self.tables.borrow_mut().insert(number, Rc::new(rows));
+    }
+
     /// The rows of a named query, computed once.
     ///
     /// # Errors

@@ -91,3 +91,153 @@ query
 SELECT count(*), sum(n), min(id), max(id) FROM big2
 ----
 25000|74990000|1|30000
+
+# Plain queries of WITH between the parts: their rows are those of the parts that they read.
+
+statement ok
+CREATE TABLE bt (id int PRIMARY KEY, k int)
+
+statement ok
+CREATE TABLE bstats (k int, n int)
+
+statement ok
+CREATE TABLE ba (id int, k int)
+
+statement ok
+CREATE TABLE bb (id int, k int)
+
+statement INSERT 0 30
+INSERT INTO bt SELECT i, i % 3 FROM generate_series(1, 30) i
+
+query
+WITH d AS (DELETE FROM bt WHERE id > 27 RETURNING *), s AS (SELECT count(*) FROM d) SELECT * FROM s
+----
+3
+
+query
+WITH d AS (DELETE FROM bt WHERE id > 24 RETURNING *), s AS MATERIALIZED (SELECT id FROM d) SELECT sum(id) FROM s
+----
+78
+
+query
+WITH d AS (DELETE FROM bt WHERE id > 23 RETURNING *), s AS NOT MATERIALIZED (SELECT id FROM d) SELECT sum(id) FROM s
+----
+24
+
+statement INSERT 0 3
+WITH d AS (DELETE FROM bt WHERE id > 20 RETURNING *), s AS (SELECT k, count(*) n FROM d GROUP BY k) INSERT INTO bstats SELECT * FROM s
+
+query
+SELECT k, n FROM bstats ORDER BY k
+----
+0|1
+1|1
+2|1
+
+query
+WITH a AS (INSERT INTO ba VALUES (1, 1), (2, 2), (3, 3) RETURNING id), b AS (SELECT id FROM a WHERE id > 1), c AS (UPDATE bt SET k = 100 FROM b WHERE bt.id = b.id RETURNING bt.id, bt.k) SELECT * FROM c ORDER BY id
+----
+2|100
+3|100
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 20 RETURNING *), s AS (SELECT id FROM d), r AS (SELECT id + 1 AS id FROM s), q AS (SELECT count(*) n, sum(id) i FROM r) SELECT * FROM q
+----
+1|21
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 19 RETURNING *), s AS (SELECT id FROM d) SELECT (WITH r AS (SELECT id + 1 AS id FROM s) SELECT sum(id) FROM r)
+----
+20
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 18 RETURNING *), s AS (SELECT id FROM d), u AS (INSERT INTO ba WITH r AS (SELECT id FROM s) SELECT id, 0 FROM r RETURNING id) SELECT * FROM u
+----
+18
+
+query
+WITH RECURSIVE d AS (DELETE FROM bt WHERE id = 17 RETURNING *), r AS (SELECT id FROM d UNION ALL SELECT id + 1 FROM r WHERE id < 20), s AS (SELECT max(id) m FROM r) SELECT * FROM s
+----
+20
+
+# Parts that read others, and that the statement reads not.
+query
+WITH d AS (DELETE FROM bt WHERE id = 16 RETURNING *), i AS (INSERT INTO bb SELECT * FROM d) SELECT 1
+----
+1
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 15 RETURNING *), i AS (INSERT INTO ba SELECT * FROM d), j AS (INSERT INTO bb SELECT * FROM d) SELECT 'x'
+----
+x
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 14 RETURNING *), s AS (SELECT id FROM d), i AS (INSERT INTO bb SELECT id, -1 FROM s), j AS (INSERT INTO bb SELECT id, -2 FROM s) SELECT 'y'
+----
+y
+
+query
+WITH d AS (DELETE FROM bt WHERE id = 13 RETURNING *), s AS (SELECT id FROM d) SELECT 'z'
+----
+z
+
+query
+SELECT id, k FROM bb ORDER BY id, k
+----
+14|-2
+14|-1
+15|0
+16|1
+
+query
+SELECT id FROM ba WHERE id > 10 ORDER BY id
+----
+15
+18
+
+query
+SELECT count(*), max(id) FROM bt
+----
+12|12
+
+# A part below the top.
+statement error 0A000
+WITH w AS (INSERT INTO ba VALUES (50, 1)), a AS MATERIALIZED (WITH b AS (INSERT INTO ba VALUES (8, 8) RETURNING *) SELECT * FROM b) SELECT * FROM a
+
+statement error 0A000
+WITH a AS (WITH b AS (INSERT INTO ba VALUES (60, 1)) SELECT id FROM bt), w AS (INSERT INTO bb SELECT id, 0 FROM bt), c AS MATERIALIZED (SELECT * FROM a) SELECT * FROM c
+
+query
+SELECT count(*) FROM ba WHERE id IN (8, 50, 60)
+----
+0
+
+# ON CONFLICT of a row that another part inserts.
+statement error 21000
+WITH a AS (INSERT INTO bt (id) VALUES (110) RETURNING id), b AS (INSERT INTO bt (id) VALUES (110) ON CONFLICT (id) DO UPDATE SET k = 99 RETURNING *) SELECT * FROM a, b
+
+query
+WITH a AS (INSERT INTO bt (id) VALUES (110) RETURNING id), b AS (INSERT INTO bt (id) VALUES (111), (1) ON CONFLICT (id) DO UPDATE SET k = 99 RETURNING *) SELECT * FROM a, b ORDER BY b.id
+----
+110|1|99
+110|111|NULL
+
+query
+WITH a AS (INSERT INTO bt (id) VALUES (120) RETURNING id), b AS (INSERT INTO bt (id) VALUES (120) ON CONFLICT DO NOTHING RETURNING *) SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)
+----
+1|0
+
+statement ok
+CREATE TABLE bu (u int UNIQUE, v int)
+
+statement INSERT 0 1
+INSERT INTO bu VALUES (1, 1)
+
+statement error 21000
+WITH a AS (INSERT INTO bu VALUES (2, 2), (3, 3) RETURNING u), b AS (INSERT INTO bu VALUES (3, 0) ON CONFLICT (u) DO UPDATE SET v = 99 RETURNING *) SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)
+
+query
+WITH a AS (INSERT INTO bu VALUES (2, 2), (3, 3) RETURNING u), b AS (INSERT INTO bu VALUES (1, 0) ON CONFLICT (u) DO UPDATE SET v = 99 RETURNING *) SELECT a.u, b.u, b.v FROM a, b ORDER BY a.u
+----
+2|1|99
+3|1|99
