@@ -386,6 +386,12 @@ impl Own {
             // Unlike that of a queue, the wait for a turn can be interrupted.
             return Ok(self.submit_in(self.tables.turn()?, requests, None));
         }
+        if !requests.iter().all(|request| request.what.is_short()) {
+            // Transactions of before would be written when this one has ended: only the stage's holder closes their group.
+            let mut turn = self.tables.turn()?;
+            turn.hand_over();
+            return Ok(self.submit_in(turn, requests, None));
+        }
         let submitted = self
             .tables
             .submit_batch(&self.commands, requests, lane as usize);

@@ -33,6 +33,8 @@ use std::time::Instant;
 
 /// A command that copies its line takes a short time, if that has so many bytes at most.
 const SHORT_LINE_BYTES: usize = 4096;
+/// A transaction of at most so many short commands is short.
+const SHORT_STEPS_MAX: usize = 64;
 
 /// A command on data, and its caller.
 #[derive(Clone, Debug)]
@@ -363,6 +365,20 @@ impl What {
         match self {
             What::One(call) => call.command.is(FAST),
             What::All(..) | What::Watch(..) => false,
+        }
+    }
+
+    /// True if it has the stage for a short time, as far as its commands and their bytes tell.
+    pub fn is_short(&self) -> bool {
+        match self {
+            What::One(call) => call.is_fast(),
+            What::All(steps, ..) => {
+                steps.len() <= SHORT_STEPS_MAX
+                    && steps
+                        .iter()
+                        .all(|step| !matches!(step, Step::Call(call) if !call.is_fast()))
+            }
+            What::Watch(..) => true,
         }
     }
 

@@ -90,6 +90,13 @@ impl<'k> Turn<'k> {
         Ok((snapshot?, self.held.last_group()))
     }
 
+    /// Has the open group written while the turn goes on, if there is a buffer for the next one. Without that, earlier
+    /// transactions are written when the turn is over.
+    #[inline]
+    pub fn hand_over(&mut self) {
+        let _ = self.held.try_hand_over_group();
+    }
+
     /// A snapshot of all that is committed now. The turn is over.
     ///
     /// # Errors

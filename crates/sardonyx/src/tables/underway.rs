@@ -160,6 +160,12 @@ impl Tables {
 }
 
 impl<'t> Turn<'t> {
+    /// Has earlier transactions written while the turn goes on: for one that may take long, beside which no other reads.
+    #[inline]
+    pub fn hand_over(&mut self) {
+        self.turn.hand_over();
+    }
+
     /// Prepares for a transaction that may take long. Earlier transactions are written, and others read their state until
     /// the returned value is dropped.
     #[inline]

@@ -12,10 +12,6 @@ use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 
-/// A new buffer has this part of its room, and grows to all of it if its groups do: most have some dozens of KiB, and a
-/// new buffer is cleared while its thread has the pen.
-const FIRST_PART: usize = 16;
-
 /// A bounded set of buffers.
 pub struct BufferPool {
     state: Mutex<State>,
@@ -40,7 +36,7 @@ struct State {
 }
 
 impl BufferPool {
-    /// A pool of buffers with room for up to `buffer_bytes` each, rounded up to the alignment. `on_return` is called when
+    /// A pool of buffers with room for `buffer_bytes` each, rounded up to the alignment. `on_return` is called when
     /// there is a buffer again after [`BufferPool::try_take`] found none.
     pub fn new(
         buffer_bytes: usize,
@@ -118,7 +114,7 @@ impl BufferPool {
         state.out += 1;
         let reused = state.free.pop();
         drop(state);
-        reused.unwrap_or_else(|| AlignedBuffer::with_capacity(self.buffer_bytes / FIRST_PART))
+        reused.unwrap_or_else(|| AlignedBuffer::with_capacity(self.buffer_bytes))
     }
 
     /// Gives a buffer back. One that a large transaction made much larger is freed. After a group of usual size, larger
