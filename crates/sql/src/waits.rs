@@ -2,7 +2,8 @@
 //! cost memory, and at the bound end other readers.
 //!
 //! So a call that would wait ends the evaluation. The session waits, and evaluates the statement again over a new snapshot.
-//! The results of the calls before are recorded, so that each takes or releases its lock once.
+//! The results of the calls before are recorded, so that each takes or releases its lock once. If the next evaluation makes
+//! another call in the place of a recorded one, rows that the statement reads have changed: it fails.
 //!
 //! Invariant: a statement is evaluated at most [`RECORDED_MAX`] times. Calls beyond that wait within the evaluation.
 
@@ -23,6 +24,17 @@ pub(crate) enum Awaited {
     Time(Duration),
 }
 
+/// A call, by what it does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Call {
+    Take(Key, Mode),
+    TryTake(Key, Mode),
+    /// `true` of a shared lock.
+    Release(Key, bool),
+    ReleaseAll,
+    Sleep,
+}
+
 /// The outcome of a call.
 #[derive(Debug)]
 pub(crate) enum Called {
@@ -33,10 +45,10 @@ pub(crate) enum Called {
 
 #[derive(Debug, Default)]
 struct Record {
-    results: Vec<Value>,
+    results: Vec<(Call, Value)>,
     /// The number of the next call in this evaluation.
     next: usize,
-    awaited: Option<Awaited>,
+    awaited: Option<(Call, Awaited)>,
 }
 
 /// The waits of a statement.
@@ -62,27 +74,36 @@ impl Waits {
     /// Makes a call of a function, or returns the result that it had in an evaluation before.
     ///
     /// # Errors
-    /// The error of `call`; one of no meaning if it is to wait: [`Waits::awaited`]; that of `look`.
+    /// The error of `make`; one of no meaning if it is to wait: [`Waits::awaited`]; that of `look`; `40001` if another call
+    /// is recorded.
     pub fn call(
         &self,
-        call: impl FnOnce(&Locker) -> Result<Called, SqlError>,
+        call: Call,
+        make: impl FnOnce(&Locker) -> Result<Called, SqlError>,
         look: impl Fn() -> Result<(), SqlError>,
     ) -> Result<Value, SqlError> {
         let mut record = self.record();
         let number = record.next;
         record.next += 1;
-        if let Some(result) = record.results.get(number) {
-            return Ok(result.clone());
+        if let Some((recorded, result)) = record.results.get(number) {
+            return match *recorded == call {
+                true => Ok(result.clone()),
+                false => Err(SqlError::new(
+                    code::SERIALIZATION_FAILURE,
+                    "could not serialize access: rows changed while a statement that reads them waited for a lock",
+                )
+                .hint("Read the rows first, and take the locks by statements without FROM.")),
+            };
         }
-        match call(&self.locker)? {
+        match make(&self.locker)? {
             Called::Done(value) => {
                 if number < RECORDED_MAX {
-                    record.results.push(value.clone());
+                    record.results.push((call, value.clone()));
                 }
                 Ok(value)
             }
             Called::Waits(awaited) if number < RECORDED_MAX => {
-                record.awaited = Some(awaited);
+                record.awaited = Some((call, awaited));
                 Err(SqlError::new(code::INTERNAL, "the statement waits"))
             }
             Called::Waits(awaited) => {
@@ -93,7 +114,7 @@ impl Waits {
     }
 
     /// The condition for which an evaluation ended: the session waits for it, and evaluates the statement again.
-    pub fn awaited(&self) -> Option<Awaited> {
+    pub fn awaited(&self) -> Option<(Call, Awaited)> {
         self.record().awaited.take()
     }
 
@@ -103,12 +124,12 @@ impl Waits {
     /// `40P01`, `53200`; that of `look`.
     pub fn wait_between(
         &self,
-        awaited: Awaited,
+        (call, awaited): (Call, Awaited),
         look: impl Fn() -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         let result = self.wait(awaited, look)?;
         let mut record = self.record();
-        record.results.push(result);
+        record.results.push((call, result));
         record.next = 0;
         Ok(())
     }
@@ -140,8 +161,9 @@ fn sleep(time: Duration, look: impl Fn() -> Result<(), SqlError>) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
-    use super::{Awaited, Called, RECORDED_MAX, Waits};
-    use crate::advisory::AdvisoryLocks;
+    use super::{Awaited, Call, Called, RECORDED_MAX, Waits};
+    use crate::advisory::{AdvisoryLocks, Key};
+    use crate::error::code;
     use sardonyx::schema::Value;
     use std::sync::Arc;
     use std::time::Duration;
@@ -162,7 +184,7 @@ mod tests {
                         _ => Called::Waits(Awaited::Time(Duration::ZERO)),
                     })
                 };
-                match waits.call(call, || Ok(())) {
+                match waits.call(Call::Sleep, call, || Ok(())) {
                     Ok(value) => results.push(value),
                     Err(_) => break,
                 }
@@ -181,5 +203,22 @@ mod tests {
             }
         }
         assert_eq!((made, evaluations), (calls, RECORDED_MAX / 2 + 1));
+    }
+    #[test]
+    fn another_call_has_no_recorded_result() {
+        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter());
+        let done = |_: &_| Ok(Called::Done(Value::Bool(true)));
+        let key = |number| Call::Release(Key::One(number), false);
+        waits.call(key(1), done, || Ok(())).expect("it is made");
+        let awaited = Awaited::Time(Duration::ZERO);
+        waits
+            .call(Call::Sleep, |_| Ok(Called::Waits(awaited)), || Ok(()))
+            .expect_err("it waits");
+        let awaited = waits.awaited().expect("it waits");
+        waits
+            .wait_between(awaited, || Ok(()))
+            .expect("it has waited");
+        let other = waits.call(key(2), done, || Ok(())).expect_err("another");
+        assert_eq!(other.code, code::SERIALIZATION_FAILURE);
     }
 }

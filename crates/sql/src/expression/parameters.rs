@@ -20,7 +20,12 @@ pub(crate) struct Parameters {
     type_names: TypeNames,
     /// The literals of moments, if they are noted for a kept text.
     moments: Option<Moments>,
+    /// The constructs around that compile an operand several times.
+    repeating: usize,
 }
+
+/// The most of them in one another: each multiplies the work of those inside by up to four.
+const REPEATING_MAX: usize = 8;
 
 impl Parameters {
     /// With types that are given.
@@ -30,6 +35,25 @@ impl Parameters {
             types: types.iter().map(known).collect(),
             ..Parameters::default()
         }
+    }
+
+    /// Begins a construct that compiles an operand several times. [`Parameters::end_repeating`] ends it.
+    ///
+    /// # Errors
+    /// `54001` if it is in too many others: their work would be exponential in their number.
+    pub fn begin_repeating(&mut self) -> Result<(), SqlError> {
+        if self.repeating >= REPEATING_MAX {
+            let text = format!("BETWEEN in more than {REPEATING_MAX} others is not supported");
+            return Err(SqlError::new(code::TOO_COMPLEX, text)
+                .hint("Compute the value in a query in FROM, and compare that."));
+        }
+        self.repeating += 1;
+        Ok(())
+    }
+
+    /// Ends such a construct.
+    pub fn end_repeating(&mut self) {
+        self.repeating -= 1;
     }
 
     /// Adds the types that the statement may name.

@@ -69,6 +69,19 @@ impl Compiler<'_> {
         low: &Tree,
         high: &Tree,
     ) -> Result<Typed, SqlError> {
+        self.parameters.begin_repeating()?;
+        let compiled = self.between_bounds(tree, negated, low, high);
+        self.parameters.end_repeating();
+        compiled
+    }
+
+    fn between_bounds(
+        &mut self,
+        tree: &Tree,
+        negated: bool,
+        low: &Tree,
+        high: &Tree,
+    ) -> Result<Typed, SqlError> {
         let within = |compiler: &mut Self, low: &Tree, high: &Tree| {
             let low = compiler.compare_trees(tree, Comparison::GreaterOrEqual, low)?;
             let high = compiler.compare_trees(tree, Comparison::LessOrEqual, high)?;

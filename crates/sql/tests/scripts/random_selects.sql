@@ -37,11 +37,9 @@ select generate_subscripts('[0:2]={a,b,c}'::text[], 1, true), generate_subscript
 0|2
 
 query
-select array_to_json('{{1,2},{3,4}}'::int[], true), array_to_json('{"a,b","[\"x\",1]"}'::text[], true)
+select replace(array_to_json('{{1,2},{3,4}}'::int[], true)::text, chr(10), '/'), replace(array_to_json('{"a,b","[\"x\",1]"}'::text[], true)::text, chr(10), '/')
 ----
-[[1,2],
- [3,4]]|["a,b",
- "[\"x\",1]"]
+[[1,2],/ [3,4]]|["a,b",/ "[\"x\",1]"]
 
 query
 select array_position('{1,2,1}'::int[], 1, 2), array_position('{1,2}'::int[], 3, 1), array_position(null::int[], 1, 1)

@@ -4,7 +4,7 @@ use super::definition::*;
 use crate::advisory::{Key, Locker, Mode};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::waits::{Awaited, Called};
+use crate::waits::{Awaited, Call, Called};
 use sardonyx::schema::{Value, ValueRef};
 use std::time::Duration;
 
@@ -64,23 +64,27 @@ fn key(a: Arguments<'_>) -> Key {
 }
 
 /// Makes a call in a statement of its own.
-fn call(with: &Environment<'_>, call: impl FnOnce(&Locker) -> Result<Called, SqlError>) -> Answer {
+fn call(
+    with: &Environment<'_>,
+    call: Call,
+    make: impl FnOnce(&Locker) -> Result<Called, SqlError>,
+) -> Answer {
     let waits = with.context.waits.as_ref().ok_or_else(|| {
         SqlError::unsupported("advisory locks and pg_sleep are for statements of their own")
             .hint("Send SELECT of the function alone, without FROM, and not behind other statements of one text.")
     })?;
-    waits.call(call, || with.context.check_interrupted())
+    waits.call(call, make, || with.context.check_interrupted())
 }
 
 fn take(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
-    call(with, |locker| {
+    call(with, Call::TryTake(key(a), mode), |locker| {
         let is_taken = locker.try_take(key(a), mode)?;
         Ok(Called::Done(Value::Bool(is_taken)))
     })
 }
 
 fn wait(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
-    call(with, |locker| {
+    call(with, Call::Take(key(a), mode), |locker| {
         Ok(match locker.try_take(key(a), mode)? {
             true => Called::Done(text("")?),
             false => Called::Waits(Awaited::Lock(key(a), mode)),
@@ -89,7 +93,7 @@ fn wait(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {
 }
 
 fn release(a: Arguments<'_>, with: &Environment<'_>, is_shared: bool) -> Answer {
-    let released = call(with, |locker| {
+    let released = call(with, Call::Release(key(a), is_shared), |locker| {
         let is_released = locker.release(key(a), is_shared);
         Ok(Called::Done(Value::Bool(is_released)))
     })?;
@@ -102,14 +106,14 @@ fn release(a: Arguments<'_>, with: &Environment<'_>, is_shared: bool) -> Answer 
 }
 
 fn unlock_all(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    call(with, |locker| {
+    call(with, Call::ReleaseAll, |locker| {
         locker.release_session();
         Ok(Called::Done(text("")?))
     })
 }
 
 fn sleep(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    call(with, |_| {
+    call(with, Call::Sleep, |_| {
         let ValueRef::Float(seconds) = a.value(0) else {
             return Ok(Called::Done(text("")?));
         };

@@ -63,7 +63,11 @@ pub(super) fn redefine(
         };
         let table = redefining.rewritten.table;
         let tried = tx.try_redefine(table, |tx| redefining.run(tx).map(drop));
-        Ok(tried.ok().map(|redefined| (redefining, schema, redefined)))
+        match tried {
+            Ok(redefined) => Ok(Some((redefining, schema, redefined))),
+            Err(error) if error.is_interruption() => Err(error),
+            Err(_) => Ok(None),
+        }
     });
     // What others have compiled since then may be for a catalogue that was undone.
     database.catalogue_changed();
@@ -72,6 +76,7 @@ pub(super) fn redefine(
             database.memory().check()?;
             redefining.beside((&schema, &redefined), limits, with)
         }
+        Err(error) if error.is_interruption() => Err(error),
         // The stage says what is wrong with it.
         _ => Ok(Came::InStage),
     }
