@@ -20,7 +20,8 @@ use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sqlparser::ast::{
-    AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, Query, Statement,
+    AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, Query,
+    Statement,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,19 +30,20 @@ use std::sync::Arc;
 /// the rows of a table that gets a column.
 pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
-        Some(Statement::AlterTable(alter)) => alter.operations.iter().any(has_default),
+        Some(Statement::AlterTable(alter)) => alter.operations.iter().any(may_have_default),
         Some(Statement::CreateView(create)) => create.materialized,
         Some(Statement::RefreshMaterializedView(_)) => true,
         statement => of_query(statement).is_some(),
     }
 }
 
-/// True if an operation adds a column with a default.
-fn has_default(operation: &AlterTableOperation) -> bool {
+/// True if an operation adds a column that may have a default: its own, that of its domain, or of a sequence.
+fn may_have_default(operation: &AlterTableOperation) -> bool {
     let is_default = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::Default(_));
     match operation {
         AlterTableOperation::AddColumn { column_def, .. } => {
-            column_def.options.iter().any(is_default)
+            let is_named = matches!(column_def.data_type, DataType::Custom(..));
+            is_named || column_def.options.iter().any(is_default)
         }
         _ => false,
     }

@@ -2,7 +2,9 @@
 //! parentheses.
 
 use crate::aggregate::{Aggregate, Grouping};
-use crate::expression::{Comparison, Expr, List, ListOf, Question, Scope, SortKey, Subquery};
+use crate::expression::{
+    Comparison, Elements, Expr, List, ListOf, Question, Scope, SortKey, Subquery,
+};
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;
@@ -100,6 +102,15 @@ impl<'n> Names<'n> {
             Expr::Like(like) => {
                 let symbol = if like.ignores_case { "~~*" } else { "~~" };
                 self.infix(&like.text, symbol, &like.pattern)
+            }
+            Expr::Each(each) => {
+                let left = self.written(&each.value);
+                let right = match &each.elements {
+                    Elements::Items(items) => format!("ARRAY[{}]", self.listed(items)),
+                    Elements::Array(array, _) => self.written(array),
+                };
+                let word = if each.is_all { "ALL" } else { "ANY" };
+                format!("({left} {} {word} ({right}))", each.symbol)
             }
             Expr::Case(case) => {
                 let arms = case.arms.iter().map(|(condition, result)| {

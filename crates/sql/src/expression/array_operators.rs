@@ -1,33 +1,23 @@
-//! `x operator ANY (array)` and `ALL` for operators that do not compare, such as `@>`, `&&`, `~` and `LIKE`.
+//! `x operator ANY (array)` and `ALL` for operators that do not compare, such as `@>`, `&&`, `~` and `LIKE`, compiled.
 //!
-//! Of the elements of `ARRAY[…]` a chain of `OR` or `AND` is made. Any other array is a query over its elements.
+//! The value, the array and the test of an element are compiled once each: nested ones take no more steps than their
+//! text is long. See [`Each`].
 
-use super::Typed;
+use super::arrays::array_kind;
 use super::compile::Compiler;
+use super::each::{ELEMENT, Each, Elements, VALUE};
+use super::functions::{MADE, element_number};
+use super::predicates::boolean;
+use super::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};
-use crate::parse::{ALL, ANY, parse_expression};
-use crate::types::SqlType;
-use sqlparser::ast::helpers::attached_token::AttachedToken;
+use crate::parse::{ALL, ANY};
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, Expr as Tree, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    TableFactor,
+    Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart,
 };
 
-/// The element, in the query over the elements.
-const ELEMENT: &str = "?element";
-
-/// The query: of nothing it is `ANY` or `ALL` of no element, of null it is null.
-fn template(is_all: bool) -> String {
-    let (found, otherwise, each) = match is_all {
-        true => ("false", "true", "not met"),
-        false => ("true", "false", "met"),
-    };
-    format!(
-        "(select case when bool_or({each}) then {found} when bool_or(met is null) then null else {otherwise} end \
-         from (select null as met from unnest(null) as \"?elements\" (\"{ELEMENT}\")) as \"?met\")"
-    )
-}
+/// The names of the value and of the element in the test.
+const NAMES: [&str; 2] = ["?value", "?element"];
 
 /// The array of `ANY` or `ALL`, as the parser's text has it behind such operators, and true for `ALL`.
 pub(super) fn quantified(tree: &Tree) -> Option<(&Tree, bool)> {
@@ -51,61 +41,15 @@ pub(super) fn quantified(tree: &Tree) -> Option<(&Tree, bool)> {
     }
 }
 
-/// `ARRAY(query)`.
-fn array_of(query: &Query) -> Result<Tree, SqlError> {
-    let mut tree = parse_expression("array(select null)")?;
-    match &mut tree {
-        Tree::Function(function) => {
-            function.args = FunctionArguments::Subquery(Box::new(query.clone()));
-            Ok(tree)
-        }
-        _ => Err(SqlError::new(
-            code::INTERNAL,
-            "ARRAY of a query is no function",
-        )),
+fn without_parentheses(mut tree: &Tree) -> &Tree {
+    while let Tree::Nested(inner) = tree {
+        tree = inner;
     }
+    tree
 }
 
-fn select_of(query: &mut Query) -> Option<&mut Select> {
-    match &mut *query.body {
-        SetExpr::Select(select) => Some(select),
-        _ => None,
-    }
-}
-
-fn inner_of(select: &mut Select) -> Option<&mut Select> {
-    match &mut select.from.first_mut()?.relation {
-        TableFactor::Derived { subquery, .. } => select_of(subquery),
-        _ => None,
-    }
-}
-
-/// Puts the test of an element, and the array, into the query.
-fn fill(tree: &mut Tree, test: Tree, array: Tree) -> Option<()> {
-    let tree = match tree {
-        Tree::Nested(inner) => &mut **inner,
-        tree => tree,
-    };
-    let Tree::Subquery(query) = tree else {
-        return None;
-    };
-    let inner = inner_of(select_of(query)?)?;
-    match inner.projection.first_mut()? {
-        SelectItem::ExprWithAlias { expr, .. } => *expr = test,
-        _ => return None,
-    }
-    let relation = &mut inner.from.first_mut()?.relation;
-    match relation {
-        TableFactor::Table {
-            args: Some(arguments),
-            ..
-        } => {
-            arguments.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(array))];
-        }
-        TableFactor::UNNEST { array_exprs, .. } => *array_exprs = vec![array],
-        _ => return None,
-    }
-    Some(())
+fn named(place: usize) -> Tree {
+    Tree::Identifier(Ident::with_quote('"', NAMES[place]))
 }
 
 impl Compiler<'_> {
@@ -118,79 +62,152 @@ impl Compiler<'_> {
         left: &Tree,
         right: &Tree,
         is_all: bool,
+        symbol: &str,
         test: &dyn Fn(Tree, Tree) -> Tree,
     ) -> Result<Typed, SqlError> {
-        let mut right = right;
-        while let Tree::Nested(inner) = right {
-            right = inner;
-        }
-        let of_query;
-        if let Tree::Subquery(query) = right {
-            of_query = array_of(query)?;
-            right = &of_query;
-        }
-        if let Tree::Array(array) = right {
-            if self.compile(left)?.expr.is_volatile() {
-                return Err(SqlError::unsupported(
-                    "a volatile value is compared with the elements of an array by =, <>, <, >, <= and >= only",
-                ));
+        let left = without_parentheses(left);
+        let mut value = self.compile(left)?;
+        // The operator gives a literal, or a parameter, its type.
+        let mut tree = named(VALUE);
+        if value.kind() == SqlType::Unknown {
+            match left {
+                Tree::Value(_) => tree = left.clone(),
+                _ => value = self.as_type(value, SqlType::Text)?,
             }
-            let tests = array.elem.iter();
-            let tests = tests.map(|element| test(left.clone(), element.clone()));
-            let operator = if is_all {
-                BinaryOperator::And
-            } else {
-                BinaryOperator::Or
-            };
-            let chain = tests.reduce(|chain, test| Tree::BinaryOp {
-                left: Box::new(chain),
-                op: operator.clone(),
-                right: Box::new(test),
-            });
-            return match chain {
-                Some(chain) => self.compile(&chain),
-                None => self.array(&[]),
-            };
         }
-        let array = self.compile(right)?;
-        let right = match array.kind() {
-            // A parameter, or a literal.
-            SqlType::Unknown => Tree::Cast {
-                kind: CastKind::Cast,
-                expr: Box::new(right.clone()),
-                data_type: DataType::Array(ArrayElemTypeDef::SquareBracket(
-                    Box::new(DataType::Text),
-                    None,
-                )),
-                format: None,
-            },
-            kind if kind.element().is_some() => right.clone(),
-            _ => {
+        let mut array = match without_parentheses(right) {
+            Tree::Subquery(query) => self.array_of(query)?,
+            right => self.compile(right)?,
+        };
+        let is_untyped = array.kind() == SqlType::Unknown;
+        let element = match array.kind().element() {
+            // As the other side, or text if the operator has none such.
+            None if is_untyped => array_kind(value.kind()).element().unwrap_or(SqlType::Text),
+            Some(element) => element,
+            None => {
                 return Err(SqlError::new(
                     code::WRONG_OBJECT_TYPE,
                     "op ANY/ALL (array) requires array on right side",
                 ));
             }
         };
-        let element = Tree::Identifier(Ident::with_quote('"', ELEMENT));
-        let mut query = parse_expression(&template(is_all))?;
-        let test = test(left.clone(), element);
-        if fill(&mut query, test, right.clone()).is_none() {
-            return Err(SqlError::new(
-                code::INTERNAL,
-                "the query of ANY has another form",
-            ));
-        }
-        let given = Tree::Case {
-            case_token: AttachedToken::empty(),
-            end_token: AttachedToken::empty(),
-            operand: None,
-            conditions: vec![CaseWhen {
-                condition: Tree::IsNotNull(Box::new(right)),
-                result: query,
-            }],
-            else_result: None,
+        let of_array = array.spec.collation;
+        let tree = test(tree, named(ELEMENT));
+        let mut compiled = |element: SqlType| {
+            let element = TypeSpec::plain(element).with_collation(of_array);
+            self.test_of(&tree, value.spec, element)
         };
-        self.compile(&given)
+        let (test, element) = match compiled(element) {
+            Err(_) if is_untyped && element != SqlType::Text => {
+                (compiled(SqlType::Text)?, SqlType::Text)
+            }
+            test => (test?, element),
+        };
+        if is_untyped {
+            array = self.as_type(array, element.array())?;
+        }
+        let elements = match array.expr {
+            // The elements of an array of arrays are theirs.
+            Expr::Call(function, mut items)
+                if function.is(MADE.name) && items.first() == Some(&element_number(element)) =>
+            {
+                items.remove(0);
+                Elements::Items(items)
+            }
+            array => Elements::Array(array, element),
+        };
+        let each = Each {
+            value: value.expr,
+            elements,
+            test,
+            is_all,
+            symbol: symbol.to_string(),
+        };
+        Ok(boolean(Expr::Each(Box::new(each)), false))
+    }
+
+    /// The test of an element, over a row of the value and the element.
+    fn test_of(
+        &mut self,
+        tree: &Tree,
+        value: TypeSpec,
+        element: TypeSpec,
+    ) -> Result<Expr, SqlError> {
+        let columns = [(VALUE, value), (ELEMENT, element)];
+        let columns = columns.map(|(place, spec)| ScopeColumn {
+            spec,
+            ..ScopeColumn::new(NAMES[place], spec, place)
+        });
+        let scope = Scope {
+            tables: vec![ScopeTable {
+                alias: String::new(),
+                schema: None,
+                columns: columns.into(),
+                is_aside: false,
+                key: Vec::new(),
+            }],
+        };
+        let mut compiler = Compiler::new(&scope, self.parameters);
+        let test = compiler.condition(tree, "ANY");
+        let crosses_zone = compiler.crosses_zone;
+        self.crosses_zone |= crosses_zone;
+        test
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::Parameters;
+    use crate::parse::parse_expression;
+
+    /// The number of compiled expressions of a text, with those of the tests of elements.
+    fn nodes_of(text: &str) -> usize {
+        let tree = parse_expression(text).expect(text);
+        let (scope, mut parameters) = (Scope::default(), Parameters::default());
+        let mut compiler = Compiler::new(&scope, &mut parameters);
+        let compiled = compiler.compile(&tree).expect(text);
+        let mut nodes = 0;
+        compiled.expr.walk(&mut |part| {
+            nodes += 1;
+            if let Expr::Each(each) = part {
+                each.test.walk(&mut |_| nodes += 1);
+            }
+        });
+        nodes
+    }
+
+    fn nested(depth: usize, array: &str) -> String {
+        let mut text = String::from("'a'");
+        for _ in 0..depth {
+            text = format!("({text} LIKE ANY ({array}))::text");
+        }
+        text
+    }
+
+    #[test]
+    fn nested_tests_are_compiled_in_steps_of_their_number() {
+        // As large as a stage's: the compiler is recursive.
+        let stack = std::thread::Builder::new().stack_size(16 << 20);
+        let checked = stack.spawn(check_nested).expect("a thread").join();
+        checked.expect("checked");
+    }
+
+    fn check_nested() {
+        for array in [
+            "ARRAY['a', 'b', 'c', 'd', 'e']",
+            "'{a,b}'",
+            "'{a,b}'::text[]",
+        ] {
+            let of_one = nodes_of(&nested(1, array));
+            let of_many = nodes_of(&nested(40, array));
+            assert!(of_many <= 40 * of_one, "{array}: {of_many} of {of_one}");
+        }
+        // In the array. A statement has at most 100 levels of brackets.
+        let mut text = String::from("'a'");
+        for _ in 0..20 {
+            text = format!("('t' LIKE ANY (ARRAY[{text}, 'f']))::text");
+        }
+        assert!(nodes_of(&text) <= 20 * nodes_of(&nested(1, "ARRAY['a', 'f']")));
     }
 }

@@ -333,7 +333,8 @@ impl<'a> Compiler<'a> {
                 pattern,
                 escape_char,
             } if let Some((array, is_all)) = quantified(pattern) => {
-                self.each_of_array(expr, array, is_all, &|expr, pattern| Tree::Like {
+                let symbol = if *negated { "!~~" } else { "~~" };
+                self.each_of_array(expr, array, is_all, symbol, &|expr, pattern| Tree::Like {
                     negated: *negated,
                     any: false,
                     expr: Box::new(expr),
@@ -355,7 +356,8 @@ impl<'a> Compiler<'a> {
                 pattern,
                 escape_char,
             } if let Some((array, is_all)) = quantified(pattern) => {
-                self.each_of_array(expr, array, is_all, &|expr, pattern| Tree::ILike {
+                let symbol = if *negated { "!~~*" } else { "~~*" };
+                self.each_of_array(expr, array, is_all, symbol, &|expr, pattern| Tree::ILike {
                     negated: *negated,
                     any: false,
                     expr: Box::new(expr),

@@ -65,6 +65,7 @@ impl Expr {
             | Expr::Distinct(..)
             | Expr::IsNull(_)
             | Expr::IsBool(..)
+            | Expr::Each(_)
             | Expr::Like(_) => truth(self.truth(row, with)?),
             Expr::Case(case) => return case.evaluate(row, with),
             Expr::Coalesce(parts) => {
@@ -188,6 +189,7 @@ impl Expr {
             Expr::IsNull(part) => Ok(Some(part.evaluate(row, with)?.is_null())),
             Expr::IsBool(part, wanted) => Ok(Some(part.truth(row, with)? == Some(*wanted))),
             Expr::Like(like) => like.evaluate(row, with),
+            Expr::Each(each) => each.truth(row, with),
             Expr::In(part, list) => {
                 let value = part.evaluate(row, with)?;
                 list.contains(value.as_ref(), row, with)

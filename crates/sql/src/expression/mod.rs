@@ -20,6 +20,7 @@ mod coercion;
 mod compile;
 mod datum;
 mod drawing;
+mod each;
 mod environment;
 mod evaluate;
 pub(crate) mod functions;
@@ -63,6 +64,7 @@ pub(crate) use coercion::{distinguishable, literal_as, ordered, sortable};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
+pub(crate) use each::{Each, Elements};
 pub(crate) use environment::{Environment, StatementContext};
 pub(crate) use evaluate::are_same;
 pub(crate) use functions::Function;
@@ -110,6 +112,8 @@ pub(crate) enum Expr {
     /// A value is one of a list.
     In(Box<Expr>, List),
     Like(Box<Like>),
+    /// A value is tested with each element of an array.
+    Each(Box<Each>),
     Case(Box<Case>),
     Coalesce(Vec<Expr>),
     Arithmetic(Arithmetic, SqlType, Box<(Expr, Expr)>),
@@ -189,6 +193,14 @@ impl Expr {
                 like.text.walk(each);
                 like.pattern.walk(each);
             }
+            // The columns of the test are of its own row.
+            Expr::Each(test) => {
+                test.value.walk(each);
+                test.elements
+                    .parts()
+                    .iter()
+                    .for_each(|part| part.walk(each));
+            }
             Expr::Case(case) => {
                 for (condition, result) in &case.arms {
                     condition.walk(each);
@@ -225,6 +237,11 @@ impl Expr {
             Expr::Like(like) => {
                 like.text.replace_columns(with);
                 like.pattern.replace_columns(with);
+            }
+            Expr::Each(each) => {
+                each.value.replace_columns(with);
+                let parts = each.elements.parts_mut().iter_mut();
+                parts.for_each(|part| part.replace_columns(with));
             }
             Expr::Case(case) => {
                 for (condition, result) in &mut case.arms {

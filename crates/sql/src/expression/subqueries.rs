@@ -75,7 +75,7 @@ impl Compiler<'_> {
                     op: other.clone(),
                     right: Box::new(right),
                 };
-                return self.each_of_array(left, right, is_all, &test);
+                return self.each_of_array(left, right, is_all, &other.to_string(), &test);
             }
         };
         let Tree::Subquery(query) = right else {

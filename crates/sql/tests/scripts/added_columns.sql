@@ -270,3 +270,40 @@ query
 SELECT id FROM big WHERE k = 20000
 ----
 12001
+
+# A column of a domain whose default is computed.
+statement ok
+CREATE DOMAIN dom_uuid AS uuid DEFAULT gen_random_uuid()
+
+statement ok
+CREATE DOMAIN dom_two AS int DEFAULT 1 + 1 CHECK (VALUE > 1)
+
+statement ok
+CREATE TABLE dom_t (id int PRIMARY KEY)
+
+statement INSERT 0 20
+INSERT INTO dom_t SELECT i FROM generate_series(1, 20) i
+
+statement ok
+ALTER TABLE dom_t ADD COLUMN g dom_uuid
+
+query
+SELECT count(*), count(DISTINCT g) FROM dom_t
+----
+20|20
+
+statement ok
+ALTER TABLE dom_t ADD COLUMN n dom_two NOT NULL, ADD COLUMN h dom_uuid UNIQUE
+
+query
+SELECT count(*), count(DISTINCT h), sum(n) FROM dom_t
+----
+20|20|40
+
+statement ok
+ALTER TABLE dom_t ADD COLUMN k dom_two DEFAULT 7, ADD COLUMN s serial
+
+query
+SELECT sum(k), count(DISTINCT s), max(s) FROM dom_t
+----
+140|20|20

@@ -54,11 +54,12 @@ pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(&*with.context.user)
 }
 
-/// The schemas of the session's path that are there.
+/// The name of the session's database.
 fn database(with: &Environment<'_>) -> Answer {
     text(with.context.settings.borrow().database())
 }
 
+/// The schemas of the session's path that are there.
 fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
     let settings = with.context.settings.borrow();
     match with.reading {
