@@ -6,12 +6,12 @@
 use super::arrays::array_kind;
 use super::compile::Compiler;
 use super::each::{ELEMENT, Each, Elements, VALUE};
-use super::functions::{MADE, element_number};
-use super::predicates::boolean;
+use super::functions::MADE;
 use super::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};
 use crate::parse::{ALL, ANY};
 use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
 use sqlparser::ast::{
     Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart,
 };
@@ -106,10 +106,11 @@ impl Compiler<'_> {
         if is_untyped {
             array = self.as_type(array, element.array())?;
         }
+        let kind = Expr::Literal(Value::Int(element.number().into()));
         let elements = match array.expr {
             // The elements of an array of arrays are theirs.
             Expr::Call(function, mut items)
-                if function.is(MADE.name) && items.first() == Some(&element_number(element)) =>
+                if function.is(MADE.name) && items.first() == Some(&kind) =>
             {
                 items.remove(0);
                 Elements::Items(items)
@@ -123,7 +124,7 @@ impl Compiler<'_> {
             is_all,
             symbol: symbol.to_string(),
         };
-        Ok(boolean(Expr::Each(Box::new(each)), false))
+        Ok(Typed::new(Expr::Each(Box::new(each)), SqlType::Bool))
     }
 
     /// The test of an element, over a row of the value and the element.
