@@ -93,7 +93,7 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// Gives a column that was added last its values in the rows that are older.
     ///
     /// # Errors
-    /// What `value` returns; an error of the engine.
+    /// The error that `value` returns; an error of the engine.
     fn set_in_rows(&mut self, number: u16, column: usize, value: RowValue<'_>)
     -> Result<(), Error>;
 

@@ -46,7 +46,7 @@ impl Numbers {
     }
 }
 
-/// What the rows get.
+/// The values of the rows.
 enum Filling<'e> {
     Numbers(Numbers),
     Computed(Box<Expr>, &'e Environment<'e>),

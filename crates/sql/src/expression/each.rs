@@ -29,7 +29,7 @@ pub(crate) struct Each {
 /// The elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Elements {
-    /// Those of `ARRAY[…]`, of which no array is made.
+    /// The elements of `ARRAY[…]`, of which no array is made.
     Items(Vec<Expr>),
     /// An array, with the type of its elements.
     Array(Expr, SqlType),

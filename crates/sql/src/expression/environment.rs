@@ -168,7 +168,7 @@ pub(crate) struct Environment<'a> {
     pub before: &'a [Value],
     /// The sets of the statement's lists.
     pub lists: Option<&'a Lists>,
-    /// What is kept for all parts of a statement that has several.
+    /// The kept queries that all parts of a statement share, if it has several.
     pub of_parts: Option<&'a Kept>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// What a part of a statement keeps of queries: with the other parts, or by itself in `own`.
+    /// The kept queries of a part of a statement: shared with the other parts, or its `own`.
     pub fn kept(&self, own: &'a Kept) -> &'a Kept {
         self.of_parts.unwrap_or(own)
     }

@@ -51,7 +51,7 @@ pub(crate) fn delete(
     Ok(())
 }
 
-/// What a part of a statement does: its rows, and the changes that it makes of them.
+/// The rows of a part of a statement, and the changes that it makes of them.
 #[derive(Default)]
 pub(crate) struct Gathered<'p> {
     pub count: u64,

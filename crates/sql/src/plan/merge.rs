@@ -149,7 +149,7 @@ impl MergePlan {
     /// Runs the statement. Returns the number of rows that it inserted, changed or deleted.
     ///
     /// # Errors
-    /// Those of [`MergePlan::gather`]; write errors.
+    /// As [`MergePlan::gather`]; write errors.
     pub fn run(
         &self,
         tx: &mut dyn WriteTarget,

@@ -104,7 +104,7 @@ impl Session {
                 if open.read_only && !open.is_implicit && matches!(open.reading, Reading::Snapshot(_)))
     }
 
-    /// What a transaction signalled that has only read counts at its end.
+    /// The signals of a transaction that has only read count at its end.
     pub(super) fn signal_due(&mut self) {
         if !self.state.due.is_empty() {
             let signals = std::mem::take(&mut self.state.due);

@@ -555,7 +555,7 @@ impl Session {
                 *done
             }
             Err(error) => {
-                // What became of it is not known, or it did not run at all.
+                // The fate of the unit is unknown, or it did not run at all.
                 self.state.lost(is_idle, implicit);
                 UnitDone::refused(error.into(), count, self.status())
             }

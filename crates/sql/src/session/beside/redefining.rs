@@ -69,7 +69,7 @@ pub(super) fn redefine(
             Err(_) => Ok(None),
         }
     });
-    // What others have compiled since then may be for a catalogue that was undone.
+    // Plans that others have compiled since then may be for a catalogue that was undone.
     database.catalogue_changed();
     match tried {
         Ok(Some((redefining, schema, redefined))) => {

@@ -49,7 +49,7 @@ impl Unit {
             Some(Statement::Rollback {
                 savepoint: Some(_), ..
             }) if !*implicit => {
-                // What was done since is undone with all; what is left is run again by the next unit.
+                // Later changes are undone with all; the next unit runs the remaining statements again.
                 let outcome = control::without_data(&mut self.state, statement);
                 let failed = matches!(outcome, Some(Outcome::Failed(_)));
                 self.outcomes.extend(outcome);
