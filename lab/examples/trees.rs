@@ -37,7 +37,7 @@ impl Pages for Watched {
 impl PagesMut for Watched {
     fn page_mut(&mut self, number: usize) -> Option<&mut Page> {
         let page = self.pages.get_mut(number)?;
-        self.before.entry(number).or_insert_with(|| page.clone());
+        self.before.entry(number).or_insert_with(|| *page);
         Some(page)
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sardonyx_base::error::Error;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
-    Column, IndexDefinition, KeyPart, NullBit, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
+    Column, IndexDefinition, KeyPart, NullBit, Schema, Type, Value, ValueRef,
 };
 use sardonyx_rows::{RowError, TableError, WriteRows, record};
 use sardonyx_table::{TableSpace, Transaction, View};

@@ -223,7 +223,7 @@ fn page_0_changes_only_when_the_array_doubles() {
     let mut doubled = 0;
     for key in crate::structures::common::random(9).take(5_000) {
         let levels = tree.check().unwrap().levels;
-        let before = tree.pages_mut()[0].clone();
+        let before = tree.pages_mut()[0];
         insert(&mut tree, key, [1; 8]);
         let changed = before.bytes != tree.pages_mut()[0].bytes;
         assert_eq!(changed, tree.check().unwrap().levels != levels);

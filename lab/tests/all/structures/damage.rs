@@ -175,7 +175,7 @@ fn every_exchange<T: Structure>(sound: &[Page]) -> usize {
             let (at, length) = (below(PAGE_SIZE), below(64));
             let end = (at + length).min(PAGE_SIZE);
             match below(4) {
-                0 => damaged[to] = sound[from].clone(),
+                0 => damaged[to] = sound[from],
                 1 => damaged[to].bytes[..24].copy_from_slice(&sound[from].bytes[..24]),
                 2 => damaged[to].bytes[at..end].fill_with(|| below(256) as u8),
                 _ => damaged[to].bytes[16..].fill_with(|| below(sound.len()) as u8),

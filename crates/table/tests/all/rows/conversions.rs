@@ -3,7 +3,7 @@
 use super::{declare, refused};
 use crate::support::{World, in_detail};
 use sardonyx_rows::schema::{VALUE_BYTES_MAX, Value, ValueRef};
-use sardonyx_rows::{RowError, TableError, WriteRows};
+use sardonyx_rows::{RowError, TableError};
 
 #[test]
 fn values_that_do_not_fit_are_refused_with_table_column_and_value() {
