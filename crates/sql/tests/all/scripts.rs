@@ -200,6 +200,7 @@ const NOT_ON_NODES: &[&str] = &[
     "types_changed.sql",
     "volatile.sql",
     "added_columns.sql",
+    "any_operators.sql",
     "writing_parts.sql",
     // Unique keys that are checked later.
     "deferrable_keys.sql",

@@ -3,7 +3,7 @@
 //! decides the time of each step, and may apply groups between two block writes.
 //!
 //! Without DB' it follows the groups only, for the journals and to know which are durable. Before each block is written,
-//! its driver has it copied from frozen pages ([`Checkpointer::copy_block`]).
+//! its driver has it copied from frozen pages (`Checkpointer::copy_block`).
 //!
 //! Invariants:
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
@@ -263,7 +263,7 @@ impl Checkpointer {
     }
 
     /// Begins a checkpoint: its writeout starts with the present DB'. Writes nothing yet. Without DB', the blocks are
-    /// those of the pages that were frozen last ([`Checkpointer::see`]).
+    /// those of the pages that were frozen last (`Checkpointer::see`).
     pub fn begin(&mut self) -> Result<(), CheckpointError> {
         self.check_poison()?;
         if let Some(writeout) = &self.writeout {
