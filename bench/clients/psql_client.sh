@@ -49,7 +49,7 @@ if [ "$said" != "$expected" ]; then
     diff <(echo "$expected") <(echo "$said")
     exit 1
 fi
-for said in "\\dt|psql_orders" "\\d|psql_orders_id_seq" "\\di|psql_by_total" "\\l|sardonyx" "\\dn|public" "\\du|Superuser" \
+for said in "\\dt|psql_orders" "\\d|psql_orders_id_seq" "\\di|psql_by_total" "\\l|$PGDATABASE" "\\dn|public" "\\du|Superuser" \
     "\\df|Argument" "\\d psql_orders|psql_by_total.*total DESC" "\\d psql_orders|FOREIGN KEY (customer) REFERENCES" \
     "\\d psql_customers|psql_customers_name_key.*UNIQUE" "\\d psql_by_total|Definition"; do
     shown=$(psql -X -v ON_ERROR_STOP=1 -c "${said%%|*}" 2>&1) || { echo "${said%%|*}: $shown"; exit 1; }
