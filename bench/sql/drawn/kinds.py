@@ -79,7 +79,7 @@ PLAIN = {
     "int2": 6, "int4": 10, "int8": 6, "numeric": 11, "float4": 5, "float8": 6, "date": 7, "time": 4, "timestamp": 5, "timestamptz": 5, "interval": 8, "text": 20, "varchar": 20, "int4[]": 5,
     "text[]": 4, "int4range": 8, "daterange": 6, "json": 6, "jsonb": 8,
 }
-# How often a type is drawn.
+# The weights by which types are drawn.
 WEIGHTS = {
     "int4": 12, "text": 12, "numeric": 9, "int8": 5, "float8": 5, "int2": 3, "float4": 3, "bool": 6, "date": 5, "timestamp": 5, "timestamptz": 5, "interval": 6, "time": 3, "varchar": 3, "bpchar": 3,
     "int4[]": 4, "text[]": 4, "jsonb": 5, "json": 3, "bytea": 3, "uuid": 2, "inet": 3, "cidr": 2, "int4range": 3, "numrange": 2, "daterange": 2, "tsrange": 1, "tstzrange": 1, "int8range": 1, "hstore": 3,

@@ -1,168 +1,33 @@
 //! Tables as SQL sees them: the engine's schema, and the properties that it does not have, in a table of SQL's own.
 //!
-//! The table is `sql.objects`: a kind, a name and a body each. An object changes in the transaction that changes its
-//! subject. Those of tables have: lengths of `varchar`, the zone of a time, computed defaults, a hidden key, and
-//! `NOT NULL` of columns that the engine declares with nulls.
+//! Objects ([`objects`]) keep them as [`notes`]: lengths of `varchar`, the zone of a time, computed defaults, a hidden key,
+//! and `NOT NULL` of columns that the engine declares with nulls.
+
+mod notes;
+mod objects;
+
+pub(crate) use notes::{ColumnNotes, ReferenceNotes, TableNotes, UpdateAction};
+pub(crate) use objects::{
+    BODY, BY_KIND, OBJECTS, delete_object, kind, object, objects, parsed, printed, put_object,
+};
+use objects::{finds_kinds, objects_with};
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, NAME_BYTES_MAX, comment_name, name_of_primary};
-use crate::on_commit::OnCommit;
 use crate::path::{PUBLIC, beside, local, schema_of, split, written};
-use crate::rows::InputRow;
-use crate::source::{KeyRange, Source};
+use crate::source::Source;
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
-use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
-use serde::{Deserialize, Serialize};
+use sardonyx::schema::{DeclaredDefault, Schema, Type, Value};
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
-/// The table for properties that the engine's schemas do not have.
-pub(crate) const OBJECTS: &str = "sql.objects";
-/// Its ordered index, by which the objects of a kind are found. Nodes have none: they read all objects.
-pub(crate) const BY_KIND: &str = "by_kind";
-/// The column of it that has the bodies.
-pub(crate) const BODY: usize = 2;
 /// The prefix of the names of SQL's own tables.
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
-
-/// Kinds of objects.
-pub(crate) mod kind {
-    pub const TABLE: &str = "table";
-    pub const SEQUENCE: &str = "sequence";
-    pub const PROCEDURE: &str = "procedure";
-    pub const VIEW: &str = "view";
-    pub const COMMENT: &str = "comment";
-    pub const SCHEMA: &str = "schema";
-    pub const TYPES: &str = "types";
-    pub const EXTENSION: &str = "extension";
-    /// The number of a table that is a materialized view, whose notes have the query.
-    pub const MATERIALIZED: &str = "materialized";
-}
-
-/// The properties of a table that the engine's schema does not have.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TableNotes {
-    /// The table's name at the time of the notes: they are ignored if the number has another table.
-    pub table: String,
-    /// True if rows are found by a hidden number.
-    #[serde(default)]
-    pub hidden_key: bool,
-    /// The name of the primary key's constraint.
-    #[serde(default)]
-    pub primary_name: Option<String>,
-    /// The unique index that is the primary key, if the engine's key is hidden.
-    #[serde(default)]
-    pub primary_index: Option<String>,
-    /// Unique indexes that are constraints.
-    #[serde(default)]
-    pub constraints: Vec<String>,
-    /// Notes of foreign keys by name, for properties that the engine's schema does not have.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub references: BTreeMap<String, ReferenceNotes>,
-    /// `COMMENT ON TABLE`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// Comments of constraints, by their names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub constraint_comments: BTreeMap<String, String>,
-    /// Comments of indexes, by their names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub index_comments: BTreeMap<String, String>,
-    /// The columns that `INCLUDE` names, by the indexes' names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub included: BTreeMap<String, Vec<usize>>,
-    /// The operator classes of indexes that differ from the usual ones, by the indexes' names and the columns' numbers.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
-    /// The query of a materialized view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub materialized: Option<String>,
-    /// True if it has no rows until it is refreshed, and cannot be read.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unpopulated: bool,
-    /// The effect of a commit on a temporary table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_commit: Option<OnCommit>,
-    /// The notes of columns by their numbers.
-    #[serde(default)]
-    pub columns: BTreeMap<usize, ColumnNotes>,
-}
-
-/// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ReferenceNotes {
-    /// `DEFERRABLE`.
-    #[serde(default)]
-    pub deferrable: bool,
-    /// `INITIALLY DEFERRED`.
-    #[serde(default)]
-    pub deferred: bool,
-    /// `ON DELETE RESTRICT`, rather than `NO ACTION`.
-    #[serde(default)]
-    pub delete_restricts: bool,
-    /// `ON UPDATE RESTRICT`.
-    #[serde(default)]
-    pub update_restricts: bool,
-    /// `MATCH FULL`.
-    #[serde(default)]
-    pub full: bool,
-    /// `ON UPDATE` with an action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_update: Option<UpdateAction>,
-}
-
-/// The action on rows whose referenced row gets another key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UpdateAction {
-    /// They get it, too.
-    Cascade,
-    /// Their columns become null.
-    SetNull,
-    /// Their columns get their defaults.
-    SetDefault,
-}
-
-/// The properties of a column that the engine's schema does not have.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ColumnNotes {
-    /// The type's number in PostgreSQL's catalogue.
-    pub kind: u32,
-    pub modifier: i32,
-    /// True if it may not be null, although the engine's column may.
-    #[serde(default)]
-    pub not_null: bool,
-    /// An expression.
-    #[serde(default)]
-    pub default: Option<String>,
-    /// `generated … as identity`: `a` always, `d` by default.
-    #[serde(default)]
-    pub identity: Option<char>,
-    /// The sequence of which the column draws its numbers, and that belongs to it.
-    #[serde(default)]
-    pub sequence: Option<String>,
-    /// Other sequences that belong to it: `OWNED BY`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owned: Vec<String>,
-    /// `COMMENT ON COLUMN`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// The number of its declared domain; the type is the domain's base.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub domain: Option<u32>,
-    /// Its place among the columns, if that is not its number: a column that gets another type gets another number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<usize>,
-    /// Its declared collation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collation: Option<String>,
-}
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -430,110 +295,6 @@ pub(crate) fn is_own(name: &str) -> bool {
     name.starts_with(OWN) || name.starts_with("sardonyx.") || name.starts_with('.')
 }
 
-/// The body of an object.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn object(
-    source: &dyn Source,
-    kind: &str,
-    name: &str,
-) -> Result<Option<String>, SqlError> {
-    let Some(number) = source.table_named(OBJECTS) else {
-        return Ok(None);
-    };
-    let mut found = None;
-    let key = [Value::from(kind), Value::from(name)];
-    source.point(number, &key, &mut |row| {
-        if let ValueRef::Text(body) = row.value(2)? {
-            found = Some(body.to_string());
-        }
-        Ok(false)
-    })?;
-    Ok(found)
-}
-
-/// All objects of a kind, by name.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
-    objects_with(source, kind, &|_| true)
-}
-
-/// The objects of a kind that meet a condition, by name.
-fn objects_with(
-    source: &dyn Source,
-    kind: &str,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<(String, String)>, SqlError> {
-    let mut found = Vec::new();
-    let Some(number) = source.table_named(OBJECTS) else {
-        return Ok(found);
-    };
-    let mut each = |row: &dyn InputRow| {
-        if let (ValueRef::Text(of), ValueRef::Text(name), ValueRef::Text(body)) =
-            (row.value(0)?, row.value(1)?, row.value(2)?)
-            && of == kind
-            && is_wanted(body)
-        {
-            found.push((name.to_string(), body.to_string()));
-        }
-        Ok(true)
-    };
-    match finds_kinds(source, number) {
-        true => {
-            let of_kind = || Bound::Included(vec![Value::from(kind)]);
-            let range = KeyRange {
-                lower: of_kind(),
-                upper: of_kind(),
-                backward: false,
-            };
-            source.range(number, BY_KIND, &range, &mut each)?;
-        }
-        false => source.scan(number, &mut each)?,
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// True if the table of this number has an index by kind.
-fn finds_kinds(source: &dyn Source, number: u16) -> bool {
-    let schema = source.schema(number);
-    schema.is_some_and(|schema| schema.indexes.iter().any(|index| index.name == BY_KIND))
-}
-
-/// Stores an object.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn put_object(
-    tx: &mut dyn DefineTarget,
-    kind: &str,
-    name: &str,
-    body: &str,
-) -> Result<(), SqlError> {
-    let values = [
-        ("kind", Value::from(kind)),
-        ("name", Value::from(name)),
-        ("body", Value::from(body)),
-    ];
-    Ok(tx.put_named(OBJECTS, &values)?)
-}
-
-/// Removes an object. Returns true if there was one.
-///
-/// # Errors
-/// An error of the engine.
-pub(crate) fn delete_object(
-    tx: &mut dyn DefineTarget,
-    kind: &str,
-    name: &str,
-) -> Result<bool, SqlError> {
-    let key = [Value::from(kind), Value::from(name)];
-    Ok(tx.delete_named(OBJECTS, &key)?)
-}
-
 fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes, SqlError> {
     let body = object(source, kind::TABLE, &number.to_string())?;
     let notes: Option<TableNotes> = match body {
@@ -586,27 +347,6 @@ pub(crate) fn unnoted_materialized(source: &dyn Source) -> Result<Vec<String>, S
         }
     }
     Ok(unnoted)
-}
-
-/// Parses the body of an object.
-///
-/// # Errors
-/// `XX001` if it cannot be read.
-pub(crate) fn parsed<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, SqlError> {
-    serde_json::from_str(body).map_err(|error| {
-        SqlError::new(
-            code::DATA_CORRUPTED,
-            format!("what stands in {OBJECTS} cannot be read: {error}"),
-        )
-    })
-}
-
-/// Writes the body of an object.
-///
-/// # Errors
-/// `XX000`, if it cannot be written.
-pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
-    serde_json::to_string(value).map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))
 }
 
 /// Stores the notes of a table.

@@ -33,9 +33,9 @@ fn values_that_do_not_fit_are_refused_with_table_column_and_value() {
         ("note", Value::Null, "may not be null"),
         ("id", Value::Null, "may not be null"),
         (
-            "nobody",
+            "absent",
             1.into(),
-            "has no column \"nobody\"; it has id, flag,",
+            "has no column \"absent\"; it has id, flag,",
         ),
     ];
     for (column, value, expected) in cases {

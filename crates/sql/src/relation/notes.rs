@@ -1,0 +1,127 @@
+//! The properties of a table, its columns and its references that the engine's schemas do not have, as its object keeps
+//! them.
+//!
+//! Invariant: a field that was added later has a default, so objects of earlier versions are read.
+
+use crate::on_commit::OnCommit;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The properties of a table that the engine's schema does not have.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TableNotes {
+    /// The table's name at the time of the notes: they are ignored if the number has another table.
+    pub table: String,
+    /// True if rows are found by a hidden number.
+    #[serde(default)]
+    pub hidden_key: bool,
+    /// The name of the primary key's constraint.
+    #[serde(default)]
+    pub primary_name: Option<String>,
+    /// The unique index that is the primary key, if the engine's key is hidden.
+    #[serde(default)]
+    pub primary_index: Option<String>,
+    /// Unique indexes that are constraints.
+    #[serde(default)]
+    pub constraints: Vec<String>,
+    /// Notes of foreign keys by name, for properties that the engine's schema does not have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub references: BTreeMap<String, ReferenceNotes>,
+    /// `COMMENT ON TABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Comments of constraints, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constraint_comments: BTreeMap<String, String>,
+    /// Comments of indexes, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub index_comments: BTreeMap<String, String>,
+    /// The columns that `INCLUDE` names, by the indexes' names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub included: BTreeMap<String, Vec<usize>>,
+    /// The operator classes of indexes that differ from the usual ones, by the indexes' names and the columns' numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
+    /// The query of a materialized view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<String>,
+    /// True if it has no rows until it is refreshed, and cannot be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpopulated: bool,
+    /// The effect of a commit on a temporary table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_commit: Option<OnCommit>,
+    /// The notes of columns by their numbers.
+    #[serde(default)]
+    pub columns: BTreeMap<usize, ColumnNotes>,
+}
+
+/// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReferenceNotes {
+    /// `DEFERRABLE`.
+    #[serde(default)]
+    pub deferrable: bool,
+    /// `INITIALLY DEFERRED`.
+    #[serde(default)]
+    pub deferred: bool,
+    /// `ON DELETE RESTRICT`, rather than `NO ACTION`.
+    #[serde(default)]
+    pub delete_restricts: bool,
+    /// `ON UPDATE RESTRICT`.
+    #[serde(default)]
+    pub update_restricts: bool,
+    /// `MATCH FULL`.
+    #[serde(default)]
+    pub full: bool,
+    /// `ON UPDATE` with an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_update: Option<UpdateAction>,
+}
+
+/// The action on rows whose referenced row gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UpdateAction {
+    /// They get it, too.
+    Cascade,
+    /// Their columns become null.
+    SetNull,
+    /// Their columns get their defaults.
+    SetDefault,
+}
+
+/// The properties of a column that the engine's schema does not have.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ColumnNotes {
+    /// The type's number in PostgreSQL's catalogue.
+    pub kind: u32,
+    pub modifier: i32,
+    /// True if it may not be null, although the engine's column may.
+    #[serde(default)]
+    pub not_null: bool,
+    /// An expression.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// `generated … as identity`: `a` always, `d` by default.
+    #[serde(default)]
+    pub identity: Option<char>,
+    /// The sequence of which the column draws its numbers, and that belongs to it.
+    #[serde(default)]
+    pub sequence: Option<String>,
+    /// Other sequences that belong to it: `OWNED BY`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owned: Vec<String>,
+    /// `COMMENT ON COLUMN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The number of its declared domain; the type is the domain's base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
+    /// Its place among the columns, if that is not its number: a column that gets another type gets another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<usize>,
+    /// Its declared collation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collation: Option<String>,
+}
