@@ -168,6 +168,9 @@ enum Service {
 impl Server {
     /// Starts a server on a database.
     ///
+    /// While it runs, transactions share commit groups. A task of the program's own that awaits a ticket may wait a
+    /// millisecond longer for its group; `Ticket::wait` has the group written at once.
+    ///
     /// # Errors
     /// An option that is not valid; an address that cannot be bound; a certificate or key that cannot be used.
     pub fn start(database: Arc<Database>, options: Options) -> Result<Server, ServerError> {

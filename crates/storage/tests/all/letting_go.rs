@@ -254,6 +254,21 @@ fn what_gathers_is_written_when_a_caller_waits_when_it_is_due_or_when_gathering_
 }
 
 #[test]
+fn what_gathers_is_written_beside_a_long_holder_that_hands_it_over() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let gathering = pen.log().gather();
+    let group = hand_on(&pen);
+    let mut held = pen.take().expect("free");
+    gathering.rest();
+    assert!(!pen.log().step(), "only the holder can seal it");
+    assert!(held.try_hand_over_group().is_some());
+    assert!(pen.log().step());
+    assert!(pen.log().is_durable(group), "before the holder lets go");
+    assert_eq!(groups_after_a_crash(&disk), group);
+    drop(held);
+}
+
+#[test]
 fn groups_of_counts_and_of_callers_do_not_gather() {
     let fixed = GroupPolicy::Fixed {
         transactions: 2,
