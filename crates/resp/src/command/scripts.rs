@@ -86,7 +86,8 @@ fn run<S: State>(
 
 #[cfg(not(feature = "lua"))]
 pub(super) const LEFT_OUT: Failure = Failure::Told(
-    "ERR scripts and functions in Lua need the feature `lua`, which this program was built without",
+    "ERR scripts and functions in Lua need the feature `lua`, which this program was built without: \
+     `cargo build --release --features lua` builds it, and packages have it",
 );
 
 #[cfg(not(feature = "lua"))]

@@ -189,7 +189,7 @@ fn one_database() -> SqlError {
     )
     .hint(
         "For tests, start another server (sardonyx serve DIRECTORY), and let them use the database that is there \
-         (Django: manage.py test --keepdb).",
+         (Django: TEST = {\"NAME\": \"sardonyx\"}, and manage.py test --keepdb).",
     )
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::DATABASE;
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::source::Source;
@@ -333,10 +334,22 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     ]
 }
 
+/// The one database, under the name by which the client connected, and under its own: Django connects as `postgres` and
+/// looks here for the database of its tests.
 fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    Ok(vec![vec![
-        oid(5),
-        text(with.context.settings.borrow().database()),
+    let settings = with.context.settings.borrow();
+    let mut rows = vec![database(5, settings.database())];
+    if settings.database() != DATABASE {
+        rows.push(database(6, DATABASE));
+    }
+    Ok(rows)
+}
+
+/// A row of `pg_database`.
+fn database(number: u32, name: &str) -> Vec<Value> {
+    vec![
+        oid(number),
+        text(name),
         oid(OWNER),
         Value::Int(6),
         text("c"),
@@ -351,7 +364,7 @@ fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
         Value::Null,
         Value::Null,
         Value::Null,
-    ]])
+    ]
 }
 
 /// Parameters: units, bounds and origins are unknown.

@@ -104,7 +104,7 @@ fn the_database_has_the_name_by_which_a_session_connected() {
     let made = "create table t (a int primary key, b varchar(3) check (b > 'a') unique, c int references t);
         create view v as select a from t; create sequence s";
     run(&mut session, made).expect("they are made");
-    let names = "select current_database() union select current_catalog union select datname from pg_database
+    let names = "select current_database() union select current_catalog union select datname from pg_database where oid = 5
         union select datname from pg_stat_activity union select table_catalog from information_schema.tables
         union select table_catalog from information_schema.columns union select udt_catalog from information_schema.columns
         union select catalog_name from information_schema.schemata union select table_catalog from information_schema.views
@@ -122,6 +122,9 @@ fn the_database_has_the_name_by_which_a_session_connected() {
         // The name remains.
         run(&mut session, "discard all; reset all").expect("it runs");
         assert_eq!(query(&mut session, names).expect("it reads"), [name]);
+        // Django looks for the database of its tests while it is connected to another name.
+        let own = "select datname from pg_database where datname = 'sardonyx'";
+        assert_eq!(query(&mut session, own).expect("it reads"), ["sardonyx"]);
         let count = format!(
             "select count(*) from information_schema.columns where table_catalog = '{name}' and table_name = 't'"
         );
