@@ -34,6 +34,7 @@ mod maintaining;
 mod on_node;
 mod parameters;
 mod reading;
+mod sending;
 mod spans;
 mod state;
 mod telling;
@@ -54,16 +55,17 @@ use crate::text::decode_text_in;
 use crate::types::SqlType;
 use sardonyx::low_level::{Reached, Turn};
 use sardonyx::schema::Value;
-use sardonyx::{Durability, Error, Ticket};
+use sardonyx::{Durability, Error};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt};
+use sending::Sent;
 use state::{Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::{Instrument, Span};
-use unit::{Unit, UnitDone, UnitEnd};
+use tracing::Instrument;
+use unit::{Unit, UnitDone};
 
 /// A client's session. Threads may send it to each other; it runs one flight at a time.
 #[derive(Debug)]
@@ -90,10 +92,6 @@ impl Drop for Session {
         }
     }
 }
-
-/// The sent units without an answer: the number of their steps, without the ends, and the span of the wait.
-#[derive(Default)]
-struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
 /// The handling of a step that is no data.
 #[expect(
@@ -432,79 +430,6 @@ impl Session {
         self.answer(&mut sent, &mut outcomes).await;
         self.end_locks();
         outcomes
-    }
-
-    /// True if the next steps, to their end, are a transaction by themselves. It can run before the steps sent earlier
-    /// are answered.
-    fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
-        if !matches!(self.state.transaction, TransactionState::Idle)
-            || (reads_alone(steps) && self.database.has_long_statement())
-        {
-            return false;
-        }
-        let mut any = false;
-        for step in steps {
-            match step {
-                Step::Execute { statement, .. }
-                    if statement.is_by_itself(&self.database)
-                        && !describing::is_long(statement) =>
-                {
-                    any = true;
-                }
-                Step::Sync => return any,
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
-    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
-        let database = self.database.clone();
-        let turn = match turn_for(&database, &self.state, reads_alone(steps)) {
-            Ok(Some(turn)) => Ok(turn),
-            Ok(None) => return false,
-            Err(error) => Err(error),
-        };
-        let mut unit = VecDeque::new();
-        while let Some(step) = steps.pop_front() {
-            match step {
-                Step::Sync => break,
-                step => unit.push_back(step),
-            }
-        }
-        let count = unit.len();
-        unit.push_back(Step::Sync);
-        let ticket = turn.map(|turn| {
-            let state = self.state.by_itself();
-            let unit = Unit::new(self.database.clone(), state, unit);
-            unit.submit(turn)
-        });
-        sent.0.push((count, ticket, spans::durability()));
-        true
-    }
-
-    /// Waits for the sent units, and takes their answers.
-    async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
-        for (count, ticket, span) in sent.0.drain(..) {
-            let before = outcomes.len();
-            let ran = match ticket {
-                Ok(ticket) => ticket.instrument(span).await.map_err(SqlError::from),
-                Err(error) => Err(error),
-            };
-            match ran {
-                Ok(Ok(mut done) | Err(mut done)) => {
-                    done.posted.take().into_iter().for_each(Posted::durable);
-                    self.state.take_drawn(done.state);
-                    outcomes.extend(done.outcomes);
-                }
-                Err(error) => outcomes.push(Outcome::Failed(error)),
-            }
-            while outcomes.len() < before + count {
-                outcomes.push(Outcome::Skipped);
-            }
-            outcomes.push(Outcome::Synced(TransactionStatus::Idle));
-        }
     }
 
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
