@@ -34,10 +34,10 @@ mod maintaining;
 mod on_node;
 mod parameters;
 mod reading;
-mod sending;
 mod spans;
 mod state;
 mod telling;
+mod turns;
 mod unit;
 mod waits;
 
@@ -45,7 +45,6 @@ pub use given::SessionOptions;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 
 use crate::advisory::Locker;
-use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
@@ -53,19 +52,18 @@ use crate::result::{Notice, Outcome, Step, TransactionStatus};
 use crate::rights::Rights;
 use crate::text::decode_text_in;
 use crate::types::SqlType;
-use sardonyx::low_level::{Reached, Turn};
 use sardonyx::schema::Value;
-use sardonyx::{Durability, Error};
+use sardonyx::{Durability, Error, Ticket};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt};
-use sending::Sent;
 use state::{Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::Instrument;
-use unit::{Unit, UnitDone};
+use tracing::{Instrument, Span};
+use turns::{reads_alone, turn_for};
+use unit::{Unit, UnitDone, UnitEnd};
 
 /// A client's session. Threads may send it to each other; it runs one flight at a time.
 #[derive(Debug)]
@@ -92,6 +90,10 @@ impl Drop for Session {
         }
     }
 }
+
+/// The sent units without an answer: the number of their steps, without the ends, and the span of the wait.
+#[derive(Default)]
+struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
 /// The handling of a step that is no data.
 #[expect(
@@ -432,6 +434,79 @@ impl Session {
         outcomes
     }
 
+    /// True if the next steps, to their end, are a transaction by themselves. It can run before the steps sent earlier
+    /// are answered.
+    fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
+        if !matches!(self.state.transaction, TransactionState::Idle)
+            || (reads_alone(steps) && self.database.has_long_statement())
+        {
+            return false;
+        }
+        let mut any = false;
+        for step in steps {
+            match step {
+                Step::Execute { statement, .. }
+                    if statement.is_by_itself(&self.database)
+                        && !describing::is_long(statement) =>
+                {
+                    any = true;
+                }
+                Step::Sync => return any,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
+    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
+        let database = self.database.clone();
+        let turn = match turn_for(&database, &self.state.interrupt, reads_alone(steps)) {
+            Ok(Some(turn)) => Ok(turn),
+            Ok(None) => return false,
+            Err(error) => Err(error),
+        };
+        let mut unit = VecDeque::new();
+        while let Some(step) = steps.pop_front() {
+            match step {
+                Step::Sync => break,
+                step => unit.push_back(step),
+            }
+        }
+        let count = unit.len();
+        unit.push_back(Step::Sync);
+        let ticket = turn.map(|turn| {
+            let state = self.state.by_itself();
+            let unit = Unit::new(self.database.clone(), state, unit);
+            unit.submit(turn)
+        });
+        sent.0.push((count, ticket, spans::durability()));
+        true
+    }
+
+    /// Waits for the sent units, and takes their answers.
+    async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
+        for (count, ticket, span) in sent.0.drain(..) {
+            let before = outcomes.len();
+            let ran = match ticket {
+                Ok(ticket) => ticket.instrument(span).await.map_err(SqlError::from),
+                Err(error) => Err(error),
+            };
+            match ran {
+                Ok(Ok(mut done) | Err(mut done)) => {
+                    done.posted.take().into_iter().for_each(Posted::durable);
+                    self.state.take_drawn(done.state);
+                    outcomes.extend(done.outcomes);
+                }
+                Err(error) => outcomes.push(Outcome::Failed(error)),
+            }
+            while outcomes.len() < before + count {
+                outcomes.push(Outcome::Skipped);
+            }
+            outcomes.push(Outcome::Synced(TransactionStatus::Idle));
+        }
+    }
+
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
     /// statement: the steps are as they were.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
@@ -449,7 +524,11 @@ impl Session {
         }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let database = self.database.clone();
-        let turn = match turn_for(&database, &self.state, is_idle && reads_alone(steps)) {
+        let turn = match turn_for(
+            &database,
+            &self.state.interrupt,
+            is_idle && reads_alone(steps),
+        ) {
             Ok(Some(turn)) => turn,
             Ok(None) => return None,
             Err(error) => {
@@ -486,27 +565,6 @@ impl Session {
             }
         })
     }
-}
-
-/// Waits for a turn. `None` if a statement that only reads can run without one.
-fn turn_for<'d>(
-    database: &'d Database,
-    state: &SessionState,
-    only_reads: bool,
-) -> Result<Option<Turn<'d>>, SqlError> {
-    if !only_reads {
-        return database.turn(&state.interrupt).map(Some);
-    }
-    match database.reach(Some(&state.interrupt))? {
-        Reached::Turn(turn) => Ok(Some(turn)),
-        Reached::Committed(_) => Ok(None),
-    }
-}
-
-/// True if the next step is a statement that only reads, with an end behind it.
-fn reads_alone(steps: &VecDeque<Step>) -> bool {
-    let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
-    steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
 }
 
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.
