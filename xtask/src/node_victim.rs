@@ -71,18 +71,7 @@ impl NodeVictim {
             ended.try_for_each(|client| client.expect("no client panics"))
         });
         let stopped = node.check();
-        let is_shut_out = match (&stopped, &done) {
-            (Err(error), _) => is_of_shut_out(error),
-            // A transaction may know it before the node does.
-            (Ok(()), Err(error)) => error.chain().any(|cause| {
-                let of_node = cause.downcast_ref::<NodeError>();
-                let of_cluster = cause.downcast_ref::<ClusterError>();
-                of_node.is_some_and(is_of_shut_out)
-                    || matches!(of_cluster, Some(ClusterError::Node(error)) if is_of_shut_out(error))
-            }),
-            (Ok(()), Ok(())) => false,
-        };
-        if is_shut_out && setting.page_server_slot().is_some() {
+        if stopped.as_ref().is_err_and(is_of_shut_out) && setting.page_server_slot().is_some() {
             eprintln!("{stopped:?}; {done:?}");
             std::process::exit(SHUT_OUT);
         }
@@ -167,6 +156,9 @@ impl NodeVictim {
 }
 
 /// True if the other nodes continue without this one.
-fn is_of_shut_out(error: &NodeError) -> bool {
-    matches!(error, NodeError::Stopped { .. } | NodeError::Fenced(_))
+pub(crate) fn is_of_shut_out(error: &NodeError) -> bool {
+    matches!(
+        error,
+        NodeError::Stopped { .. } | NodeError::ShutOut { .. } | NodeError::Fenced(_)
+    )
 }
