@@ -14,7 +14,7 @@ use anyhow::bail;
 use clap::Args;
 use sardonyx::disk::GroupLimits;
 use sardonyx_base::random::Random;
-use sardonyx_base::victims::{Counts, Life, Subject, acknowledge};
+use sardonyx_base::victims::{Counts, Kills, Life, Subject, acknowledge};
 use sardonyx_lab::complex_objects::workload::{Generator, Mix, References, Scale, Transaction};
 use sardonyx_lab::complex_objects::{ComplexObjects, Handling, Setting};
 use sardonyx_multilevel::{PageLog, Strategy};
@@ -170,26 +170,20 @@ type Values = BTreeMap<u64, i64>;
 impl ComplexTorture {
     /// Runs the loop; ends with an error at the first value that differs from the committed one.
     pub fn run(&self) -> anyhow::Result<()> {
-        remove(&self.directory)?;
-        let references = references(self.seed);
-        ComplexObjects::make(&self.directory, &references, &setting(0))?.close()?;
         let mut lives = Lives {
             torture: self,
-            references,
+            references: references(self.seed),
             life: 0,
             expected: Values::new(),
             acknowledged: 0,
             unacknowledged: 0,
         };
-        let killed = torture(&mut lives, self.kills, self.seed)?;
-        remove(&self.directory)?;
-        println!(
-            "{} kills and {} killed recoveries; {} acknowledged transactions, \
-             each committed one there once and each aborted one not at all; {} more \
-             committed without an acknowledgement",
-            killed.lives, killed.recoveries, lives.acknowledged, lives.unacknowledged
-        );
-        Ok(())
+        let kills = Kills {
+            recoveries_percent: 40,
+            ..Kills::new(self.kills)
+        };
+        torture(&mut lives, kills, self.seed)?;
+        remove(&self.directory)
     }
 }
 
@@ -201,28 +195,39 @@ struct Lives<'a> {
     life: u64,
     expected: Values,
     acknowledged: u64,
-    unacknowledged: u32,
+    unacknowledged: u64,
 }
 
 impl Subject for Lives<'_> {
+    type Event = ();
+    type Database = Counts;
     type Error = anyhow::Error;
 
-    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
-        Ok(Life {
-            command: self.victim(self.life)?,
-            reports: random.below(600),
-        })
+    fn events(&self) -> Vec<(u64, (), &'static str)> {
+        vec![(1, (), "kills")]
     }
 
-    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Command> {
+    fn start(&mut self) -> anyhow::Result<Counts> {
+        let directory = &self.torture.directory;
+        remove(directory)?;
+        ComplexObjects::make(directory, &self.references, &setting(0))?.close()?;
+        Ok(Counts::default())
+    }
+
+    fn submit(&mut self, counts: &mut Counts, _: (), random: &mut Random) -> anyhow::Result<()> {
+        let life = Life::new(self.victim(self.life)?, random.below(600));
+        Ok(life.end(counts, random)?)
+    }
+
+    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Option<Command>> {
         // The next life's strategy: any strategy can recover the files of another.
         let mut command = self.victim(self.life + 1)?;
         command.arg("--recover-only");
-        Ok(command)
+        Ok(Some(command))
     }
 
-    fn observe(&mut self, _: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
-        self.unacknowledged += self.check(&counts.first(self.torture.threads))?;
+    fn observe(&mut self, counts: &mut Counts, _: bool, _: &mut Random) -> anyhow::Result<()> {
+        self.unacknowledged += u64::from(self.check(&counts.first(self.torture.threads))?);
         self.acknowledged += counts.total();
         // A life's transactions follow from its seed, and are counted from 1 on.
         counts.clear();
@@ -232,10 +237,18 @@ impl Subject for Lives<'_> {
 }
 
 impl Tortured for Lives<'_> {
-    const RECOVERIES_PERCENT: u64 = 40;
+    const ACKNOWLEDGED: &'static str = "transactions";
 
-    fn progress(&self) -> String {
-        format!("{} acknowledged", self.acknowledged)
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        vec![("committed without an acknowledgement", self.unacknowledged)]
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each committed transaction is there once, and each aborted one not at all"
     }
 }
 

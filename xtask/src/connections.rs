@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
-use sardonyx_workload::random::Random;
+use sardonyx_base::random::Random;
 use std::net::{Shutdown, TcpStream};
 
 /// Shuts down about half of a process's TCP connections, one way or both. Returns their number.

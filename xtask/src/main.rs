@@ -29,6 +29,7 @@ mod node_events;
 mod node_faults;
 mod node_torture;
 mod node_victim;
+mod other_servers;
 mod package;
 mod pauses;
 mod power;

@@ -6,15 +6,15 @@
 //! acknowledged ones, or one more, and whole; the survivors continue. With a log, also after a restart, and by `verify`
 //! before it.
 
+use crate::kill_loop::{Tortured, torture};
 use crate::multilevel_torture::verify_sound;
 use anyhow::{Context, ensure};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::disk::GroupLimits;
-use sardonyx_base::victims::{Counts, Victim, Witness, acknowledge};
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Counts, Kills, Subject, Victim, Witness, acknowledge};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
 use sardonyx_storage::engine::StorageOptions;
-use sardonyx_workload::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -168,7 +168,7 @@ fn transfer(segment: &Segment, number: u64, random: &mut Random) -> anyhow::Resu
         .map(|_| ACCOUNTS.start + random.below(ACCOUNTS.end - ACCOUNTS.start))
         .collect();
     let last = [2, 40, 512][random.below(3) as usize];
-    let grow = random.chance(2);
+    let grow = random.chance(2, 100);
     let counter = COUNTERS + number % WORKERS_MAX;
     let count = segment.run(|tx| -> anyhow::Result<u64> {
         for pair in accounts.windows(2) {
@@ -194,59 +194,50 @@ struct Worker {
     victim: Victim,
 }
 
-/// One segment under torture.
-struct Arena<'a> {
-    options: &'a MappedTorture,
-    mechanism: u64,
-    place: PathBuf,
-    random: Random,
-    started: u64,
-    witness: Witness,
+/// A kill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    One,
+    All,
 }
 
 impl MappedTorture {
-    /// Runs the loop; ends with an error at the first transaction that is missing or found in part.
+    /// Runs the loop with each mechanism; ends with an error at the first transaction that is missing or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
-        for mechanism in 0..MECHANISMS.len() as u64 {
-            let kind = MECHANISMS[mechanism as usize];
+        for (mechanism, kind) in (0..).zip(MECHANISMS) {
             let place = match &self.directory {
                 Some(directory) => directory.clone(),
                 None => format!("sardonyx-torture-{}-{mechanism}", std::process::id()).into(),
             };
-            let mut arena = Arena {
+            let mut lives = Lives {
                 options: self,
                 mechanism,
                 place,
-                random: Random::new(self.seed.wrapping_add(mechanism)),
-                started: 0,
-                witness: Witness::default(),
+                acknowledged: 0,
             };
-            arena.remove()?;
-            let done = arena.torture();
-            arena.remove()?;
-            let found = done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
-            println!(
-                "{kind:?}: {} kills; {found} transactions found, each acknowledged one among them",
-                self.kills
-            );
+            println!("{kind:?}");
+            let seed = self.seed.wrapping_add(mechanism);
+            let done = torture(&mut lives, Kills::new(self.kills), seed);
+            // A segment without a log would stay in memory.
+            lives.remove()?;
+            done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
         }
         Ok(())
     }
 }
 
-impl Arena<'_> {
+/// The segments of a mechanism.
+struct Lives<'a> {
+    options: &'a MappedTorture,
+    mechanism: u64,
+    place: PathBuf,
+    /// Found and acknowledged transactions.
+    acknowledged: u64,
+}
+
+impl Lives<'_> {
     fn durable(&self) -> bool {
         self.options.directory.is_some()
-    }
-
-    fn open(&self) -> anyhow::Result<Segment> {
-        let setting = Setting {
-            place: self.place.clone(),
-            mechanism: self.mechanism,
-            durable: self.durable(),
-            shared_memory: None,
-        };
-        setting.open()
     }
 
     fn remove(&self) -> anyhow::Result<()> {
@@ -259,21 +250,55 @@ impl Arena<'_> {
             _ => Ok(()),
         }
     }
+}
 
-    fn start(&mut self) -> anyhow::Result<Worker> {
+/// One segment under torture.
+struct Arena<'a> {
+    options: &'a MappedTorture,
+    setting: Setting,
+    /// Closed while all are dead.
+    segment: Option<Segment>,
+    workers: Vec<Worker>,
+    started: u64,
+    witness: Witness,
+}
+
+impl Arena<'_> {
+    fn segment(&self) -> anyhow::Result<&Segment> {
+        self.segment.as_ref().context("an open segment")
+    }
+
+    /// Opens the segment; one with a log is verified before.
+    fn open(&mut self) -> anyhow::Result<()> {
+        if self.segment.take().is_some() {
+            verify_sound(&self.setting.place)?;
+        }
+        self.segment = Some(self.setting.open()?);
+        Ok(())
+    }
+
+    fn start(&mut self) -> anyhow::Result<()> {
         let number = self.started;
         self.started += 1;
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("mapped-victim").arg(&self.place);
-        command.args(["--mechanism", &self.mechanism.to_string()]);
+        command.arg("mapped-victim").arg(&self.setting.place);
+        command.args(["--mechanism", &self.setting.mechanism.to_string()]);
         command.args(["--number", &number.to_string()]);
         let seed = self.options.seed.wrapping_mul(1000).wrapping_add(number);
         command.args(["--seed", &seed.to_string()]);
-        if self.durable() {
+        if self.setting.durable {
             command.arg("--durable");
         }
         let victim = self.witness.start(&mut command)?;
-        Ok(Worker { number, victim })
+        self.workers.push(Worker { number, victim });
+        Ok(())
+    }
+
+    fn start_missing(&mut self) -> anyhow::Result<()> {
+        while (self.workers.len() as u64) < self.options.processes {
+            self.start()?;
+        }
+        Ok(())
     }
 
     /// Returns when a worker has acknowledged so many more.
@@ -285,63 +310,111 @@ impl Arena<'_> {
     }
 
     /// Judges the transactions of a worker that was killed.
-    fn judge(&self, segment: &Segment, mut worker: Worker) -> anyhow::Result<()> {
+    fn judge(&self, mut worker: Worker) -> anyhow::Result<()> {
         worker.victim.end()?;
         self.witness.verdict()?;
+        let segment = self.segment()?;
         self.witness
             .with(|counts| check(segment, worker.number, counts))
     }
 
-    fn torture(&mut self) -> anyhow::Result<u64> {
-        let mut segment = self.open()?;
-        prepare(&segment)?;
-        let mut workers = Vec::new();
-        for _ in 0..self.options.processes {
-            workers.push(self.start()?);
+    /// Kills all: as many as possible before they notice.
+    fn kill_all(&mut self) -> anyhow::Result<Vec<Worker>> {
+        for worker in &mut self.workers {
+            worker.victim.kill()?;
         }
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} kills")?;
-        let progress = ProgressBar::new(self.options.kills).with_style(style);
-        for kill in 0..self.options.kills {
-            let victim = self.random.below(workers.len() as u64) as usize;
-            let more = self.random.below(300);
-            self.goes_on(&workers[victim], more)?;
-            std::thread::sleep(Duration::from_micros(self.random.below(500)));
-            let all = self.random.chance(10);
-            let mut dead = Vec::new();
-            if all {
-                // As many as possible before they notice.
-                for worker in &mut workers {
-                    worker.victim.kill()?;
-                }
-                for mut worker in workers.drain(..) {
-                    worker.victim.wait()?;
-                    dead.push(worker);
-                }
-                if self.durable() {
-                    drop(segment);
-                    verify_sound(&self.place)?;
-                    segment = self.open()?;
-                }
-            } else {
-                dead.push(workers.swap_remove(victim));
-            }
-            for worker in dead {
-                let judged = self.judge(&segment, worker);
-                judged.with_context(|| format!("after kill {kill}"))?;
-            }
-            for survivor in &workers {
-                self.goes_on(survivor, 1)?;
-            }
-            while (workers.len() as u64) < self.options.processes {
-                workers.push(self.start()?);
-            }
-            progress.inc(1);
+        let mut dead = std::mem::take(&mut self.workers);
+        for worker in &mut dead {
+            worker.victim.wait()?;
         }
-        for worker in workers {
-            self.judge(&segment, worker)?;
+        Ok(dead)
+    }
+}
+
+impl<'a> Subject for Lives<'a> {
+    type Event = Event;
+    type Database = Arena<'a>;
+    type Error = anyhow::Error;
+
+    fn events(&self) -> Vec<(u64, Event, &'static str)> {
+        vec![
+            (9, Event::One, "one process killed"),
+            (1, Event::All, "all processes killed"),
+        ]
+    }
+
+    fn start(&mut self) -> anyhow::Result<Arena<'a>> {
+        self.remove()?;
+        let mut arena = Arena {
+            options: self.options,
+            setting: Setting {
+                place: self.place.clone(),
+                mechanism: self.mechanism,
+                durable: self.durable(),
+                shared_memory: None,
+            },
+            segment: None,
+            workers: Vec::new(),
+            started: 0,
+            witness: Witness::default(),
+        };
+        arena.open()?;
+        prepare(arena.segment()?)?;
+        arena.start_missing()?;
+        Ok(arena)
+    }
+
+    fn submit(
+        &mut self,
+        arena: &mut Arena<'a>,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        let victim = random.below(arena.workers.len() as u64) as usize;
+        arena.goes_on(&arena.workers[victim], random.below(300))?;
+        std::thread::sleep(Duration::from_micros(random.below(500)));
+        let dead = match event {
+            Event::One => vec![arena.workers.swap_remove(victim)],
+            Event::All => {
+                let dead = arena.kill_all()?;
+                if arena.setting.durable {
+                    arena.open()?;
+                }
+                dead
+            }
+        };
+        dead.into_iter().try_for_each(|dead| arena.judge(dead))?;
+        for survivor in &arena.workers {
+            arena.goes_on(survivor, 1)?;
         }
-        progress.finish_and_clear();
-        Ok(self.witness.with(|counts| counts.total()))
+        Ok(())
+    }
+
+    fn observe(&mut self, arena: &mut Arena<'a>, ends: bool, _: &mut Random) -> anyhow::Result<()> {
+        if ends {
+            let workers = std::mem::take(&mut arena.workers);
+            workers.into_iter().try_for_each(|one| arena.judge(one))?;
+        } else {
+            arena.start_missing()?;
+        }
+        self.acknowledged = arena.witness.with(|counts| counts.total());
+        Ok(())
+    }
+}
+
+impl Tortured for Lives<'_> {
+    const ACKNOWLEDGED: &'static str = "transactions";
+
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged transaction is there, and none in part"
     }
 }
 

@@ -14,7 +14,7 @@ use crate::torture::remove;
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use sardonyx_base::random::Random;
-use sardonyx_base::victims::{Counts, Life, Subject};
+use sardonyx_base::victims::{Counts, Kills, Life, Subject};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::verify::verify;
 use std::path::{Path, PathBuf};
@@ -54,24 +54,17 @@ pub struct Met {
 impl MultilevelTorture {
     /// Runs the loop; ends with an error at the first transaction that is missing, found twice, or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
-        remove(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             journaled: 0,
             met: Met::default(),
         };
-        let killed = torture(&mut lives, self.kills, self.seed)?;
-        remove(&self.directory)?;
-        println!(
-            "{} kills and {} killed recoveries; {} transactions, each there once and \
-             whole; {} unfinished ones undone by {} compensations",
-            killed.lives,
-            killed.recoveries,
-            lives.journaled,
-            lives.met.undone_transactions,
-            lives.met.undone_operations
-        );
-        Ok(())
+        let kills = Kills {
+            recoveries_percent: 35,
+            ..Kills::new(self.kills)
+        };
+        torture(&mut lives, kills, self.seed)?;
+        remove(&self.directory)
     }
 }
 
@@ -99,22 +92,32 @@ impl Lives<'_> {
 }
 
 impl Subject for Lives<'_> {
+    type Event = ();
+    type Database = Counts;
     type Error = anyhow::Error;
 
-    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
-        Ok(Life {
-            command: self.victim(random.next())?,
-            reports: random.below(self.torture.acknowledgements),
-        })
+    fn events(&self) -> Vec<(u64, (), &'static str)> {
+        vec![(1, (), "kills")]
     }
 
-    fn recover(&mut self, random: &mut Random) -> anyhow::Result<Command> {
+    fn start(&mut self) -> anyhow::Result<Counts> {
+        remove(&self.torture.directory)?;
+        Ok(Counts::default())
+    }
+
+    fn submit(&mut self, counts: &mut Counts, _: (), random: &mut Random) -> anyhow::Result<()> {
+        let command = self.victim(random.next())?;
+        let life = Life::new(command, random.below(self.torture.acknowledgements));
+        Ok(life.end(counts, random)?)
+    }
+
+    fn recover(&mut self, random: &mut Random) -> anyhow::Result<Option<Command>> {
         let mut command = self.victim(random.next())?;
         command.arg("--recover-only");
-        Ok(command)
+        Ok(Some(command))
     }
 
-    fn observe(&mut self, random: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
+    fn observe(&mut self, counts: &mut Counts, _: bool, random: &mut Random) -> anyhow::Result<()> {
         let MultilevelTorture {
             directory,
             strategy,
@@ -128,10 +131,24 @@ impl Subject for Lives<'_> {
 }
 
 impl Tortured for Lives<'_> {
-    const RECOVERIES_PERCENT: u64 = 35;
+    const ACKNOWLEDGED: &'static str = "transactions";
 
-    fn progress(&self) -> String {
-        format!("{} journaled", self.journaled)
+    fn acknowledged(&self) -> u64 {
+        self.journaled
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (
+                "unfinished transactions undone",
+                self.met.undone_transactions,
+            ),
+            ("compensations", self.met.undone_operations),
+        ]
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged transaction is there once and whole, and no other has left a trace"
     }
 }
 

@@ -3,8 +3,9 @@
 
 use crate::node_faults::stopped_wait;
 use crate::node_torture::NodeTorture;
-use crate::node_victim::{SHUT_OUT, STALE, told_file};
+use crate::node_victim::{SHUT_OUT, STALE, is_of_shut_out, told_file};
 use anyhow::{Context, bail, ensure};
+use sardonyx_base::random::Random;
 use sardonyx_base::victims::{Victim, Witness};
 use sardonyx_cluster::ClusterError;
 use sardonyx_cluster::bank::Bank;
@@ -12,8 +13,6 @@ use sardonyx_cluster::coupled::CoupledNode;
 use sardonyx_cluster::nodes::Cluster;
 use sardonyx_cluster::process::ATTACHED;
 use sardonyx_cluster::setting::{Scale, Setting, Update};
-use sardonyx_sharing::node::NodeError;
-use sardonyx_workload::random::Random;
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -260,8 +259,7 @@ impl<'a> Arena<'a> {
         loop {
             tries += 1;
             match self.cluster.as_node(&work) {
-                Err(ClusterError::Node(NodeError::Stopped { .. } | NodeError::Fenced(_)))
-                    if tries < 5 => {}
+                Err(ClusterError::Node(error)) if tries < 5 && is_of_shut_out(&error) => {}
                 done => return Ok(done?),
             }
         }

@@ -1,7 +1,6 @@
 //! The events of torture-nodes for nodes and for their page server, and their frequencies: one plan for both couplings.
 
 use sardonyx_cluster::setting::Coupling;
-use sardonyx_workload::random::Random;
 
 /// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,31 +28,31 @@ pub(crate) enum Event {
     Everything,
 }
 
-/// An event, its name, and its relative frequency.
-type Entry = (Event, &'static str, u64);
+/// The relative frequency of an event, the event, and its name.
+pub(crate) type Entry = (u64, Event, &'static str);
 
 const CLOSE: [Entry; 6] = [
-    (Event::One, "one killed", 40),
-    (Event::Several, "several killed at once", 15),
-    (Event::All, "all killed, database recovered", 10),
-    (Event::InRecovery, "another killed during recovery", 15),
-    (Event::Stopped, "stopped, fenced by the others", 12),
-    (Event::Paused, "stopped, continued in time", 8),
+    (40, Event::One, "one killed"),
+    (15, Event::Several, "several killed at once"),
+    (10, Event::All, "all killed, database recovered"),
+    (15, Event::InRecovery, "another killed during recovery"),
+    (12, Event::Stopped, "stopped, fenced by the others"),
+    (8, Event::Paused, "stopped, continued in time"),
 ];
 
 const LOOSE: [Entry; 12] = [
-    (Event::One, "one killed", 25),
-    (Event::Several, "several killed at once", 10),
-    (Event::All, "all nodes killed", 6),
-    (Event::InRecovery, "another killed during recovery", 12),
-    (Event::Stopped, "stopped, shut out by the others", 10),
-    (Event::SeveralStopped, "several or all stopped", 5),
-    (Event::Paused, "stopped, continued in time", 8),
-    (Event::Server, "page server killed", 12),
-    (Event::ServerStopped, "page server stopped, continued", 5),
-    (Event::Cut, "connections cut again and again", 8),
-    (Event::ServerAndNodes, "page server and nodes killed", 8),
-    (Event::Everything, "everything killed", 4),
+    (25, Event::One, "one killed"),
+    (10, Event::Several, "several killed at once"),
+    (6, Event::All, "all nodes killed"),
+    (12, Event::InRecovery, "another killed during recovery"),
+    (10, Event::Stopped, "stopped, shut out by the others"),
+    (5, Event::SeveralStopped, "several or all stopped"),
+    (8, Event::Paused, "stopped, continued in time"),
+    (12, Event::Server, "page server killed"),
+    (5, Event::ServerStopped, "page server stopped, continued"),
+    (8, Event::Cut, "connections cut again and again"),
+    (8, Event::ServerAndNodes, "page server and nodes killed"),
+    (4, Event::Everything, "everything killed"),
 ];
 
 /// The events of a coupling.
@@ -62,19 +61,4 @@ pub(crate) fn events(coupling: Coupling) -> &'static [Entry] {
         Coupling::Close => &CLOSE,
         Coupling::Loose => &LOOSE,
     }
-}
-
-/// Draws one: its place among them.
-pub(crate) fn draw(events: &[Entry], random: &mut Random) -> usize {
-    let mut point = random.below(events.iter().map(|(.., weight)| weight).sum());
-    let found = events
-        .iter()
-        .position(|(.., weight)| match point < *weight {
-            true => true,
-            false => {
-                point -= weight;
-                false
-            }
-        });
-    found.unwrap_or_default()
 }

@@ -6,9 +6,9 @@ use crate::node_arena::{Arena, STANDSTILL, clients};
 use crate::node_events::Event;
 use anyhow::{Context, ensure};
 use rustix::process::Signal;
+use sardonyx_base::random::Random;
 use sardonyx_base::victims::Victim;
 use sardonyx_cluster::setting::Coupling;
-use sardonyx_workload::random::Random;
 use std::time::{Duration, Instant};
 
 /// A stopped node may be left alone after this time: the others did not need anything of it.

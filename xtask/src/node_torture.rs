@@ -5,16 +5,17 @@
 //! opened again. Then every record of every client is found once, in its order, and the records' sum is that of the
 //! accounts, of the tellers and of the branches.
 
+use crate::kill_loop::{Tortured, torture};
 use crate::node_arena::Arena;
-use crate::node_events::{draw, events};
+use crate::node_events::{Entry, Event, events};
+use crate::node_faults::Died;
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Kills, Subject};
 use sardonyx_cluster::setting::Coupling;
-use sardonyx_workload::random::Random;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// The coupling of the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -59,65 +60,118 @@ impl NodeTorture {
 
     /// Runs the loop; ends with an error at the first transaction that is missing or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
-        let mut random = Random::new(self.seed);
-        let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
-        let progress =
-            ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(style)?);
         let mut events = events(self.coupling()).to_vec();
-        events.retain(|(_, name, _)| name.contains(&self.only));
+        events.retain(|(.., name)| name.contains(&self.only));
         ensure!(!events.is_empty(), "no event is called {:?}", self.only);
-        let (mut counts, mut proofs, mut acknowledged) = (vec![0u64; events.len()], 0, 0);
-        let (mut event, mut killed, mut fenced) = (0, 0, 0);
-        let (mut lives, mut started, began) = (0, 0, Instant::now());
-        let (mut too_slow, mut cut) = (0, 0);
-        while event < self.kills {
-            remove(&self.directory)?;
-            let mut arena = Arena::new(self, lives, started)?;
-            lives += 1;
-            let last = (event + self.lives).min(self.kills);
-            while event < last && !arena.is_full() {
-                let kind = draw(&events, &mut random);
-                counts[kind] += 1;
-                let done = arena.suffer(events[kind].0, &mut random);
-                let died = done.with_context(|| {
-                    let what = events[kind].1;
-                    format!("event {} of seed {} ({what})", event + 1, self.seed)
-                })?;
-                killed += died.all;
-                fenced += died.by_others;
-                event += 1;
-                progress.inc(1);
-                progress.set_message((acknowledged + arena.all_told()).to_string());
-            }
-            started = arena.started();
-            too_slow += arena.too_slow();
-            cut += arena.cut;
-            let told = arena.end(&mut random);
-            acknowledged += told
-                .with_context(|| format!("the proof after event {event} of seed {}", self.seed))?;
-            proofs += 1;
+        let mut lives = Lives {
+            torture: self,
+            events,
+            lives: 0,
+            started: 0,
+            acknowledged: 0,
+            of_this: 0,
+            died: Died::default(),
+            too_slow: 0,
+            cut: 0,
+        };
+        let kills = Kills {
+            per_database: self.lives,
+            ..Kills::new(self.kills)
+        };
+        torture(&mut lives, kills, self.seed)?;
+        remove(&self.directory)
+    }
+}
+
+/// The nodes of one database after the other.
+struct Lives<'a> {
+    torture: &'a NodeTorture,
+    events: Vec<Entry>,
+    /// Databases so far.
+    lives: u64,
+    /// Processes so far.
+    started: u64,
+    /// Acknowledged transactions of earlier databases.
+    acknowledged: u64,
+    /// Acknowledged transactions of this one.
+    of_this: u64,
+    died: Died,
+    too_slow: u64,
+    cut: u64,
+}
+
+impl<'a> Subject for Lives<'a> {
+    type Event = Event;
+    type Database = Arena<'a>;
+    type Error = anyhow::Error;
+
+    fn events(&self) -> Vec<Entry> {
+        self.events.clone()
+    }
+
+    fn start(&mut self) -> anyhow::Result<Arena<'a>> {
+        remove(&self.torture.directory)?;
+        let arena = Arena::new(self.torture, self.lives, self.started)?;
+        self.lives += 1;
+        Ok(arena)
+    }
+
+    fn submit(
+        &mut self,
+        arena: &mut Arena<'a>,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        let died = arena.suffer(event, random)?;
+        self.died.all += died.all;
+        self.died.by_others += died.by_others;
+        Ok(())
+    }
+
+    /// The dead clients' transactions were found at the event.
+    fn observe(
+        &mut self,
+        arena: &mut Arena<'a>,
+        ends: bool,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        self.of_this = arena.all_told();
+        if ends {
+            self.started = arena.started();
+            self.too_slow += arena.too_slow();
+            self.cut += arena.cut;
+            self.acknowledged += arena.end(random).context("the proof of the whole bank")?;
+            self.of_this = 0;
         }
-        progress.finish_and_clear();
-        remove(&self.directory)?;
-        for ((_, what, _), count) in events.iter().zip(counts) {
-            println!("{what:<34} {count:>8}");
-        }
-        let by_others = match self.coupling {
+        Ok(())
+    }
+
+    fn is_full(&self, arena: &Arena<'a>) -> bool {
+        arena.is_full()
+    }
+}
+
+impl Tortured for Lives<'_> {
+    const ACKNOWLEDGED: &'static str = "transactions";
+
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged + self.of_this
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        let by_others = match self.torture.coupling {
             CouplingName::Close => "  of these killed by other nodes",
             CouplingName::Loose => "  of these shut out, and ended",
         };
-        println!("{:<34} {killed:>8}", "processes that died");
-        println!("{by_others:<34} {fenced:>8}");
-        if cut > 0 {
-            println!("{:<34} {cut:>8}", "connections cut");
-        }
-        if too_slow > 0 {
-            println!("{:<34} {too_slow:>8}", "too slow for their leases");
-        }
-        println!("{:<34} {acknowledged:>8}", "transactions acknowledged");
-        println!("{:<34} {proofs:>8}", "whole banks proved");
-        println!("{:<34} {:>8}", "seconds", began.elapsed().as_secs());
-        println!("verdict: each acknowledged transaction is there once; all sums equal every time");
-        Ok(())
+        vec![
+            ("processes that died", self.died.all),
+            (by_others, self.died.by_others),
+            ("connections cut", self.cut),
+            ("too slow for their leases", self.too_slow),
+        ]
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged transaction is there once; all sums equal in every database"
     }
 }

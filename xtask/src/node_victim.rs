@@ -71,9 +71,7 @@ impl NodeVictim {
             ended.try_for_each(|client| client.expect("no client panics"))
         });
         let stopped = node.check();
-        if let Err(NodeError::Stopped { .. } | NodeError::Fenced(_)) = &stopped
-            && setting.page_server_slot().is_some()
-        {
+        if stopped.as_ref().is_err_and(is_of_shut_out) && setting.page_server_slot().is_some() {
             eprintln!("{stopped:?}; {done:?}");
             std::process::exit(SHUT_OUT);
         }
@@ -155,4 +153,12 @@ impl NodeVictim {
             std::thread::sleep(Duration::from_micros(1000 + random.below(3000)));
         }
     }
+}
+
+/// True if the other nodes continue without this one.
+pub(crate) fn is_of_shut_out(error: &NodeError) -> bool {
+    matches!(
+        error,
+        NodeError::Stopped { .. } | NodeError::ShutOut { .. } | NodeError::Fenced(_)
+    )
 }

@@ -40,6 +40,11 @@ impl ServeStoreKind {
             | ServeStoreKind::Etcd => None,
         }
     }
+
+    /// Returns true if this event is possible for the store. A directory has no servers.
+    pub fn bears(self, event: Event) -> bool {
+        self != ServeStoreKind::File || !event.is_of_store()
+    }
 }
 
 /// A store.
@@ -92,11 +97,6 @@ impl ServeStore {
             ServeStore::Kept(stores, _) => stores.place().into(),
             ServeStore::Servers(servers) => servers.place(),
         }
-    }
-
-    /// Returns true if this event is possible for the store.
-    pub fn bears(&self, event: Event) -> bool {
-        self.servers() > 0 || !event.is_of_store()
     }
 
     /// The number of its servers.

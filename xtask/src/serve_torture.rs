@@ -14,20 +14,21 @@
 //! longest pause of a writer while all hosts are restarted, one after the other. A measurement during which this program was
 //! stopped is repeated: its clients were stopped, too.
 
+use crate::kill_loop::{Tortured, torture};
 use crate::serve_hosts::{Hosts, name_of};
 use crate::serve_store::{ServeStore, ServeStoreKind};
 use crate::serve_witness::{Proven, Witness};
 use crate::standstill::Standstill;
 use crate::store_servers::run_with_endpoint;
-use crate::takeover_events::{Event, SERVE_EVENTS, draw};
+use crate::takeover_events::{Entry, Event, SERVE_EVENTS};
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::Signal;
 use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Kills, Subject};
 use sardonyx_remote::{RemoteOptions, open};
-use sardonyx_workload::random::Random;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -126,6 +127,8 @@ struct Arena {
     remote: RemoteLog,
     store: ServeStore,
     questions: usize,
+    /// Hosts that were stopped.
+    stops: u64,
 }
 
 impl ServeTorture {
@@ -136,48 +139,15 @@ impl ServeTorture {
         {
             return Ok(());
         }
-        let mut arena = self.start()?;
         match self.figures {
-            Some(count) => self.measure(arena, count)?,
+            Some(count) => self.measure(self.start()?, count)?,
             None => {
-                let mut random = Random::new(self.seed);
-                let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
-                let progress =
-                    ProgressBar::new(self.events).with_style(ProgressStyle::with_template(style)?);
-                let mut counts = [0u64; SERVE_EVENTS.len()];
-                for event in 0..self.events {
-                    let may_be = |event| arena.store.bears(event);
-                    let kind = draw(&mut random, &SERVE_EVENTS, may_be);
-                    let (_, what, name) = SERVE_EVENTS[kind];
-                    counts[kind] += 1;
-                    arena.suffer(what, &mut random).with_context(|| {
-                        format!("event {} of seed {} ({name})", event + 1, self.seed)
-                    })?;
-                    progress.set_message(arena.witness.acknowledged().to_string());
-                    progress.inc(1);
-                }
-                progress.finish_and_clear();
-                for ((_, _, what), count) in SERVE_EVENTS.iter().zip(counts) {
-                    println!("{what:<34} {count:>8}");
-                }
-                println!(
-                    "{:<34} {:>8}",
-                    "questions to hosts that woke up", arena.questions
-                );
-                let stopped = SERVE_EVENTS.iter().zip(counts);
-                let mut stopped = stopped.filter(|((_, event, _), _)| *event == Event::StopServing);
-                ensure!(
-                    arena.questions > 0 || stopped.all(|(_, count)| count == 0),
-                    "no host that was stopped had a connection of before"
-                );
-                let proven = arena.prove()?;
-                println!("{:<34} {:>8}", "numbers acknowledged", proven.acknowledged);
-                if let Some(reads) = proven.reads_of_followers {
-                    println!("{:<34} {reads:>8}", "reads that followers answered");
-                }
-                println!(
-                    "verdict: each acknowledged number is there, and every host serves or follows"
-                );
+                let mut served = Served {
+                    torture: self,
+                    proven: Proven::default(),
+                    questions: 0,
+                };
+                torture(&mut served, Kills::new(self.events), self.seed)?;
             }
         }
         remove(&self.directory)
@@ -216,6 +186,7 @@ impl ServeTorture {
             remote,
             store,
             questions: 0,
+            stops: 0,
         })
     }
 
@@ -285,6 +256,71 @@ impl ServeTorture {
             );
         }
         Ok(())
+    }
+}
+
+/// The hosts of a run, and what was proved of them.
+struct Served<'a> {
+    torture: &'a ServeTorture,
+    proven: Proven,
+    questions: usize,
+}
+
+impl Subject for Served<'_> {
+    type Event = Event;
+    type Database = Arena;
+    type Error = anyhow::Error;
+
+    fn events(&self) -> Vec<Entry> {
+        let events = SERVE_EVENTS.into_iter();
+        let events = events.filter(|(_, event, _)| self.torture.store.bears(*event));
+        events.collect()
+    }
+
+    fn start(&mut self) -> anyhow::Result<Arena> {
+        self.torture.start()
+    }
+
+    fn submit(
+        &mut self,
+        arena: &mut Arena,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        arena.stops += u64::from(event == Event::StopServing);
+        arena.suffer(event, random).map(drop)
+    }
+
+    fn observe(&mut self, arena: &mut Arena, ends: bool, _: &mut Random) -> anyhow::Result<()> {
+        self.proven.acknowledged = arena.witness.acknowledged();
+        self.questions = arena.questions;
+        if ends {
+            ensure!(
+                arena.questions > 0 || arena.stops == 0,
+                "no host that was stopped had a connection of before"
+            );
+            self.proven = arena.prove()?;
+        }
+        Ok(())
+    }
+}
+
+impl Tortured for Served<'_> {
+    const ACKNOWLEDGED: &'static str = "numbers";
+
+    fn acknowledged(&self) -> u64 {
+        self.proven.acknowledged
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        let questions = ("questions to hosts that woke up", self.questions as u64);
+        let reads = self.proven.reads_of_followers;
+        let reads = reads.map(|reads| ("reads that followers answered", reads));
+        [Some(questions), reads].into_iter().flatten().collect()
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged number is there, and every host serves or follows"
     }
 }
 
@@ -426,7 +462,7 @@ impl Arena {
     }
 
     /// Every host serves or follows, and each acknowledged number is found.
-    fn prove(mut self) -> anyhow::Result<Proven> {
+    fn prove(&mut self) -> anyhow::Result<Proven> {
         for host in 0..self.hosts.count() {
             let standing = self.witness.serves_or_follows(host, PATIENCE);
             self.hosts.check(host)?;

@@ -79,6 +79,7 @@ impl Shown {
 }
 
 /// The outcome of a run.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Proven {
     /// The acknowledged numbers.
     pub acknowledged: u64,
@@ -369,7 +370,7 @@ impl Witness {
     }
 
     /// Ends the clients, and checks for every acknowledged number at the serving host.
-    pub fn prove(mut self, patience: Duration) -> anyhow::Result<Proven> {
+    pub fn prove(&mut self, patience: Duration) -> anyhow::Result<Proven> {
         self.stop.store(true, Ordering::SeqCst);
         for client in std::mem::take(&mut self.clients) {
             self.runtime.block_on(client)?;

@@ -4,15 +4,15 @@
 //! Their processes are killed, never the machine: versitygw does not sync, so its data survives only the end of its
 //! process.
 
+use crate::other_servers::OtherServers;
 use crate::torture::remove;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use sardonyx_remote::{RemoteOptions, open};
-use std::fs::{File, OpenOptions};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The time in which they must answer.
@@ -34,15 +34,14 @@ pub enum StoreKind {
 #[derive(Debug)]
 pub struct StoreServers {
     kind: StoreKind,
-    program: PathBuf,
     directory: PathBuf,
     ports: Vec<u16>,
-    servers: Vec<Option<Child>>,
+    servers: OtherServers,
 }
 
 impl Drop for StoreServers {
     fn drop(&mut self) {
-        (0..self.servers.len()).for_each(|server| self.kill(server));
+        (0..self.count()).for_each(|server| self.kill(server));
         // The error has the cause of a failure; the store is as large as all databases.
         let _ = remove(&self.directory);
     }
@@ -81,24 +80,24 @@ impl StoreServers {
             StoreKind::Nats => (free_ports(6)?, "nats-server"),
             StoreKind::Versitygw => (vec![port_of_endpoint()?], "versitygw"),
         };
-        let mut servers = StoreServers {
-            kind,
-            program: program.unwrap_or(usual.as_ref()).into(),
-            directory: std::path::absolute(directory)?,
-            ports,
-            servers: Vec::new(),
-        };
-        if kind == StoreKind::Versitygw {
-            std::fs::create_dir_all(servers.directory.join("store/bank"))?;
-        }
         let count = match kind {
             StoreKind::Nats => 3,
             StoreKind::Versitygw => 1,
         };
-        for server in 0..count {
-            servers.servers.push(None);
-            servers.start_server(server)?;
+        let (program, directory) = (
+            program.unwrap_or(usual.as_ref()),
+            std::path::absolute(directory)?,
+        );
+        let mut servers = StoreServers {
+            kind,
+            ports,
+            servers: OtherServers::new(program, &directory, count),
+            directory,
+        };
+        if kind == StoreKind::Versitygw {
+            std::fs::create_dir_all(servers.directory.join("store/bank"))?;
         }
+        (0..count).try_for_each(|server| servers.start_server(server))?;
         servers.wait()?;
         Ok(servers)
     }
@@ -117,7 +116,7 @@ impl StoreServers {
 
     /// The number of servers.
     pub fn count(&self) -> usize {
-        self.servers.len()
+        self.servers.count()
     }
 
     /// Returns true if the others continue while one is down.
@@ -127,49 +126,31 @@ impl StoreServers {
 
     /// Kills a server.
     pub fn kill(&mut self, server: usize) {
-        if let Some(mut child) = self.servers[server].take() {
-            // It may have ended.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.servers.kill(server);
     }
 
     /// Stops or continues a server by a signal.
     pub fn signal(&self, server: usize, signal: Signal) -> anyhow::Result<()> {
-        let child = self.servers[server].as_ref().context("a server")?;
-        let pid = Pid::from_raw(i32::try_from(child.id())?).context("a process")?;
-        Ok(kill_process(pid, signal)?)
+        self.servers.signal(server, signal)
     }
 
     /// Starts a server that is down, with its data.
     pub fn start_server(&mut self, server: usize) -> anyhow::Result<()> {
-        let mut command = Command::new(&self.program);
         match self.kind {
             StoreKind::Nats => {
                 let file = self.directory.join(format!("server-{server}.conf"));
                 std::fs::write(&file, self.nats_configuration(server))?;
-                command.arg("-c").arg(file);
+                self.servers.start(server, |command| {
+                    command.arg("-c").arg(file);
+                })
             }
-            StoreKind::Versitygw => {
+            StoreKind::Versitygw => self.servers.start(server, |command| {
                 command.env("ROOT_ACCESS_KEY", "test");
                 command.env("ROOT_SECRET_KEY", "testtest");
                 command.args(["--port", &format!("127.0.0.1:{}", self.ports[0]), "posix"]);
                 command.arg(self.directory.join("store"));
-            }
+            }),
         }
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(self.said_by(server)?)
-            .stderr(self.said_by(server)?)
-            .spawn()
-            .with_context(|| format!("starting {}", self.program.display()))?;
-        self.servers[server] = Some(child);
-        Ok(())
-    }
-
-    fn said_by(&self, server: usize) -> anyhow::Result<File> {
-        let file = self.directory.join(format!("server-{server}.log"));
-        Ok(OpenOptions::new().create(true).append(true).open(file)?)
     }
 
     fn nats_configuration(&self, server: usize) -> String {
@@ -196,13 +177,8 @@ impl StoreServers {
             std::thread::sleep(Duration::from_millis(50));
         }
         loop {
-            for (server, child) in self.servers.iter_mut().enumerate() {
-                if let Some(child) = child
-                    && let Some(status) = child.try_wait()?
-                {
-                    let said = std::fs::read_to_string(
-                        self.directory.join(format!("server-{server}.log")),
-                    )?;
+            for server in 0..self.count() {
+                if let Some((status, said)) = self.servers.ended(server)? {
                     bail!("the store's server {server} ended: {status}: {said}");
                 }
             }

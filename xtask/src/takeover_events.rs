@@ -1,7 +1,5 @@
 //! The events of `torture-takeover` and `torture-serve`, for hosts and for the servers of their store.
 
-use sardonyx_workload::random::Random;
-
 /// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -28,8 +26,11 @@ impl Event {
     }
 }
 
-/// The events, each with its relative frequency and its name.
-pub const EVENTS: [(u64, Event, &str); 9] = [
+/// The relative frequency of an event, the event, and its name.
+pub type Entry = (u64, Event, &'static str);
+
+/// The events of hosts as processes of their own.
+pub const EVENTS: [Entry; 9] = [
     (8, Event::KillServing, "the serving host killed"),
     (3, Event::KillOther, "another host killed"),
     (1, Event::KillAll, "all killed"),
@@ -51,7 +52,7 @@ pub const EVENTS: [(u64, Event, &str); 9] = [
 
 /// The events of hosts that are the command `serve`. The store is a directory, which has no servers, or `store serve`
 /// keeps it.
-pub const SERVE_EVENTS: [(u64, Event, &str); 10] = [
+pub const SERVE_EVENTS: [Entry; 10] = [
     (8, Event::KillServing, "the serving host killed"),
     (3, Event::KillOther, "another host killed"),
     (1, Event::KillAll, "all killed"),
@@ -71,23 +72,3 @@ pub const SERVE_EVENTS: [(u64, Event, &str); 10] = [
         "one of the store's servers stopped",
     ),
 ];
-
-/// Draws the next of these events, of those that are possible.
-pub fn draw(
-    random: &mut Random,
-    events: &[(u64, Event, &str)],
-    may_be: impl Fn(Event) -> bool,
-) -> usize {
-    let weight = |(weight, event, _): &(u64, Event, &str)| match may_be(*event) {
-        true => *weight,
-        false => 0,
-    };
-    let mut drawn = random.below(events.iter().map(weight).sum());
-    let kind = events.iter().position(|event| {
-        let weight = weight(event);
-        let hit = drawn < weight;
-        drawn = drawn.saturating_sub(weight);
-        hit
-    });
-    kind.unwrap_or(0)
-}

@@ -6,17 +6,17 @@
 //! end every host's directory is opened in turn, and must have each acknowledged number with its host.
 
 use crate::host_victim::{name_of, numbers_in};
+use crate::kill_loop::{Tortured, torture};
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
-use crate::takeover_events::{EVENTS, Event, draw};
+use crate::takeover_events::{EVENTS, Entry, Event};
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::Signal;
 use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
-use sardonyx_base::victims::{Hear, Report, Victim, Witness};
+use sardonyx_base::random::Random;
+use sardonyx_base::victims::{Hear, Kills, Report, Subject, Victim, Witness};
 use sardonyx_remote::{RemoteOptions, open};
-use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -133,7 +133,6 @@ fn told(witness: &Witness<Heard>) -> BTreeMap<u64, u64> {
 /// The hosts of one database.
 struct Arena<'a> {
     torture: &'a TakeoverTorture,
-    servers: Option<&'a mut StoreServers>,
     store: String,
     remote: RemoteLog,
     hosts: Vec<Victim>,
@@ -143,12 +142,12 @@ struct Arena<'a> {
 impl<'a> Arena<'a> {
     fn start(
         torture: &'a TakeoverTorture,
-        servers: Option<&'a mut StoreServers>,
+        servers: Option<&StoreServers>,
         life: u64,
     ) -> anyhow::Result<Arena<'a>> {
         remove(&torture.directory)?;
         std::fs::create_dir_all(&torture.directory)?;
-        let place = match (&torture.store, &servers) {
+        let place = match (&torture.store, servers) {
             (Some(place), _) => place.clone(),
             (None, Some(servers)) => servers.place(),
             (None, None) => format!("file:{}/store", torture.directory.display()),
@@ -158,7 +157,6 @@ impl<'a> Arena<'a> {
         let remote = RemoteLog::new(open(&store, &RemoteOptions::from_environment()?)?);
         let mut arena = Arena {
             torture,
-            servers,
             store,
             remote,
             hosts: Vec::new(),
@@ -218,7 +216,12 @@ impl<'a> Arena<'a> {
     }
 
     /// Runs an event, and waits until a host has continued. Returns the time without acknowledgements, if it counts.
-    fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
+    fn suffer(
+        &mut self,
+        servers: Option<&mut StoreServers>,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<Option<Duration>> {
         std::thread::sleep(Duration::from_millis(random.below(1500)));
         let serving = self.serving()?;
         let other = (serving + 1 + random.below(self.torture.hosts - 1)) % self.torture.hosts;
@@ -279,15 +282,20 @@ impl<'a> Arena<'a> {
                 wait_for(&self.witness, &before, |host| host != serving)?;
             }
             Event::Terminate | Event::StoreAway => bail!("no event of these hosts"),
-            Event::KillStoreServer | Event::KillStore => self.kill_store(event, random)?,
-            Event::StopStoreServer => self.stop_store_server(random)?,
+            Event::KillStoreServer | Event::KillStore => {
+                let servers = servers.context("servers of a store")?;
+                self.kill_store(servers, event, random)?;
+            }
+            Event::StopStoreServer => {
+                let servers = servers.context("servers of a store")?;
+                self.stop_store_server(servers, random)?;
+            }
         }
         Ok(time)
     }
 
     /// Stops one of the store's servers for a while; when it continues it may still believe that it is the leader.
-    fn stop_store_server(&mut self, random: &mut Random) -> anyhow::Result<()> {
-        let servers = self.servers.as_ref().context("servers of a store")?;
+    fn stop_store_server(&self, servers: &StoreServers, random: &mut Random) -> anyhow::Result<()> {
         let server = random.below(servers.count() as u64) as usize;
         servers.signal(server, Signal::STOP)?;
         std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
@@ -305,8 +313,12 @@ impl<'a> Arena<'a> {
 
     /// Kills one or all of the store's servers, and restarts them a moment later. If others have its data, a host must
     /// continue meanwhile.
-    fn kill_store(&mut self, event: Event, random: &mut Random) -> anyhow::Result<()> {
-        let servers = self.servers.as_mut().context("servers of a store")?;
+    fn kill_store(
+        &self,
+        servers: &mut StoreServers,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
         let killed = match event {
             Event::KillStore => 0..servers.count(),
             _ => {
@@ -330,7 +342,7 @@ impl<'a> Arena<'a> {
     }
 
     /// Ends all, and checks for every number in every directory. Returns the number of acknowledged ones.
-    fn prove(mut self) -> anyhow::Result<u64> {
+    fn prove(&mut self) -> anyhow::Result<u64> {
         (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
         self.witness.verdict()?;
         let numbers = self
@@ -377,52 +389,20 @@ impl TakeoverTorture {
         beside.push("-store");
         let start =
             |kind| StoreServers::start(kind, self.store_program.as_deref(), beside.as_ref());
-        let mut servers = self.with.map(start).transpose()?;
-        let mut random = Random::new(self.seed);
-        let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
-        let progress =
-            ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(style)?);
-        let (mut counts, mut times) = ([0u64; EVENTS.len()], Vec::new());
-        let (mut event, mut life, mut acknowledged) = (0, 0, 0);
-        let began = Instant::now();
-        while event < self.kills {
-            let mut arena = Arena::start(self, servers.as_mut(), life)?;
-            life += 1;
-            let last = (event + self.lives).min(self.kills);
-            while event < last {
-                let kind = match self.takeovers_only {
-                    true => 0,
-                    false => {
-                        let with_store = self.with.is_some();
-                        draw(&mut random, &EVENTS, |event| {
-                            with_store || !event.is_of_store()
-                        })
-                    }
-                };
-                counts[kind] += 1;
-                let (_, what, name) = EVENTS[kind];
-                let suffered = arena.suffer(what, &mut random);
-                times.extend(suffered.with_context(|| {
-                    format!("event {} of seed {} ({name})", event + 1, self.seed)
-                })?);
-                event += 1;
-                progress.inc(1);
-            }
-            acknowledged += arena
-                .prove()
-                .with_context(|| format!("the proof after event {event} of seed {}", self.seed))?;
-            progress.set_message(acknowledged.to_string());
-        }
-        progress.finish_and_clear();
+        let mut lives = Lives {
+            torture: self,
+            servers: self.with.map(start).transpose()?,
+            life: 0,
+            acknowledged: 0,
+            times: Vec::new(),
+        };
+        let kills = Kills {
+            per_database: self.lives,
+            ..Kills::new(self.kills)
+        };
+        torture(&mut lives, kills, self.seed)?;
         remove(&self.directory)?;
-        for ((_, event, what), count) in EVENTS.iter().zip(counts) {
-            if self.with.is_some() || !event.is_of_store() {
-                println!("{what:<34} {count:>8}");
-            }
-        }
-        println!("{:<34} {acknowledged:>8}", "numbers acknowledged");
-        println!("{:<34} {life:>8}", "databases proved");
-        println!("{:<34} {:>8}", "seconds", began.elapsed().as_secs());
+        let times = &mut lives.times;
         times.sort();
         if let (Some(least), Some(most)) = (times.first(), times.last()) {
             let median = times[times.len() / 2];
@@ -434,7 +414,72 @@ impl TakeoverTorture {
                 times.len()
             );
         }
-        println!("verdict: each acknowledged number is on every host, and was acknowledged by one");
         Ok(())
+    }
+}
+
+/// The hosts of one database after the other.
+struct Lives<'a> {
+    torture: &'a TakeoverTorture,
+    servers: Option<StoreServers>,
+    /// Databases so far.
+    life: u64,
+    /// Acknowledged numbers of the proved databases.
+    acknowledged: u64,
+    /// Times from a kill to the next acknowledged number.
+    times: Vec<Duration>,
+}
+
+impl<'a> Subject for Lives<'a> {
+    type Event = Event;
+    type Database = Arena<'a>;
+    type Error = anyhow::Error;
+
+    fn events(&self) -> Vec<Entry> {
+        let events = EVENTS.into_iter().filter(|(_, event, _)| {
+            let only = self.torture.takeovers_only && *event != Event::KillServing;
+            !only && (self.servers.is_some() || !event.is_of_store())
+        });
+        events.collect()
+    }
+
+    fn start(&mut self) -> anyhow::Result<Arena<'a>> {
+        let arena = Arena::start(self.torture, self.servers.as_ref(), self.life)?;
+        self.life += 1;
+        Ok(arena)
+    }
+
+    fn submit(
+        &mut self,
+        arena: &mut Arena<'a>,
+        event: Event,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        let time = arena.suffer(self.servers.as_mut(), event, random)?;
+        self.times.extend(time);
+        Ok(())
+    }
+
+    fn observe(&mut self, arena: &mut Arena<'a>, ends: bool, _: &mut Random) -> anyhow::Result<()> {
+        if ends {
+            self.acknowledged += arena.prove().context("the proof of all hosts")?;
+        }
+        Ok(())
+    }
+}
+
+impl Tortured for Lives<'_> {
+    const ACKNOWLEDGED: &'static str = "numbers";
+
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged number is on every host, and was acknowledged by one"
     }
 }

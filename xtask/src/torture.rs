@@ -7,7 +7,7 @@ use anyhow::ensure;
 use clap::Args;
 use sardonyx::Tables;
 use sardonyx_base::random::Random;
-use sardonyx_base::victims::{Counts, Life, Subject};
+use sardonyx_base::victims::{Counts, Kills, Life, Subject};
 use sardonyx_benchmark::debit_credit::proof::prove;
 use sardonyx_benchmark::debit_credit::schema::Schema;
 use sardonyx_storage::remote_log::known::STORE_FILE;
@@ -37,23 +37,19 @@ pub struct Torture {
 impl Torture {
     /// Runs the loop; ends with an error at the first transaction that is missing or found twice.
     pub fn run(&self) -> anyhow::Result<()> {
-        remove(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             life: 0,
             before: 0,
             acknowledged: 0,
         };
-        let killed = torture(&mut lives, self.kills, self.seed)?;
-        remove(&self.directory)?;
-        println!(
-            "{} kills and {} killed recoveries; {} acknowledged transactions, each \
-             there once; the four sums equal every time",
-            killed.lives,
-            killed.recoveries,
-            lives.before + lives.acknowledged
-        );
-        Ok(())
+        let kills = Kills {
+            per_database: self.lives,
+            recoveries_percent: 40,
+            ..Kills::new(self.kills)
+        };
+        torture(&mut lives, kills, self.seed)?;
+        remove(&self.directory)
     }
 }
 
@@ -87,46 +83,61 @@ impl Lives<'_> {
 }
 
 impl Subject for Lives<'_> {
+    type Event = ();
+    type Database = Counts;
     type Error = anyhow::Error;
 
-    fn submit(&mut self, random: &mut Random) -> anyhow::Result<Life> {
+    fn events(&self) -> Vec<(u64, (), &'static str)> {
+        vec![(1, (), "kills")]
+    }
+
+    fn start(&mut self) -> anyhow::Result<Counts> {
+        remove(&self.torture.directory)?;
+        Ok(Counts::default())
+    }
+
+    fn submit(&mut self, counts: &mut Counts, _: (), random: &mut Random) -> anyhow::Result<()> {
         let first = self.first_client();
         ensure!(
             first + (self.torture.clients as u64) < 1 << 16,
             "at most 65,535 clients in all"
         );
-        Ok(Life {
-            command: self.victim(first)?,
-            reports: random.below(4000),
-        })
+        let life = Life::new(self.victim(first)?, random.below(4000));
+        Ok(life.end(counts, random)?)
     }
 
-    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Command> {
+    fn recover(&mut self, _: &mut Random) -> anyhow::Result<Option<Command>> {
         let mut command = self.victim(0)?;
         command.arg("--recover-only");
-        Ok(command)
+        Ok(Some(command))
     }
 
-    fn observe(&mut self, _: &mut Random, counts: &mut Counts) -> anyhow::Result<()> {
+    fn observe(&mut self, counts: &mut Counts, ends: bool, _: &mut Random) -> anyhow::Result<()> {
         let clients = self.first_client() + self.torture.clients as u64;
         let setting = Setting::of_shape(self.life);
         check(&self.torture.directory, &setting, &counts.first(clients))?;
         self.acknowledged = counts.total();
         self.life += 1;
-        if self.life.is_multiple_of(self.torture.lives) {
+        if ends {
             self.before += std::mem::take(&mut self.acknowledged);
-            counts.clear();
-            remove(&self.torture.directory)?;
         }
         Ok(())
     }
 }
 
 impl Tortured for Lives<'_> {
-    const RECOVERIES_PERCENT: u64 = 40;
+    const ACKNOWLEDGED: &'static str = "transactions";
 
-    fn progress(&self) -> String {
-        format!("{} acknowledged", self.before + self.acknowledged)
+    fn acknowledged(&self) -> u64 {
+        self.before + self.acknowledged
+    }
+
+    fn findings(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn verdict(&self) -> &'static str {
+        "each acknowledged transaction is there once; the four sums equal every time"
     }
 }
 

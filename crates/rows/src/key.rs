@@ -19,10 +19,12 @@
 
 mod bytes;
 mod compare;
+mod span;
 mod text;
 mod values;
 
 pub use bytes::KeyBytes;
+pub use span::Span;
 pub use values::KeyValues;
 
 use crate::error::TableError;
@@ -157,6 +159,24 @@ pub struct Edge<'k> {
 }
 
 impl Edge<'_> {
+    /// Returns true if a range from here ends before it begins. One that ends at its beginning is empty.
+    #[inline]
+    pub fn is_reversed(self, end: Edge<'_>) -> bool {
+        self.bytes != end.bytes && !self.is_before(end)
+    }
+
+    /// Returns true if the keys between here and the other edge lie behind this one.
+    #[inline]
+    pub fn is_before(self, other: Edge<'_>) -> bool {
+        if self.bytes.starts_with(other.bytes) {
+            return other.behind;
+        }
+        if other.bytes.starts_with(self.bytes) {
+            return !self.behind;
+        }
+        self.bytes < other.bytes
+    }
+
     /// The prefix at which rows have to be looked at.
     #[inline]
     pub fn prefix(self) -> u64 {

@@ -5,7 +5,9 @@
 
 use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, StatementContext, row_condition, stored_check};
+use crate::expression::{
+    Environment, Expr, StatementContext, program_check, row_condition, stored_check,
+};
 use crate::indexed::ColumnValue;
 use crate::rows::{InputRow, Values};
 use sardonyx::schema::{Schema, Value, ValueRef};
@@ -29,6 +31,7 @@ pub fn enforce_checks() {
             Ok(value) => Ok(Arc::new(value)),
             Err(error) => Err(failure(&error)),
         },
+        declare: |text, schema| program_check(text, schema).map_err(|error| failure(&error)),
     });
 }
 

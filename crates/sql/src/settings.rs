@@ -1,6 +1,7 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
 mod constraints;
+mod known;
 mod planner;
 mod time;
 mod values;
@@ -11,117 +12,14 @@ use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
 use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
+use known::{
+    AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, ISOLATION, KNOWN,
+    READ_ONLY, REPORTED, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION, USUAL_PATH,
+    UTC,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-
-/// Parameters with their values at the beginning.
-static KNOWN: [(&str, &str); 45] = [
-    ("application_name", ""),
-    ("bytea_output", "hex"),
-    ("check_function_bodies", "on"),
-    ("client_encoding", "UTF8"),
-    ("client_min_messages", "notice"),
-    (DATE_STYLE, "ISO, MDY"),
-    ("default_table_access_method", "heap"),
-    ("default_tablespace", ""),
-    ("default_transaction_deferrable", "off"),
-    (USUAL_ISOLATION, "serializable"),
-    (READ_ONLY, "off"),
-    ("escape_string_warning", "on"),
-    ("extra_float_digits", "1"),
-    (IDLE_IN_TRANSACTION, "0"),
-    (IDLE, "0"),
-    (FOLLOWS, "off"),
-    ("integer_datetimes", "on"),
-    ("IntervalStyle", "postgres"),
-    ("is_superuser", "on"),
-    ("jit", "off"),
-    ("lc_collate", "C"),
-    ("lc_ctype", "C"),
-    ("lc_messages", "C"),
-    ("lc_monetary", "C"),
-    ("lc_numeric", "C"),
-    ("lc_time", "C"),
-    ("lock_timeout", "0"),
-    ("max_identifier_length", "63"),
-    ("max_index_keys", "16"),
-    // Parameters of the extension pg_trgm.
-    ("pg_trgm.similarity_threshold", "0.3"),
-    ("pg_trgm.strict_word_similarity_threshold", "0.5"),
-    ("pg_trgm.word_similarity_threshold", "0.6"),
-    ("row_security", "on"),
-    (SEARCH_PATH, USUAL_PATH),
-    ("server_encoding", "UTF8"),
-    ("server_version", "15.0"),
-    ("server_version_num", "150000"),
-    (AUTHORIZATION, ""),
-    ("standard_conforming_strings", "on"),
-    (STATEMENT_TIMEOUT, "0"),
-    ("synchronize_seqscans", "on"),
-    ("synchronous_commit", "on"),
-    (TIME_ZONE, UTC),
-    (ISOLATION, "serializable"),
-    ("xmloption", "content"),
-];
-
-/// The schemas in which unqualified names are looked up.
-const SEARCH_PATH: &str = "search_path";
-const USUAL_PATH: &str = "\"$user\", public";
-/// The parameter by which transactions only read by default.
-const READ_ONLY: &str = "default_transaction_read_only";
-/// True if another program has the database open, and this process follows it.
-const FOLLOWS: &str = "in_hot_standby";
-/// The most time of a statement.
-const STATEMENT_TIMEOUT: &str = "statement_timeout";
-/// The time for which a client may be idle in a transaction.
-const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
-/// The same outside a transaction.
-const IDLE: &str = "idle_session_timeout";
-
-/// The level of isolation that the transaction requested; without a request, and for the next ones, the usual level.
-const ISOLATION: &str = "transaction_isolation";
-const USUAL_ISOLATION: &str = "default_transaction_isolation";
-
-/// The output form of dates, and the order in which their parts are read.
-const DATE_STYLE: &str = "DateStyle";
-/// The zone in which moments are read and shown.
-const TIME_ZONE: &str = "TimeZone";
-const UTC: &str = "UTC";
-
-/// The parameter with the session's user.
-const AUTHORIZATION: &str = "session_authorization";
-
-/// Parameters that no statement sets.
-const FIXED: [&str; 10] = [
-    FOLLOWS,
-    "integer_datetimes",
-    "is_superuser",
-    "lc_collate",
-    "lc_ctype",
-    "max_identifier_length",
-    "max_index_keys",
-    "server_encoding",
-    "server_version",
-    "server_version_num",
-];
-
-/// Parameters whose changes are reported to clients.
-const REPORTED: [&str; 13] = [
-    "application_name",
-    "client_encoding",
-    DATE_STYLE,
-    READ_ONLY,
-    FOLLOWS,
-    "integer_datetimes",
-    "IntervalStyle",
-    "is_superuser",
-    "server_encoding",
-    "server_version",
-    "session_authorization",
-    "standard_conforming_strings",
-    TIME_ZONE,
-];
 
 /// A session's parameters. A copy is cheap as long as neither changes.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -322,7 +322,7 @@ impl Secondary {
             // Before and behind the same bytes, or the edges in the wrong order.
             let is_empty = match from.bytes == to.bytes {
                 true => from.behind || !to.behind,
-                false => !edge_before(from, to),
+                false => !from.is_before(to),
             };
             if is_empty {
                 return Ok((Place::END, Place::END));
@@ -373,21 +373,6 @@ impl Secondary {
         let columns = self.shape().width();
         bad.into_error(table, &self.what.definition.name, columns, schema)
     }
-}
-
-/// Returns true if a range ends before it begins. One that ends at its beginning is empty.
-pub(crate) fn is_reversed(from: Edge<'_>, to: Edge<'_>) -> bool {
-    from.bytes != to.bytes && !edge_before(from, to)
-}
-
-fn edge_before(one: Edge<'_>, other: Edge<'_>) -> bool {
-    if one.bytes.starts_with(other.bytes) {
-        return other.behind;
-    }
-    if other.bytes.starts_with(one.bytes) {
-        return !one.behind;
-    }
-    one.bytes < other.bytes
 }
 
 /// Sees to it that the index store has room for so many changes of indexes, and for undoing them.

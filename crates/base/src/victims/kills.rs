@@ -1,173 +1,200 @@
-//! The loop of kills: a life, its kill, recoveries that are killed, and a judgement; then the next life.
+//! The loop of all torture runs: databases, events that strike their processes, killed recoveries, judgements.
 
-use super::counts::Counts;
-use super::victim::Victim;
-use super::witness::{Witness, WitnessError};
+use super::drawn;
 use crate::random::Random;
 use std::io;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// A way of running transactions whose process is killed again and again.
+/// A way of running transactions whose processes are killed again and again.
 pub trait Subject {
+    /// An event that strikes processes: a kill of one or of all, a stop, a hand-over.
+    type Event: Copy;
+    /// A database, and what is known of it: its processes, and the transactions that they acknowledged.
+    type Database;
     /// Its errors.
-    type Error: From<WitnessError> + From<io::Error>;
+    type Error: From<io::Error>;
 
-    /// The next life: it opens the database, submits transactions until it is killed, and reports the acknowledged ones.
+    /// The events that may strike: relative frequency, event and name.
+    fn events(&self) -> Vec<(u64, Self::Event, &'static str)>;
+
+    /// A new database. Processes that outlive events are started.
     ///
     /// # Errors
-    /// The life cannot begin.
-    fn submit(&mut self, random: &mut Random) -> Result<Life, Self::Error>;
+    /// It cannot be made.
+    fn start(&mut self) -> Result<Self::Database, Self::Error>;
 
-    /// A process that only recovers; it may be killed, or end before.
+    /// Processes submit transactions until the event strikes. Those that live must continue.
+    ///
+    /// # Errors
+    /// A process ended by itself, hangs, or reports what cannot be true; an acknowledged transaction is missing.
+    fn submit(
+        &mut self,
+        database: &mut Self::Database,
+        event: Self::Event,
+        random: &mut Random,
+    ) -> Result<(), Self::Error>;
+
+    /// A process that only recovers. It is killed, or ends before. `None` if processes that live recover a dead one's
+    /// transactions.
     ///
     /// # Errors
     /// It cannot be started.
-    fn recover(&mut self, random: &mut Random) -> Result<Command, Self::Error>;
+    fn recover(&mut self, _random: &mut Random) -> Result<Option<Command>, Self::Error> {
+        Ok(None)
+    }
 
-    /// Opens the database, and judges its content; the counts are [settled](Counts::settle), or cleared.
+    /// Judges the database after an event. `ends` is true after its last event: then all processes are ended, and the
+    /// whole content is judged.
     ///
     /// # Errors
     /// An acknowledged transaction is missing, or one is there twice or in part.
-    fn observe(&mut self, random: &mut Random, counts: &mut Counts) -> Result<(), Self::Error>;
+    fn observe(
+        &mut self,
+        database: &mut Self::Database,
+        ends: bool,
+        random: &mut Random,
+    ) -> Result<(), Self::Error>;
+
+    /// True if this event is the last one of the database.
+    fn is_full(&self, _database: &Self::Database) -> bool {
+        false
+    }
 }
 
-/// A life, and its end.
-#[derive(Debug)]
-pub struct Life {
-    /// The process.
-    pub command: Command,
-    /// It is killed after so many reports of acknowledgements.
-    pub reports: u64,
-}
-
-/// The number and the moments of kills.
+/// The number and the moments of events.
 #[derive(Clone, Copy, Debug)]
 pub struct Kills {
-    /// The number of lives.
-    pub lives: u64,
-    /// After a kill a recovery is killed in so many of a hundred cases, and then another one in as many.
+    /// The number of events.
+    pub events: u64,
+    /// The number of events with one database.
+    pub per_database: u64,
+    /// After an event a recovery is killed in so many of a hundred cases, and then another one in as many.
     pub recoveries_percent: u64,
-    /// A life is killed at most so much later than its last report.
-    pub moment: Duration,
     /// A recovery is killed within this time.
     pub recovery: Duration,
-    /// A life without a report for so long hangs.
-    pub patience: Duration,
 }
 
 /// The counts of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Killed {
-    /// Lives.
-    pub lives: u64,
+    /// Events by their names, in the subject's order.
+    pub events: Vec<(&'static str, u64)>,
     /// Killed recoveries.
     pub recoveries: u64,
+    /// Databases.
+    pub databases: u64,
+}
+
+/// The event at which a run found a fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed<E> {
+    /// The event's number, from 1 on; 0 if the first database cannot be started.
+    pub event: u64,
+    /// Its name.
+    pub name: &'static str,
+    /// The fault.
+    pub error: E,
 }
 
 impl Kills {
-    /// So many lives, killed at their last report; no recovery is killed.
-    pub fn new(lives: u64) -> Kills {
+    /// So many events with one database; no recovery is killed.
+    pub fn new(events: u64) -> Kills {
         Kills {
-            lives,
+            events,
+            per_database: u64::MAX,
             recoveries_percent: 0,
-            moment: Duration::ZERO,
-            recovery: Duration::ZERO,
-            patience: Duration::from_secs(600),
+            recovery: Duration::from_millis(60),
         }
     }
 
     /// Runs the loop; `progress` is called after each judgement.
     ///
     /// # Errors
-    /// The errors of the subject; a life ended by itself, hangs, or reports what cannot be true.
+    /// The errors of the subject, with the event.
     pub fn run<S: Subject>(
         &self,
         random: &mut Random,
         subject: &mut S,
         mut progress: impl FnMut(&S),
-    ) -> Result<Killed, S::Error> {
-        let (mut counts, mut killed) = (Counts::default(), Killed::default());
-        for _ in 0..self.lives {
-            let life = subject.submit(random)?;
-            counts = self.live(life, random, counts)?;
-            while random.chance(self.recoveries_percent, 100) {
-                let mut command = subject.recover(random)?;
-                let mut child = command.stdout(Stdio::null()).spawn()?;
-                std::thread::sleep(drawn(random, self.recovery));
-                child.kill()?;
-                child.wait()?;
-                killed.recoveries += 1;
+    ) -> Result<Killed, Failed<S::Error>> {
+        let events = subject.events();
+        let mut killed = Killed {
+            events: events.iter().map(|(_, _, name)| (*name, 0)).collect(),
+            ..Killed::default()
+        };
+        let (mut done, mut of_this, mut current) = (0, 0, None);
+        let mut name = "";
+        let outcome = (|| {
+            while done < self.events {
+                let database = match &mut current {
+                    Some(database) => database,
+                    none => {
+                        (of_this, name) = (0, "the start of the database");
+                        killed.databases += 1;
+                        none.insert(subject.start()?)
+                    }
+                };
+                let drawn = draw(&events, random);
+                let Some((_, event, called)) = events.get(drawn) else {
+                    return Ok(());
+                };
+                name = called;
+                done += 1;
+                of_this += 1;
+                killed.events[drawn].1 += 1;
+                subject.submit(database, *event, random)?;
+                while random_recovery(self.recoveries_percent, random) {
+                    let Some(command) = subject.recover(random)? else {
+                        break;
+                    };
+                    self.kill_recovery(command, random)?;
+                    killed.recoveries += 1;
+                }
+                let is_last = done == self.events || of_this == self.per_database;
+                let ends = is_last || subject.is_full(database);
+                subject.observe(database, ends, random)?;
+                progress(subject);
+                if ends {
+                    current = None;
+                }
             }
-            subject.observe(random, &mut counts)?;
-            killed.lives += 1;
-            progress(subject);
+            Ok(())
+        })();
+        match outcome {
+            Ok(()) => Ok(killed),
+            Err(error) => Err(Failed {
+                event: done,
+                name,
+                error,
+            }),
         }
-        Ok(killed)
     }
 
-    /// Runs a life until it is killed.
-    fn live(
-        &self,
-        life: Life,
-        random: &mut Random,
-        counts: Counts,
-    ) -> Result<Counts, WitnessError> {
-        let Life {
-            mut command,
-            reports,
-        } = life;
-        let witness = Witness::new(Reported { counts, reports: 0 });
-        let mut victim = witness.start(&mut command)?;
-        self.wait_for(&witness, &victim, reports)?;
-        std::thread::sleep(drawn(random, self.moment));
-        if let Some(status) = victim.ended()? {
-            return Err(WitnessError::Ended(victim.id(), status.to_string()));
-        }
-        victim.end()?;
-        witness.verdict()?;
-        Ok(witness.with(|state| std::mem::take(&mut state.counts)))
-    }
-
-    fn wait_for(
-        &self,
-        witness: &Witness<Reported>,
-        victim: &Victim,
-        reports: u64,
-    ) -> Result<(), WitnessError> {
-        let mut heard = 0;
-        loop {
-            let until = Instant::now() + self.patience;
-            let came = witness.wait_until(until, |state| {
-                let is_wanted = state.reports >= reports || victim.is_silent();
-                (is_wanted || state.reports > heard).then_some(state.reports)
-            })?;
-            heard = came.ok_or(WitnessError::Silent(self.patience))?;
-            if heard >= reports {
-                return Ok(());
-            }
-            if victim.is_silent() {
-                return Err(WitnessError::closed(victim));
-            }
-        }
+    fn kill_recovery(&self, mut command: Command, random: &mut Random) -> io::Result<()> {
+        let mut child = command.stdout(Stdio::null()).spawn()?;
+        std::thread::sleep(drawn(random, self.recovery));
+        child.kill()?;
+        child.wait()?;
+        Ok(())
     }
 }
 
-/// A moment before this one.
-fn drawn(random: &mut Random, most: Duration) -> Duration {
-    let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX);
-    Duration::from_micros(random.below(most.max(1)))
-}
-
-/// The counts, and the number of reports of this life.
-struct Reported {
-    counts: Counts,
-    reports: u64,
-}
-
-impl super::Hear for Reported {
-    fn hear(&mut self, report: super::Report) -> Result<(), String> {
-        self.reports += u64::from(matches!(report, super::Report::Acknowledged { .. }));
-        self.counts.hear(report)
+/// Draws an event: its place. A single one needs no random number.
+fn draw<E>(events: &[(u64, E, &'static str)], random: &mut Random) -> usize {
+    if events.len() < 2 {
+        return 0;
     }
+    let mut point = random.below(events.iter().map(|(weight, ..)| weight).sum());
+    let found = events.iter().position(|(weight, ..)| {
+        let is_hit = point < *weight;
+        point = point.saturating_sub(*weight);
+        is_hit
+    });
+    found.unwrap_or_default()
+}
+
+/// No random number is drawn if recoveries are not killed.
+fn random_recovery(percent: u64, random: &mut Random) -> bool {
+    percent > 0 && random.chance(percent, 100)
 }

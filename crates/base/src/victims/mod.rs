@@ -9,7 +9,8 @@
 //! - [`Report`]: a line of a victim; [`acknowledge`], [`begin`] and [`say`] write one;
 //! - [`Victim`]: a process, which ends with its handle at the latest;
 //! - [`Witness`], [`Counts`]: the acknowledgements, and the judge;
-//! - [`Subject`], [`Kills`]: the loop of lives, kills, killed recoveries and judgements;
+//! - [`Life`]: one victim from its start to its kill;
+//! - [`Subject`], [`Kills`]: the loop of databases, events, killed recoveries and judgements, of all torture runs;
 //! - [`test_program`]: the victim is a test of the same program.
 //!
 //! A kill leaves the system's page cache intact, so the death of a machine is tested by simulated disks and power cuts.
@@ -19,17 +20,28 @@
 
 mod counts;
 mod kills;
+mod life;
 mod program;
 mod report;
 mod victim;
 mod witness;
 
 pub use counts::{Counts, Lost};
-pub use kills::{Killed, Kills, Life, Subject};
+pub use kills::{Failed, Killed, Kills, Subject};
+pub use life::Life;
 pub use program::{path_of, test_program};
 pub use report::{Report, Reports, acknowledge, begin, say};
 pub use victim::Victim;
 pub use witness::{Hear, Witness, WitnessError};
+
+use crate::random::Random;
+use std::time::Duration;
+
+/// A moment before this one.
+fn drawn(random: &mut Random, most: Duration) -> Duration {
+    let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX);
+    Duration::from_micros(random.below(most.max(1)))
+}
 
 #[cfg(test)]
 mod tests;

@@ -138,49 +138,85 @@ fn a_victim_says_lines_and_ends_with_its_handle() {
 struct Worker {
     lives: u64,
     recoveries: u64,
-    found: u64,
     /// So many acknowledged transactions are lost in the third life.
     loses: u64,
+    /// The number of databases that were judged whole.
+    ended: u64,
+}
+
+/// The found transactions, and the acknowledged ones.
+#[derive(Default)]
+struct Database {
+    found: u64,
+    counts: Counts,
 }
 
 impl Subject for Worker {
-    type Error = WitnessError;
+    type Event = u64;
+    type Database = Database;
+    type Error = io::Error;
 
-    fn submit(&mut self, random: &mut Random) -> Result<Life, WitnessError> {
+    fn events(&self) -> Vec<(u64, u64, &'static str)> {
+        vec![(1, 3, "early"), (2, 9, "late")]
+    }
+
+    fn start(&mut self) -> io::Result<Database> {
+        Ok(Database::default())
+    }
+
+    fn submit(
+        &mut self,
+        database: &mut Database,
+        reports: u64,
+        random: &mut Random,
+    ) -> io::Result<()> {
         self.lives += 1;
-        Ok(Life {
-            command: counting(self.found),
-            reports: random.below(9),
-        })
+        let life = Life {
+            moment: Duration::from_micros(10),
+            ..Life::new(counting(database.found), reports)
+        };
+        let ended = life.end(&mut database.counts, random);
+        ended.map_err(io::Error::other)
     }
 
-    fn recover(&mut self, _: &mut Random) -> Result<Command, WitnessError> {
+    fn recover(&mut self, _: &mut Random) -> io::Result<Option<Command>> {
         self.recoveries += 1;
-        Ok(shell("exec sleep 600"))
+        Ok(Some(shell("exec sleep 600")))
     }
 
-    fn observe(&mut self, _: &mut Random, counts: &mut Counts) -> Result<(), WitnessError> {
-        self.found = counts.of(3) + 1;
+    fn observe(&mut self, database: &mut Database, ends: bool, _: &mut Random) -> io::Result<()> {
+        database.found = database.counts.of(3) + 1;
         if self.lives == 3 {
-            self.found -= 1 + self.loses;
+            database.found -= 1 + self.loses;
         }
-        let settled = counts.settle(3, self.found, 1);
-        settled.map_err(|lost| WitnessError::System(io::Error::other(lost)))
+        self.ended += u64::from(ends);
+        let settled = database.counts.settle(3, database.found, 1);
+        settled.map_err(io::Error::other)
+    }
+
+    fn is_full(&self, _: &Database) -> bool {
+        self.lives == 6
     }
 }
 
 #[test]
 fn lives_and_recoveries_are_killed_and_a_lost_transaction_is_found() {
     let kills = Kills {
+        per_database: 4,
         recoveries_percent: 50,
-        moment: Duration::from_micros(10),
         recovery: Duration::from_micros(10),
-        ..Kills::new(5)
+        ..Kills::new(11)
     };
     let (mut worker, mut judged) = (Worker::default(), 0);
     let killed = kills.run(&mut Random::new(7), &mut worker, |_| judged += 1);
     let killed = killed.unwrap();
-    assert_eq!((killed.lives, worker.lives, judged), (5, 5, 5));
+    let [("early", early), ("late", late)] = killed.events[..] else {
+        panic!("{killed:?}");
+    };
+    assert!(early > 0 && late > 0);
+    assert_eq!((early + late, worker.lives, judged), (11, 11, 11));
+    // After 4 events, when the second one is full, after 4 more, and at the end.
+    assert_eq!((killed.databases, worker.ended), (4, 4));
     assert_eq!(killed.recoveries, worker.recoveries);
     assert!(killed.recoveries > 0);
     let mut loses = Worker {
@@ -188,6 +224,7 @@ fn lives_and_recoveries_are_killed_and_a_lost_transaction_is_found() {
         ..Worker::default()
     };
     let lost = kills.run(&mut Random::new(7), &mut loses, |_| ());
-    assert!(lost.unwrap_err().to_string().contains("were acknowledged"));
-    assert_eq!(loses.lives, 3);
+    let lost = lost.unwrap_err();
+    assert!(lost.error.to_string().contains("were acknowledged"));
+    assert_eq!((lost.event, loses.lives), (3, 3));
 }

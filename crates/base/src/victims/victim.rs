@@ -25,7 +25,15 @@ impl Victim {
     /// # Errors
     /// It cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Victim> {
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        Victim::unheard(command.stdout(Stdio::piped()))
+    }
+
+    /// Starts a process whose output goes where its command says.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn unheard(command: &mut Command) -> io::Result<Victim> {
+        let mut child = command.spawn()?;
         Ok(Victim {
             output: child.stdout.take().map(Reports::new),
             listener: None,

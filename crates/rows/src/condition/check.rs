@@ -1,6 +1,6 @@
 //! Conditions of tables, of which every row that is written meets all: CHECK.
 //!
-//! A condition is a text of the language here, or an expression of SQL. The schema stores an expression with the
+//! A condition is a text of the language here, which is a part of SQL, or any other expression of SQL. The schema stores an expression with the
 //! columns that it reads, as they were when it was created:
 //!
 //! ```text
@@ -161,6 +161,8 @@ pub struct CompileSql {
     pub check: fn(&SqlCheck) -> Result<Arc<dyn RowCheck>, CheckFailure>,
     /// The expression of a column that is declared so.
     pub expression: CompileExpression,
+    /// The text that the schema stores of a condition that a program declares in SQL.
+    pub declare: fn(&str, &Schema) -> Result<String, CheckFailure>,
 }
 
 /// Compiles the expression of a column that is declared so; the last argument is true if a value that would be stored
@@ -204,6 +206,32 @@ pub enum Check {
     Plain(Condition),
     /// One in SQL, with the numbers of its columns; or why it is not compiled.
     Sql(Vec<usize>, Result<Arc<dyn RowCheck>, CheckFailure>),
+}
+
+/// The text that the schema stores of a condition that a program declares. A program that speaks SQL may declare any
+/// condition of SQL; others those of the language here, which is the part of SQL that every program tests.
+///
+/// # Errors
+/// [`ConditionError`]; [`ConditionError::NeedsSql`] of a condition that may be one of SQL.
+pub fn declared_check(text: &str, schema: &Schema) -> Result<String, ConditionError> {
+    let plain = match Condition::parse(text, schema) {
+        Err(plain) if SqlCheck::parse(text)?.is_none() => plain,
+        _ => return Ok(text.to_string()),
+    };
+    let may_be_sql = !matches!(
+        plain,
+        ConditionError::UnknownColumn { .. } | ConditionError::Limit { .. }
+    );
+    match COMPILE_SQL.get() {
+        _ if !may_be_sql => Err(plain),
+        Some(compile) => {
+            let declared = (compile.declare)(text, schema);
+            declared.map_err(|CheckFailure { code, reason }| ConditionError::Sql { code, reason })
+        }
+        None => Err(ConditionError::NeedsSql {
+            plain: Box::new(plain),
+        }),
+    }
 }
 
 impl Check {

@@ -14,6 +14,23 @@ pub enum ConditionError {
         /// The token that was found.
         found: String,
     },
+    /// It is no condition that every program tests, and this program does not speak SQL.
+    #[error(
+        "{plain}; any other condition is SQL, which this program does not speak: declare it in one that has called \
+         `sardonyx_sql::enforce_checks`"
+    )]
+    NeedsSql {
+        /// The error of the part of SQL that every program tests.
+        plain: Box<ConditionError>,
+    },
+    /// It is no condition of SQL either.
+    #[error("in SQL: {reason} ({code})")]
+    Sql {
+        /// SQLSTATE.
+        code: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// The table has no such column.
     #[error("at {at} of the condition: there is no column {column:?}")]
     UnknownColumn {

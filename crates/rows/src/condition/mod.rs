@@ -1,5 +1,7 @@
-//! Conditions over the columns of a row, as SQL writes them: those of CHECK that need no more than this. [`Check`] is
-//! any condition, in SQL too.
+//! Conditions over the columns of a row, as SQL writes them: the part of SQL's expressions that every program tests,
+//! also one without SQL. [`Check`] is any condition, in SQL too. There is one language: each condition here is one of
+//! SQL with the same value on every row, as [`Condition::in_sql`] writes it. A condition that is not here is compiled
+//! by SQL if the program has registered it ([`speak_sql`]), and otherwise refused by name.
 //!
 //! ```text
 //! balance >= 0 and (owner like 'A%' or owner is null) and kind in (1, 2)
@@ -36,7 +38,7 @@ mod tokens;
 
 pub use check::{
     Check, CheckFailure, CompileExpression, CompileSql, RowCheck, RowExpression, SqlCheck,
-    SqlColumn, compile_expression, speak_sql,
+    SqlColumn, compile_expression, declared_check, speak_sql,
 };
 pub use compare::compare;
 pub use error::ConditionError;

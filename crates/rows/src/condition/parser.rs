@@ -102,26 +102,61 @@ impl Condition {
             true => new.to_string(),
             false => format!("\"{}\"", new.replace('"', "\"\"")),
         };
-        let tokens = tokens(text)?;
-        let (mut changed, mut at) = (String::with_capacity(text.len()), 0);
-        for (number, spanned) in tokens.iter().enumerate() {
-            let is_column = match &spanned.token {
-                Token::Quoted(word) => word == name,
-                Token::Word(word) => {
-                    let next = tokens.get(number + 1).map(|next| &next.token);
-                    let is_literal =
-                        is_among(&PREFIXES, word) && matches!(next, Some(Token::Text(_)));
-                    word == name && !is_literal && !is_among(&RESERVED, word)
-                }
-                _ => false,
-            };
-            if is_column {
-                changed.extend([text.get(at..spanned.at).unwrap_or_default(), &new]);
-                at = spanned.end;
-            }
-        }
-        Ok(changed + text.get(at..).unwrap_or_default())
+        with_changes(text, |part| match part {
+            Part::Column(word) | Part::Quoted(word) => (word == name).then(|| new.clone()),
+            Part::Prefix(_) => None,
+        })
     }
+
+    /// The text of a condition as SQL reads it: in SQL, names without quotes are in small letters, some words name no
+    /// column, and bytes are a text. `quoted` writes a name in SQL.
+    ///
+    /// # Errors
+    /// [`ConditionError::Syntax`].
+    pub fn in_sql(text: &str, quoted: impl Fn(&str) -> String) -> Result<String, ConditionError> {
+        with_changes(text, |part| match part {
+            Part::Column(word) => Some(quoted(word)),
+            Part::Quoted(_) => None,
+            Part::Prefix(prefix) => prefix.eq_ignore_ascii_case("x").then(|| "'\\x".to_string()),
+        })
+    }
+}
+
+/// A part of a condition's text that has another form elsewhere.
+enum Part<'t> {
+    /// A column's name without quotes.
+    Column(&'t str),
+    /// A column's name in quotes, without them.
+    Quoted(&'t str),
+    /// The word before a literal's text; what replaces it has the text's first quote, too.
+    Prefix(&'t str),
+}
+
+/// A text whose parts are replaced where `change` has something else.
+fn with_changes(
+    text: &str,
+    change: impl Fn(Part<'_>) -> Option<String>,
+) -> Result<String, ConditionError> {
+    let tokens = tokens(text)?;
+    let (mut changed, mut at) = (String::with_capacity(text.len()), 0);
+    for (number, spanned) in tokens.iter().enumerate() {
+        let (part, end) = match &spanned.token {
+            Token::Quoted(word) => (Part::Quoted(word), spanned.end),
+            Token::Word(word) => match tokens.get(number + 1) {
+                Some(next) if is_among(&PREFIXES, word) && matches!(next.token, Token::Text(_)) => {
+                    (Part::Prefix(word), next.at + 1)
+                }
+                _ if is_among(&RESERVED, word) => continue,
+                _ => (Part::Column(word), spanned.end),
+            },
+            _ => continue,
+        };
+        if let Some(new) = change(part) {
+            changed.extend([text.get(at..spanned.at).unwrap_or_default(), &new]);
+            at = end;
+        }
+    }
+    Ok(changed + text.get(at..).unwrap_or_default())
 }
 
 impl Parser<'_> {
@@ -392,6 +427,11 @@ impl Parser<'_> {
     fn column(&self, name: String, at: usize) -> Result<Operand, ConditionError> {
         match self.schema.column(&name) {
             Some(column) => Ok(Operand::Column(column)),
+            None if *self.peek() == Token::Sign("(") => Err(ConditionError::Syntax {
+                at,
+                expected: "a column or a literal",
+                found: format!("a call of {name}"),
+            }),
             None => Err(ConditionError::UnknownColumn { at, column: name }),
         }
     }

@@ -4,6 +4,7 @@ use super::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, PRIMARY, Schema,
     SchemaError, Type, Value,
 };
+use crate::condition::declared_check;
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 use std::sync::Arc;
 
@@ -195,7 +196,8 @@ impl SchemaBuilder {
         self
     }
 
-    /// Adds a condition that every row meets, in the [language of conditions](crate::condition).
+    /// Adds a condition that every row meets, in SQL. A program that does not speak SQL may declare
+    /// [a part of it](crate::condition).
     #[inline]
     pub fn check(mut self, name: &str, condition: &str) -> Self {
         self.checks.push((name.to_string(), condition.to_string()));
@@ -271,6 +273,15 @@ impl SchemaBuilder {
         };
         schema.check_counts()?;
         schema.check_columns()?;
+        let checks = self.checks.iter().map(|(name, condition)| {
+            let declared = declared_check(condition, &schema);
+            let declared = declared.map_err(|source| SchemaError::Condition {
+                name: name.clone(),
+                source,
+            })?;
+            Ok((name.clone(), declared))
+        });
+        schema.checks = checks.collect::<Result<_, SchemaError>>()?;
         if let Some(primary) = &self.primary {
             schema.primary = primary.resolve(&schema)?;
         }

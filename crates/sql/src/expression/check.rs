@@ -220,14 +220,26 @@ fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
 pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlError> {
     let tree = parse_expression(text)?;
     refuse_parts(&tree, Use::Check)?;
+    let scope = scope_of_columns("", &engine_columns(schema));
+    compiled(&tree, &scope, &mut Parameters::default())
+}
+
+/// The text for a table's schema of a condition that a program declares, with the types of the engine's columns.
+///
+/// # Errors
+/// Those of [`declared_check`].
+pub(crate) fn program_check(text: &str, schema: &Schema) -> Result<String, SqlError> {
+    let tree = parse_expression(text)?;
+    declared_check(&tree, "", &engine_columns(schema), schema, None)
+}
+
+fn engine_columns(schema: &Schema) -> Vec<NamedColumn<'_>> {
     let columns = schema.live_columns().map(|(number, column)| NamedColumn {
         number,
         name: &column.name,
         spec: SqlType::of_stored(column.kind),
     });
-    let columns: Vec<_> = columns.collect();
-    let scope = scope_of_columns("", &columns);
-    compiled(&tree, &scope, &mut Parameters::default())
+    columns.collect()
 }
 
 /// The columns of a table with a kept name, as its expressions find them.

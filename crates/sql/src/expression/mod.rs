@@ -57,8 +57,8 @@ pub(crate) use crate::values::cast::crosses_zone;
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
-    NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
-    scope_of_columns, stored_check, stored_expression,
+    NamedColumn, Use, declared_check, declared_expression, not_immutable, program_check,
+    row_condition, scope_of_columns, stored_check, stored_expression,
 };
 pub(crate) use coercion::{distinguishable, literal_as, ordered, sortable};
 pub(crate) use compile::Compiler;

@@ -5,7 +5,7 @@ use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::position::{of_location, resolve};
 use sardonyx::schema::Schema;
-use sardonyx_rows::condition::SqlCheck;
+use sardonyx_rows::condition::{Condition, SqlCheck};
 use sqlparser::ast::{Expr as Tree, Ident};
 use sqlparser::tokenizer::Span;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use std::ops::Range;
 /// A condition for people, with the present names of its columns.
 pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
     let Ok(Some(check)) = SqlCheck::parse(text) else {
-        return text.to_string();
+        // A program may have declared it.
+        return Condition::in_sql(text, quoted).unwrap_or_else(|_| text.to_string());
     };
     with_names(&check.text, &|names| {
         let name = name_of(names.last()?);

@@ -37,6 +37,7 @@ mod reading;
 mod spans;
 mod state;
 mod telling;
+mod turns;
 mod unit;
 mod waits;
 
@@ -44,7 +45,6 @@ pub use given::SessionOptions;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 
 use crate::advisory::Locker;
-use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
@@ -52,7 +52,6 @@ use crate::result::{Notice, Outcome, Step, TransactionStatus};
 use crate::rights::Rights;
 use crate::text::decode_text_in;
 use crate::types::SqlType;
-use sardonyx::low_level::{Reached, Turn};
 use sardonyx::schema::Value;
 use sardonyx::{Durability, Error, Ticket};
 use sardonyx_base::channels::{Inbox, Posted};
@@ -63,6 +62,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{Instrument, Span};
+use turns::{reads_alone, turn_for};
 use unit::{Unit, UnitDone, UnitEnd};
 
 /// A client's session. Threads may send it to each other; it runs one flight at a time.
@@ -461,7 +461,7 @@ impl Session {
     /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
     fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
         let database = self.database.clone();
-        let turn = match turn_for(&database, &self.state, reads_alone(steps)) {
+        let turn = match turn_for(&database, &self.state.interrupt, reads_alone(steps)) {
             Ok(Some(turn)) => Ok(turn),
             Ok(None) => return false,
             Err(error) => Err(error),
@@ -524,7 +524,11 @@ impl Session {
         }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let database = self.database.clone();
-        let turn = match turn_for(&database, &self.state, is_idle && reads_alone(steps)) {
+        let turn = match turn_for(
+            &database,
+            &self.state.interrupt,
+            is_idle && reads_alone(steps),
+        ) {
             Ok(Some(turn)) => turn,
             Ok(None) => return None,
             Err(error) => {
@@ -561,27 +565,6 @@ impl Session {
             }
         })
     }
-}
-
-/// Waits for a turn. `None` if a statement that only reads can run without one.
-fn turn_for<'d>(
-    database: &'d Database,
-    state: &SessionState,
-    only_reads: bool,
-) -> Result<Option<Turn<'d>>, SqlError> {
-    if !only_reads {
-        return database.turn(&state.interrupt).map(Some);
-    }
-    match database.reach(Some(&state.interrupt))? {
-        Reached::Turn(turn) => Ok(Some(turn)),
-        Reached::Committed(_) => Ok(None),
-    }
-}
-
-/// True if the next step is a statement that only reads, with an end behind it.
-fn reads_alone(steps: &VecDeque<Step>) -> bool {
-    let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
-    steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
 }
 
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.

@@ -21,6 +21,7 @@ mod long_reads;
 mod long_writes;
 mod model;
 mod notifications;
+mod one_language;
 mod open_defining;
 mod programs;
 mod queries;

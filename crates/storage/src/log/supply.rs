@@ -19,12 +19,17 @@
 //! failure, a sync's above all, the thread tries nothing again (I7). A caller that takes the steps itself gets the
 //! error, and begins a file anew with the next one.
 
+mod admission;
+mod state;
+
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::drive::Drive;
+pub use admission::Admission;
 use sardonyx_base::events;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
+use state::State;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Keeps segments prepared.
@@ -61,35 +66,6 @@ pub trait FreesLog: Send + Sync {
     }
 }
 
-/// The kind of work that asks for admission.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Admission {
-    /// A transaction that is logged whole when it ends; or the end of one.
-    Whole,
-    /// A part of a transaction whose end will need log of its own.
-    Work,
-    /// Work that asks for room as it appends ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)): a
-    /// log that is still small need not have it before.
-    Measured,
-}
-
-impl Admission {
-    /// The segments that must be prepared beyond the one being written.
-    #[inline]
-    pub(crate) fn ahead(self) -> u64 {
-        match self {
-            Admission::Whole | Admission::Measured => 1,
-            Admission::Work => 2,
-        }
-    }
-
-    /// To where the log must be prepared for this while it is being written at `at`.
-    #[inline]
-    pub(crate) fn needed_end(self, layout: LogLayout, at: Lsn) -> Lsn {
-        layout.segment_start(layout.segment_of(at) + 1 + self.ahead())
-    }
-}
-
 /// The result of a step of the supply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Supplied {
@@ -101,63 +77,6 @@ pub enum Supplied {
     Waits,
     /// None could be prepared, and transactions are refused: see [`SegmentSupply::refusal`].
     Refused,
-}
-
-#[derive(Debug)]
-struct State {
-    /// The log is being written here, or is going to be by a caller that waits for room.
-    at: LogPosition,
-    /// A caller waits for segments up to here.
-    waited_for: Lsn,
-    /// There is need of more since the last step, or something was freed.
-    signalled: bool,
-    /// The obstacle to the checkpoints has changed since the last step.
-    looking: bool,
-    /// The obstacle may change when more of the log is stable here.
-    waits_for_stable: bool,
-    /// The last attempt found no room; it was to prepare segments up to here.
-    failed_for: Option<Lsn>,
-    /// A checkpoint was asked for that has everything before this group.
-    asked: Option<u64>,
-    /// The log before this group was freed.
-    freed: u64,
-    /// The error of transactions that are refused for want of room.
-    refusal: Option<LogError>,
-    /// The log is poisoned: there will never be room.
-    poisoned: Option<LogError>,
-    closed: bool,
-}
-
-impl State {
-    /// If there was no room, a waiting caller has it tried again. After any other failure, a sync's above all, it is
-    /// not (I7).
-    fn forget_want_of_room(&mut self) {
-        self.refusal.take_if(|error| error.is_want_of_room());
-    }
-
-    /// Returns true if the thread has work. After a failure that is not want of room it never has.
-    fn is_to_be_tried(&self) -> bool {
-        let failed = self.refusal.as_ref();
-        (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
-    }
-
-    /// More of the log is stable here. Returns whether that was waited for.
-    fn is_more_stable(&mut self) -> bool {
-        let waited = std::mem::take(&mut self.waits_for_stable);
-        self.looking |= waited;
-        waited
-    }
-
-    fn reach(&mut self, at: LogPosition) {
-        if (at.group, at.lsn) > (self.at.group, self.at.lsn) {
-            self.at = at;
-        }
-    }
-
-    /// Returns true if a requested checkpoint is not complete yet.
-    fn is_freeing(&self) -> bool {
-        self.asked.is_some_and(|asked| asked > self.freed)
-    }
 }
 
 impl SegmentSupply {

@@ -20,7 +20,7 @@
 //! (`LogWriter::was_turned_away`), and the holder steps in its place. A step that took a place at the disk and could
 //! not seal takes the groups that were handed over meanwhile. It notifies the threads that found no place. A thread
 //! without a buffer is notified when one is returned. Waiters register before they check the condition. The models in
-//! `tests/shuttle_hand_over.rs` explore all of that.
+//! `tests/shuttle_hand_over` explore all of that.
 //!
 //! Source: TPK paper, section 2, "Logging".
 

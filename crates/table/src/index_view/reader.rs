@@ -1,7 +1,7 @@
 //! Looking into an ordered index, whose nodes and rows are live or of a snapshot.
 
 use crate::ordered::Place;
-use crate::secondary::{Secondary, is_reversed};
+use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, Edge, KeyValues, SearchKey};
@@ -74,7 +74,7 @@ where
         let to = end.as_ref().map(|(key, included)| (key, *included));
         if refuses_reversed
             && let (Some(from), Some(to)) = (from, to)
-            && is_reversed(edge(from), edge(to))
+            && edge(from).is_reversed(edge(to))
         {
             return Err(self.reversed());
         }

@@ -4,10 +4,11 @@
 //! than a few bytes.
 
 use super::OpenRows;
-use super::reads::{RangeRead, Span};
+use super::reads::RangeRead;
 use sardonyx_base::error::Error;
 use sardonyx_base::memory::{Budget, Share};
 use sardonyx_rows::TableError;
+use sardonyx_rows::key::Span;
 use std::cell::RefCell;
 use std::sync::Arc;
 

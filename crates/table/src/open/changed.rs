@@ -3,7 +3,7 @@
 //!
 //! Invariant: each existing row has an entry in every index, and no other row has one.
 
-use super::reads::Span;
+use sardonyx_rows::key::Span;
 use sardonyx_rows::{RowFormat, TableError};
 use std::collections::btree_map::{self, BTreeMap};
 use std::ops::Bound;

@@ -1,12 +1,12 @@
 //! The interface of constraints to an open transaction.
 
 use super::changed::{Key, Own};
-use super::reads::Span;
 use super::{OpenRow, OpenRows, OpenScan};
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
     self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences,
 };
+use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{IndexDefinition, PRIMARY, ValueRef};
 use sardonyx_rows::{TableError, WriteRows};
 use std::sync::Arc;

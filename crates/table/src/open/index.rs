@@ -1,15 +1,14 @@
 //! An ordered index of a table, in an open transaction.
 
-use super::reads::Span;
 use super::{OpenRange, OpenRow, OpenRows};
-use crate::secondary::{Secondary, is_reversed};
+use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
-use sardonyx_rows::key::{BadKey, KeyValues};
+use sardonyx_rows::key::{BadKey, KeyValues, Span};
 use sardonyx_rows::read::ReadIndex;
 use sardonyx_rows::schema::Schema;
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 /// An ordered index of a table, to find rows of an open transaction by it: see [`ReadIndex`].
 pub struct OpenIndex<'r> {
@@ -29,10 +28,13 @@ impl<'r> OpenIndex<'r> {
         Ok(&self.rows.known(self.table)?.schema)
     }
 
-    fn bytes(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
-        let key = self.index.what.shape.of_values(values);
-        let key = key.map_err(|bad| self.bad(bad))?;
-        Ok(key.bytes.to_vec())
+    fn span_beginning(
+        &self,
+        values: &(impl KeyValues + ?Sized),
+        goes_on: bool,
+    ) -> Result<Span, TableError> {
+        let span = self.index.what.shape.span_beginning(values, goes_on);
+        span.map_err(|bad| self.bad(bad))
     }
 
     #[cold]
@@ -47,7 +49,7 @@ impl<'r> OpenIndex<'r> {
         &self,
         values: &(impl KeyValues + ?Sized),
     ) -> Result<OpenRange<'r>, TableError> {
-        self.rows_of(&Span::of_beginning(&self.bytes(values)?))
+        self.rows_of(&self.span_beginning(values, false)?)
     }
 
     #[inline]
@@ -75,32 +77,16 @@ impl<'r> ReadIndex for OpenIndex<'r> {
         range: impl RangeBounds<K>,
         refuses_reversed: bool,
     ) -> Result<Span, Error> {
-        let edge = |bound: Bound<&K>, behind_included: bool| {
-            Ok::<_, TableError>(match bound {
-                Bound::Unbounded => None,
-                Bound::Included(values) => Some((self.bytes(values)?, behind_included)),
-                Bound::Excluded(values) => Some((self.bytes(values)?, !behind_included)),
-            })
-        };
-        let span = Span {
-            from: edge(range.start_bound(), false)?,
-            to: edge(range.end_bound(), true)?,
-        };
-        match span.edges() {
-            (Some(from), Some(to)) if refuses_reversed && is_reversed(from, to) => {
-                Err(self.reversed().into())
-            }
-            _ => Ok(span),
+        let span = self.index.what.shape.span(&range);
+        let span = span.map_err(|bad| self.bad(bad))?;
+        match refuses_reversed && span.is_reversed() {
+            true => Err(self.reversed().into()),
+            false => Ok(span),
         }
     }
 
     fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<Span, Error> {
-        if !goes_on {
-            return Ok(Span::of_beginning(&self.bytes(&key)?));
-        }
-        let bytes = self.index.what.shape.of_beginning(&key);
-        let bytes = bytes.map_err(|bad| self.bad(bad))?.bytes.to_vec();
-        Ok(Span::of_beginning(&bytes))
+        Ok(self.span_beginning(&key, goes_on)?)
     }
 
     #[inline]

@@ -2,12 +2,12 @@
 //! its own.
 
 use super::changed::{Entry, Key, Own, OwnRows};
-use super::reads::{Extent, Span};
+use super::reads::Extent;
 use super::{Known, OpenRow, OpenRows};
 use crate::ordered::Cursor;
 use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
-use sardonyx_rows::key::KeyBytes;
+use sardonyx_rows::key::{KeyBytes, Span};
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};

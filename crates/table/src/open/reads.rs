@@ -1,8 +1,7 @@
 //! Notes of an open transaction's reads of its snapshot, which are compared with the state at its end.
 
-use super::changed::Key;
 use super::keys::Keys;
-use sardonyx_rows::key::{Edge, behind};
+use sardonyx_rows::key::Span;
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 
@@ -24,78 +23,6 @@ struct OfTable {
     scan: Option<Extent>,
     /// True if its rows were counted.
     counted: bool,
-}
-
-/// Two places in an index; without one its end.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Span {
-    /// Bytes of a key, and whether the place is behind all keys that begin with them.
-    pub from: Option<(Vec<u8>, bool)>,
-    pub to: Option<(Vec<u8>, bool)>,
-}
-
-impl Span {
-    /// All keys that begin with these bytes.
-    #[inline]
-    pub fn of_beginning(bytes: &[u8]) -> Span {
-        Span {
-            from: Some((bytes.to_vec(), false)),
-            to: Some((bytes.to_vec(), true)),
-        }
-    }
-
-    /// Bytes of its keys.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        let places = self.from.iter().chain(&self.to);
-        places.map(|(bytes, _)| bytes.len()).sum()
-    }
-
-    /// The places.
-    #[inline]
-    pub fn edges(&self) -> (Option<Edge<'_>>, Option<Edge<'_>>) {
-        (edge(&self.from), edge(&self.to))
-    }
-
-    /// True if one of these keys, which are in order, lies between them.
-    #[inline]
-    pub fn has_one_of(&self, keys: &[Key]) -> bool {
-        let is_before = |key: &Key, place: &(Vec<u8>, bool)| {
-            let (bytes, behind) = place;
-            **key < **bytes || (*behind && key.starts_with(bytes))
-        };
-        let from = self.from.as_ref();
-        let first = keys.partition_point(|key| from.is_some_and(|from| is_before(key, from)));
-        let to = self.to.as_ref();
-        let ends_behind = |key: &Key| to.is_none_or(|to| is_before(key, to));
-        keys.get(first).is_some_and(ends_behind)
-    }
-
-    /// The first key that may lie between them, and the first one behind, if there is one; `None` if no key does.
-    #[inline]
-    pub fn keys(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
-        let from = match &self.from {
-            None => Vec::new(),
-            Some((bytes, false)) => bytes.clone(),
-            Some((bytes, true)) => behind(bytes.clone())?,
-        };
-        let to = match &self.to {
-            None => None,
-            Some((bytes, false)) => Some(bytes.clone()),
-            Some((bytes, true)) => behind(bytes.clone()),
-        };
-        let is_forward = to.as_ref().is_none_or(|to| from < *to);
-        is_forward.then_some((from, to))
-    }
-}
-
-#[inline]
-fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
-    let (bytes, behind) = place.as_ref()?;
-    Some(Edge {
-        bytes,
-        behind: *behind,
-    })
 }
 
 /// The extent of a read of rows in an order: so many of the first and of the last ones, or all.

@@ -2,7 +2,7 @@
 
 use super::changed::{Key, looked_at};
 use super::compare::compared;
-use super::reads::{RangeRead, Span};
+use super::reads::RangeRead;
 use super::{OpenRows, OpenTransactions};
 use crate::changed_rows::walked;
 use crate::space::TableSpace;
@@ -11,6 +11,7 @@ use sardonyx_base::memory::{Budget, Share};
 use sardonyx_base::process::Process;
 use sardonyx_base::random::Random;
 use sardonyx_rows::constraints::ConstrainedRows;
+use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use sardonyx_rows::{ReadIndex, WriteRows};
 use sardonyx_storage::log::seal::GroupBuilder;

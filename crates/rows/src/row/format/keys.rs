@@ -2,12 +2,12 @@
 
 use super::{OneRow, RowFormat};
 use crate::error::TableError;
-use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey, behind};
+use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
 use crate::row::{KeyRange, RowError, set_column};
 use crate::schema::PRIMARY;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 impl RowFormat {
     /// The key of a row, as bytes.
@@ -216,15 +216,13 @@ impl RowFormat {
         index: Option<usize>,
         values: &(impl KeyValues + ?Sized),
     ) -> Result<SearchKey, TableError> {
-        let (shape, name) = self.shape_and_name(index);
-        let found = shape.of_values(values);
-        found.map_err(|bad: BadKey| {
-            bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
-        })
+        let found = self.shape_and_name(index).0.of_values(values);
+        found.map_err(|bad| self.bad_key(index, bad))
     }
 
     /// The keys of a range of values in an index, or in that of the primary key (`None`). The values are of all
-    /// columns of the key or of the first ones: a bound of fewer means all keys that begin with them.
+    /// columns of the key or of the first ones: a bound of fewer means all keys that begin with them. A range that ends
+    /// before it begins has none, or is refused.
     ///
     /// # Errors
     /// As [`RowFormat::key`]; [`TableError::ReversedRange`].
@@ -235,51 +233,18 @@ impl RowFormat {
         &self,
         index: Option<usize>,
         range: &impl RangeBounds<K>,
+        refuses_reversed: bool,
     ) -> Result<KeyRange, TableError> {
-        let bytes = |bound: Bound<&K>| {
-            let bytes =
-                |values| Ok::<_, TableError>(self.search_key(index, values)?.bytes.to_vec());
-            Ok::<_, TableError>(match bound {
-                Bound::Included(values) => Bound::Included(bytes(values)?),
-                Bound::Excluded(values) => Bound::Excluded(bytes(values)?),
-                Bound::Unbounded => Bound::Unbounded,
-            })
-        };
-        let (start, end) = (bytes(range.start_bound())?, bytes(range.end_bound())?);
-        let is_same = match (&start, &end) {
-            (
-                Bound::Included(start) | Bound::Excluded(start),
-                Bound::Included(end) | Bound::Excluded(end),
-            ) => start == end,
-            _ => false,
-        };
-        let lower = match start {
-            Bound::Excluded(key) => match behind(key) {
-                Some(key) => Bound::Included(key),
-                // Behind the last key there can be: nothing.
-                None => Bound::Excluded(vec![u8::MAX; crate::schema::KEY_BYTES_MAX + 64]),
-            },
-            other => other,
-        };
-        let upper = match end {
-            Bound::Included(key) => match behind(key) {
-                Some(key) => Bound::Excluded(key),
-                None => Bound::Unbounded,
-            },
-            other => other,
-        };
-        match (&lower, &upper) {
-            (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
-                if from > to && !is_same =>
-            {
-                let index = index.map(|number| &self.schema.indexes[number].name);
-                Err(TableError::ReversedRange {
-                    table: self.table.to_string(),
-                    index: index.unwrap_or(&self.schema.primary.name).clone(),
-                })
-            }
-            _ => Ok((lower, upper)),
+        let span = self.shape_and_name(index).0.span(range);
+        let span = span.map_err(|bad| self.bad_key(index, bad))?;
+        if refuses_reversed && span.is_reversed() {
+            let index = index.map(|number| &self.schema.indexes[number].name);
+            return Err(TableError::ReversedRange {
+                table: self.table.to_string(),
+                index: index.unwrap_or(&self.schema.primary.name).clone(),
+            });
         }
+        Ok(span.into_range())
     }
 
     /// The keys of an index that begin with these values; if it `goes_on`, the last of them, a text or bytes, may be longer.
@@ -295,17 +260,14 @@ impl RowFormat {
         values: &(impl KeyValues + ?Sized),
         goes_on: bool,
     ) -> Result<KeyRange, TableError> {
-        let bytes = match (goes_on, index) {
-            (false, _) => self.search_key(index, values)?,
-            (true, index) => {
-                let (shape, name) = self.shape_and_name(index);
-                shape.of_beginning(values).map_err(|bad: BadKey| {
-                    bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
-                })?
-            }
-        };
-        let bytes = bytes.bytes.to_vec();
-        let end = behind(bytes.clone()).map_or(Bound::Unbounded, Bound::Excluded);
-        Ok((Bound::Included(bytes), end))
+        let span = self.shape_and_name(index).0.span_beginning(values, goes_on);
+        let span = span.map_err(|bad| self.bad_key(index, bad))?;
+        Ok(span.into_range())
+    }
+
+    #[cold]
+    fn bad_key(&self, index: Option<usize>, bad: BadKey) -> TableError {
+        let (shape, name) = self.shape_and_name(index);
+        bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
     }
 }

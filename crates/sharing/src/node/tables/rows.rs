@@ -41,7 +41,7 @@ impl Transaction<'_> {
         range: impl RangeBounds<K>,
     ) -> Result<NodeRecords<'_, R>, NodeError> {
         let info = self.table_of(table)?;
-        let keys = info.format.key_range(None, &range)?;
+        let keys = info.format.key_range(None, &range, true)?;
         let columns = R::columns_in(info.format.schema(), info.format.table())?;
         let range = TableRange::of(Rc::new(self.tables()?), Walk::new(info, None, keys));
         Ok(RecordsOf::new(range, columns))

@@ -65,12 +65,8 @@ impl<'t, S: Borrow<NodeTables<'t>> + Clone> ReadIndex for TableIndex<'t, S> {
         range: impl RangeBounds<K>,
         refuses_reversed: bool,
     ) -> Result<KeyRange, Error> {
-        match self.info.format.key_range(self.number, &range) {
-            Err(TableError::ReversedRange { .. }) if !refuses_reversed => {
-                Ok((Bound::Included(vec![1]), Bound::Excluded(vec![0])))
-            }
-            keys => Ok(keys?),
-        }
+        let format = &self.info.format;
+        Ok(format.key_range(self.number, &range, refuses_reversed)?)
     }
 
     fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<KeyRange, Error> {

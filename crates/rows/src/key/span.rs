@@ -1,0 +1,143 @@
+//! A span of an index: the keys between two places, as bytes. Once for all stores that keep such bytes; main memory looks
+//! for its places without them.
+
+use super::{BadKey, Edge, KeyShape, KeyValues, behind};
+use crate::row::KeyRange;
+use std::ops::{Bound, Deref, RangeBounds};
+
+/// Two places in an index; without one its end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Span {
+    /// Bytes of a key, and whether the place is behind all keys that begin with them.
+    pub from: Option<(Vec<u8>, bool)>,
+    /// The same of the end.
+    pub to: Option<(Vec<u8>, bool)>,
+}
+
+impl Span {
+    /// All keys that begin with these bytes.
+    #[inline]
+    pub fn of_beginning(bytes: &[u8]) -> Span {
+        Span {
+            from: Some((bytes.to_vec(), false)),
+            to: Some((bytes.to_vec(), true)),
+        }
+    }
+
+    /// Bytes of its keys.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        let places = self.from.iter().chain(&self.to);
+        places.map(|(bytes, _)| bytes.len()).sum()
+    }
+
+    /// The places.
+    #[inline]
+    pub fn edges(&self) -> (Option<Edge<'_>>, Option<Edge<'_>>) {
+        (edge(&self.from), edge(&self.to))
+    }
+
+    /// True if one of these keys, which are in order, lies between them.
+    #[inline]
+    pub fn has_one_of<K: Deref<Target = [u8]>>(&self, keys: &[K]) -> bool {
+        let is_before = |key: &K, place: &(Vec<u8>, bool)| {
+            let (bytes, behind) = place;
+            **key < **bytes || (*behind && key.starts_with(bytes))
+        };
+        let from = self.from.as_ref();
+        let first = keys.partition_point(|key| from.is_some_and(|from| is_before(key, from)));
+        let to = self.to.as_ref();
+        let ends_behind = |key: &K| to.is_none_or(|to| is_before(key, to));
+        keys.get(first).is_some_and(ends_behind)
+    }
+
+    /// True if it ends before it begins. One that ends at its beginning is empty.
+    #[inline]
+    pub fn is_reversed(&self) -> bool {
+        match self.edges() {
+            (Some(from), Some(to)) => from.is_reversed(to),
+            _ => false,
+        }
+    }
+
+    /// Its keys as a range of bytes.
+    #[inline]
+    pub fn into_range(self) -> KeyRange {
+        match self.keys() {
+            Some((from, to)) => {
+                let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+                (Bound::Included(from), to)
+            }
+            None => (Bound::Included(vec![1]), Bound::Excluded(vec![0])),
+        }
+    }
+
+    /// The first key that may lie between them, and the first one behind, if there is one; `None` if no key does.
+    #[inline]
+    pub fn keys(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        let from = match &self.from {
+            None => Vec::new(),
+            Some((bytes, false)) => bytes.clone(),
+            Some((bytes, true)) => behind(bytes.clone())?,
+        };
+        let to = match &self.to {
+            None => None,
+            Some((bytes, false)) => Some(bytes.clone()),
+            Some((bytes, true)) => behind(bytes.clone()),
+        };
+        let is_forward = to.as_ref().is_none_or(|to| from < *to);
+        is_forward.then_some((from, to))
+    }
+}
+
+#[inline]
+fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
+    let (bytes, behind) = place.as_ref()?;
+    Some(Edge {
+        bytes,
+        behind: *behind,
+    })
+}
+
+impl KeyShape {
+    /// The span of a range of values. A bound of fewer values than the key has columns means all keys that begin with
+    /// them.
+    ///
+    /// # Errors
+    /// The values are not of the key's columns.
+    #[inline]
+    pub fn span<K: KeyValues>(&self, range: &impl RangeBounds<K>) -> Result<Span, BadKey> {
+        let edge = |bound: Bound<&K>, behind_included: bool| {
+            Ok(match bound {
+                Bound::Unbounded => None,
+                Bound::Included(values) => {
+                    Some((self.of_values(values)?.bytes.to_vec(), behind_included))
+                }
+                Bound::Excluded(values) => {
+                    Some((self.of_values(values)?.bytes.to_vec(), !behind_included))
+                }
+            })
+        };
+        Ok(Span {
+            from: edge(range.start_bound(), false)?,
+            to: edge(range.end_bound(), true)?,
+        })
+    }
+
+    /// The span of the keys that begin with these values; if it `goes_on`, the last of them, a text or bytes, may be longer.
+    ///
+    /// # Errors
+    /// The values are not of the key's columns.
+    #[inline]
+    pub fn span_beginning(
+        &self,
+        values: &(impl KeyValues + ?Sized),
+        goes_on: bool,
+    ) -> Result<Span, BadKey> {
+        let found = match goes_on {
+            true => self.of_beginning(values)?,
+            false => self.of_values(values)?,
+        };
+        Ok(Span::of_beginning(&found.bytes))
+    }
+}

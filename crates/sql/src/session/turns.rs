@@ -1,0 +1,31 @@
+//! Turns at the stage: statements that only read need none while another one has it.
+
+use crate::class::Class;
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::result::Step;
+use sardonyx::low_level::{Reached, Turn};
+use sardonyx_base::waiting::Interrupt;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Waits for a turn. `None` if a statement that only reads can run without one.
+pub(super) fn turn_for<'d>(
+    database: &'d Database,
+    interrupt: &Arc<Interrupt>,
+    only_reads: bool,
+) -> Result<Option<Turn<'d>>, SqlError> {
+    if !only_reads {
+        return database.turn(interrupt).map(Some);
+    }
+    match database.reach(Some(interrupt))? {
+        Reached::Turn(turn) => Ok(Some(turn)),
+        Reached::Committed(_) => Ok(None),
+    }
+}
+
+/// True if the next step is a statement that only reads, with an end behind it.
+pub(super) fn reads_alone(steps: &VecDeque<Step>) -> bool {
+    let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
+    steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
+}

@@ -1,0 +1,109 @@
+//! The parameters with an effect or with one value, by their names.
+
+/// Parameters with their values at the beginning.
+pub(super) static KNOWN: [(&str, &str); 45] = [
+    ("application_name", ""),
+    ("bytea_output", "hex"),
+    ("check_function_bodies", "on"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    (DATE_STYLE, "ISO, MDY"),
+    ("default_table_access_method", "heap"),
+    ("default_tablespace", ""),
+    ("default_transaction_deferrable", "off"),
+    (USUAL_ISOLATION, "serializable"),
+    (READ_ONLY, "off"),
+    ("escape_string_warning", "on"),
+    ("extra_float_digits", "1"),
+    (IDLE_IN_TRANSACTION, "0"),
+    (IDLE, "0"),
+    (FOLLOWS, "off"),
+    ("integer_datetimes", "on"),
+    ("IntervalStyle", "postgres"),
+    ("is_superuser", "on"),
+    ("jit", "off"),
+    ("lc_collate", "C"),
+    ("lc_ctype", "C"),
+    ("lc_messages", "C"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("lock_timeout", "0"),
+    ("max_identifier_length", "63"),
+    ("max_index_keys", "16"),
+    // Parameters of the extension pg_trgm.
+    ("pg_trgm.similarity_threshold", "0.3"),
+    ("pg_trgm.strict_word_similarity_threshold", "0.5"),
+    ("pg_trgm.word_similarity_threshold", "0.6"),
+    ("row_security", "on"),
+    (SEARCH_PATH, USUAL_PATH),
+    ("server_encoding", "UTF8"),
+    ("server_version", "15.0"),
+    ("server_version_num", "150000"),
+    (AUTHORIZATION, ""),
+    ("standard_conforming_strings", "on"),
+    (STATEMENT_TIMEOUT, "0"),
+    ("synchronize_seqscans", "on"),
+    ("synchronous_commit", "on"),
+    (TIME_ZONE, UTC),
+    (ISOLATION, "serializable"),
+    ("xmloption", "content"),
+];
+
+/// The schemas in which unqualified names are looked up.
+pub(super) const SEARCH_PATH: &str = "search_path";
+pub(super) const USUAL_PATH: &str = "\"$user\", public";
+/// The parameter by which transactions only read by default.
+pub(super) const READ_ONLY: &str = "default_transaction_read_only";
+/// True if another program has the database open, and this process follows it.
+pub(super) const FOLLOWS: &str = "in_hot_standby";
+/// The most time of a statement.
+pub(super) const STATEMENT_TIMEOUT: &str = "statement_timeout";
+/// The time for which a client may be idle in a transaction.
+pub(super) const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
+/// The same outside a transaction.
+pub(super) const IDLE: &str = "idle_session_timeout";
+
+/// The level of isolation that the transaction requested; without a request, and for the next ones, the usual level.
+pub(super) const ISOLATION: &str = "transaction_isolation";
+pub(super) const USUAL_ISOLATION: &str = "default_transaction_isolation";
+
+/// The output form of dates, and the order in which their parts are read.
+pub(super) const DATE_STYLE: &str = "DateStyle";
+/// The zone in which moments are read and shown.
+pub(super) const TIME_ZONE: &str = "TimeZone";
+pub(super) const UTC: &str = "UTC";
+
+/// The parameter with the session's user.
+pub(super) const AUTHORIZATION: &str = "session_authorization";
+
+/// Parameters that no statement sets.
+pub(super) const FIXED: [&str; 10] = [
+    FOLLOWS,
+    "integer_datetimes",
+    "is_superuser",
+    "lc_collate",
+    "lc_ctype",
+    "max_identifier_length",
+    "max_index_keys",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+];
+
+/// Parameters whose changes are reported to clients.
+pub(super) const REPORTED: [&str; 13] = [
+    "application_name",
+    "client_encoding",
+    DATE_STYLE,
+    READ_ONLY,
+    FOLLOWS,
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    TIME_ZONE,
+];
